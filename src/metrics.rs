@@ -10,8 +10,9 @@ use std::sync::Arc;
 use purser_actors::engine::stats::{EngineStats, OverloadReason};
 use purser_actors::engine::webhooks::OUTCOMES;
 use purser_actors::engine::{Engine, GateHold, JOB_NAMES, ReconciliationStatus};
+use purser_actors::kernel::NamedState;
 use purser_actors::kernel::outbox::FAILURE_REASONS;
-use purser_actors::line::Status;
+use purser_actors::line::State;
 use purser_actors::port::Clock;
 use purser_actors::reconciliation::DiscrepancyKind;
 use purser_storage::{JournalStore, Store, StoreError};
@@ -192,8 +193,8 @@ fn admission(page: &mut Exposition, figures: &EngineStats) {
 fn lines(page: &mut Exposition, figures: &EngineStats) {
     let mut open = page.metric(&table::LINES);
     for line in &figures.lines {
-        for status in [Status::Open, Status::Failing, Status::Closed] {
-            open = open.with(&[line.line.name(), status.name()], u64::from(line.status == status));
+        for status in State::ALL {
+            open = open.with(&[line.line.name(), status.as_str()], u64::from(line.status == *status));
         }
     }
     let lines = figures.lines.iter();

@@ -28,6 +28,7 @@ use crate::provider::sandbox::card_balances::deposit_watcher::{DepositSource, Re
 use crate::provider::{document, server};
 use crate::sandbox::chains::SandboxSettlement;
 use crate::sandbox::chains::remote::{ChainRpc, RemoteChains};
+use crate::sandbox::store::SandboxStore;
 use crate::secret::Secret;
 use crate::system::{SystemClock, SystemEntropy};
 
@@ -92,8 +93,10 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         .unwrap_or_else(|| args.data.join("provider.token"));
     let token = shared_token(&token_file, args.token_file.is_none())?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let (chains, watched) = chains(&args, &config, &clock)?;
-    let sandbox = SandboxProviders::open(&args.data, &config, (&chains, &watched), &clock)
+    let store = SandboxStore::open(&args.data, config.storage.segment_bytes)
+        .map_err(|e| CliError::Connection(format!("the sandbox: {e}")))?;
+    let (chains, watched) = chains(&args, &config, &store, &clock)?;
+    let sandbox = SandboxProviders::open(&store, &config, (&chains, &watched), &clock)
         .map_err(|(what, why)| CliError::Connection(format!("{what}: {why}")))?;
     let io = |source| CliError::Io {
         what: format!("cannot listen on {}", args.listen),
@@ -122,7 +125,12 @@ pub async fn run(args: Args) -> Result<(), CliError> {
 type ChainHandles = (Arc<dyn ChainRpc>, Arc<dyn DepositSource>);
 
 /// The chains of a service, or local ones.
-fn chains(args: &Args, config: &Config, clock: &Arc<dyn Clock>) -> Result<ChainHandles, CliError> {
+fn chains(
+    args: &Args,
+    config: &Config,
+    store: &SandboxStore,
+    clock: &Arc<dyn Clock>,
+) -> Result<ChainHandles, CliError> {
     if let Some(service) = &args.chain_url {
         let wrong = |e| CliError::Usage(format!("--chain-url: {e}"));
         let chains = RemoteChains::connect(service).map_err(wrong)?;
@@ -130,7 +138,7 @@ fn chains(args: &Args, config: &Config, clock: &Arc<dyn Clock>) -> Result<ChainH
         return Ok((Arc::new(chains), Arc::new(base)));
     }
     let chains = SandboxSettlement::open(
-        &args.data,
+        store,
         config.sandbox.initial_balance_usdc,
         clock.clone(),
         &SystemEntropy,

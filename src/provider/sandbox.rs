@@ -1,7 +1,7 @@
-//! The sandbox's card issuer: idempotent by key, with its own file that is synced before each response, realistic
+//! The sandbox's card issuer: idempotent by key, with records that are synced before each response, realistic
 //! delays and documented magic amounts.
 //!
-//! Card numbers and CVVs are not in the file: they are derived from the order's key, with a test prefix that no bank
+//! Card numbers and CVVs are not stored: they are derived from the order's key, with a test prefix that no bank
 //! has. The key follows from the card's id, so the id is enough to derive them. These cards have no value.
 
 pub mod all;
@@ -10,22 +10,20 @@ pub mod bridge;
 pub mod card_balances;
 mod card_charges;
 mod card_numbers;
-pub mod fault_rules;
 pub mod gift_cards;
 pub mod identity_check;
 pub mod issuer_accounts;
 mod issuer_card_ledger;
 pub mod issuer_faults;
-pub mod issuer_reconciliation;
+mod issuer_reconciliation;
 mod issuer_records;
+mod lists;
 pub mod merchants;
 pub mod payouts;
 pub mod rates;
 pub mod reloadable_cards;
 
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::money::Cents;
@@ -35,15 +33,20 @@ use purser_actors::port::{
 
 pub use self::card_charges::CardCharge;
 use self::issuer_card_ledger::CardLedgers;
-use self::issuer_faults::{IssuerFault, IssuerFaultRule, IssuerFaults, MagicOutcome, magic_of};
+use self::issuer_faults::{MagicOutcome, magic_of};
 use self::issuer_records::{CardOrderRecord, IssuerRecords};
 use super::{BillingAddress, CardIssuerApi, PlainCard, PlainIssueResult};
-use crate::sandbox::archive::{Archive, ArchiveState as _};
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::faults::{Fault, FaultTexts, Faults, OrderResult, failed};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 use crate::secret::Secret;
 
-const KIND: [u8; 8] = *b"SBXISS01";
-const LEDGER_KIND: [u8; 8] = *b"SBXLIF01";
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the sandbox issuer is unreachable",
+    malformed: "the answer is not an issuer's answer",
+};
+/// Operation in errors of most calls.
+const ISSUE: &str = "issue";
 /// Maximum delay after which the engine is asked to retry.
 const MAX_RETRY_AFTER_MS: u64 = 5_000;
 
@@ -73,10 +76,8 @@ pub struct SandboxIssuer {
     settings: IssuerSettings,
     clock: Arc<dyn Clock>,
     records: Mutex<IssuerRecords>,
-    archive: Archive,
     ledgers: Mutex<CardLedgers>,
-    ledger_archive: Archive,
-    faults: IssuerFaults,
+    pub faults: Faults,
 }
 
 /// Summary of the issuer.
@@ -87,121 +88,70 @@ pub struct SandboxIssuerSummary {
     pub declined: usize,
     /// Cents loaded on all cards.
     pub loaded: Cents,
-    /// Faults that wait for a call.
-    pub rules: Vec<IssuerFaultRule>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
-}
-
-/// A new order's outcome under the lock.
-enum OrderResult {
-    InjectedFault,
-    Conflict,
-    Existing(CardOrderRecord),
-    Created(CardOrderRecord),
 }
 
 impl SandboxIssuer {
-    /// Opens or creates `issuer.cards` and `issuer.lives` in the directory, which must exist.
+    /// Opens its tables of the store.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
-    pub fn open(directory: &Path, settings: IssuerSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = IssuerRecords::default();
-        let archive = Archive::open(&directory.join("issuer.cards"), KIND, &mut book)?;
-        let mut lives = CardLedgers::default();
-        let lived = Archive::open(&directory.join("issuer.lives"), LEDGER_KIND, &mut lives)?;
+    /// When its rows cannot be read.
+    pub fn open(
+        store: &SandboxStore,
+        settings: IssuerSettings,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, SandboxStoreError> {
+        let book = IssuerRecords::default().open(store, Table::Cards)?;
+        let lives = CardLedgers::default().open(store, Table::CardLedgers)?;
         Ok(Self {
             settings,
             clock,
             records: Mutex::new(book),
-            archive,
             ledgers: Mutex::new(lives),
-            ledger_archive: lived,
-            faults: IssuerFaults::default(),
+            faults: Faults::new(TEXTS, settings.timeout_after_ms),
         })
-    }
-
-    pub fn add_fault(&self, rule: IssuerFaultRule) {
-        self.faults.add(rule);
-    }
-
-    pub fn clear_faults(&self) {
-        self.faults.clear();
     }
 
     /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the issuer's log has stopped.
-    pub async fn state(&self) -> Result<SandboxIssuerSummary, LogError> {
+    /// When the store has stopped.
+    pub async fn state(&self) -> Result<SandboxIssuerSummary, SandboxStoreError> {
         let (state, durable) = {
             let book = self.records.lock();
             let state = SandboxIssuerSummary {
-                cards: book.cards,
-                declined: book.declined,
-                loaded: Cents::new(book.loaded),
-                rules: self.faults.rules(),
-                faults_injected: self.faults.injected(),
+                cards: book.totals.cards,
+                declined: book.totals.declined,
+                loaded: Cents::new(book.totals.loaded),
             };
-            (state, self.archive.barrier())
+            (state, book.rows.barrier())
         };
         durable.wait().await.map(|()| state)
     }
 
     async fn place_order(&self, order: &IssueCardRequest) -> Result<PlainIssueResult, PortError> {
-        let fault = self.faults.take(|_| true);
-        self.before(fault.as_ref()).await?;
+        let fault = self.faults.before(ISSUE, |_| true).await?;
         let magic = match fault {
-            Some(IssuerFault::Decline) => Some(MagicOutcome::Declined),
+            Some(Fault::Decline) => Some(MagicOutcome::Declined),
             _ => magic_of(order.amount),
         };
         let (taken, now, durable) = {
             let mut book = self.records.lock();
-            book.now = book.now.max(self.clock.now());
-            let now = book.now;
+            book.totals.now = book.totals.now.max(self.clock.now());
+            let now = book.totals.now;
             let taken = self.decide(&mut book, order, magic, now);
             let durable = match &taken {
-                OrderResult::Created(new) => self.persist(&mut book, new),
-                _ => self.archive.barrier(),
+                OrderResult::Created(new) => book.append(std::slice::from_ref(new)),
+                _ => book.rows.barrier(),
             };
             (taken, now, durable)
         };
-        durable
-            .wait()
-            .await
-            .map_err(|e| failed(ErrorKind::Unknown, &e.to_string()))?;
-        let (known, fresh) = match taken {
-            OrderResult::InjectedFault => {
-                return Err(failed(
-                    ErrorKind::Temporary,
-                    "the sandbox issuer is busy (magic amount)",
-                ));
-            }
-            OrderResult::Conflict => {
-                return Err(failed(
-                    ErrorKind::Permanent,
-                    "this key belongs to an order with another content",
-                ));
-            }
-            OrderResult::Existing(known) => (known, false),
-            OrderResult::Created(known) => (known, true),
-        };
-        if fault == Some(IssuerFault::Timeout) || (fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess)) {
-            tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
-            return Err(failed(ErrorKind::Unknown, "no answer in time"));
+        durable.or(ErrorKind::Unknown, ISSUE).await?;
+        let (known, fresh) = taken.order(ISSUE, "the sandbox issuer is busy (magic amount)")?;
+        self.faults.after(ISSUE, fault).await?;
+        if fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess) {
+            return self.faults.time_out(ISSUE).await;
         }
         issue_result(&known, now)
-    }
-
-    /// Adds a new order to the records and the log.
-    fn persist(&self, book: &mut IssuerRecords, order: &CardOrderRecord) -> DurablePromise {
-        if self.archive.has_failed() || book.apply(order).is_err() {
-            return DurablePromise::broken();
-        }
-        // Encoding plain data into memory cannot fail.
-        let record = bincode::encode_to_vec(order, bincode::config::standard()).unwrap_or_default();
-        self.archive.append(book, record)
     }
 
     fn decide(
@@ -210,7 +160,7 @@ impl SandboxIssuer {
         order: &IssueCardRequest,
         magic: Option<MagicOutcome>,
         now: Timestamp,
-    ) -> OrderResult {
+    ) -> OrderResult<CardOrderRecord> {
         if let Some(known) = book.order(order.key) {
             let same = known.card == order.card && known.amount == order.amount;
             return if same {
@@ -219,13 +169,8 @@ impl SandboxIssuer {
                 OrderResult::Conflict
             };
         }
-        if magic == Some(MagicOutcome::TwoTemporaryErrors) {
-            let stumbles = book.faults.entry(order.key).or_default();
-            *stumbles += 1;
-            if *stumbles <= 2 {
-                return OrderResult::InjectedFault;
-            }
-            book.faults.remove(&order.key);
+        if magic == Some(MagicOutcome::TwoTemporaryErrors) && self.faults.fails_temporarily(order.key) {
+            return OrderResult::Busy;
         }
         let delay = match magic {
             Some(MagicOutcome::Slow) => self.settings.slow_ready_after_ms,
@@ -246,42 +191,17 @@ impl SandboxIssuer {
         })
     }
 
-    /// The effect of a fault before the issuer has read the request.
-    async fn before(&self, fault: Option<&IssuerFault>) -> Result<(), PortError> {
-        match fault {
-            Some(IssuerFault::Unreachable) => Err(failed(ErrorKind::Temporary, "the sandbox issuer is unreachable")),
-            // A malformed response reveals nothing about the outcome.
-            Some(IssuerFault::MalformedResponse) => {
-                Err(failed(ErrorKind::Unknown, "the answer is not an issuer's answer"))
-            }
-            Some(IssuerFault::Slow { ms }) => {
-                tokio::time::sleep(Duration::from_millis(*ms)).await;
-                Ok(())
-            }
-            Some(IssuerFault::Timeout | IssuerFault::Decline) | None => Ok(()),
-        }
-    }
-
     /// A ready card by the issuer's reference.
     async fn find(&self, operation: &'static str, issuer_ref: &str) -> Result<CardOrderRecord, PortError> {
-        let fault = self.faults.take(|fault| fault != IssuerFault::Decline);
-        self.before(fault.as_ref()).await?;
+        self.faults.before(ISSUE, |fault| fault != Fault::Decline).await?;
         let (found, durable) = {
             let mut book = self.records.lock();
-            book.now = book.now.max(self.clock.now());
+            book.totals.now = book.totals.now.max(self.clock.now());
             let known = book.by_ref(issuer_ref);
-            (known.filter(|o| o.ready_at <= book.now), self.archive.barrier())
+            (known.filter(|o| o.ready_at <= book.totals.now), book.rows.barrier())
         };
-        durable
-            .wait()
-            .await
-            .map_err(|e| failed(ErrorKind::Temporary, &e.to_string()))?;
-        let message = "no such card".into();
-        found.ok_or(PortError {
-            kind: ErrorKind::Permanent,
-            operation,
-            message,
-        })
+        durable.or(ErrorKind::Temporary, ISSUE).await?;
+        found.ok_or_else(|| failed(ErrorKind::Permanent, operation, "no such card"))
     }
 }
 
@@ -356,14 +276,6 @@ fn issue_result(known: &CardOrderRecord, now: Timestamp) -> Result<PlainIssueRes
             exp_year,
         },
     })
-}
-
-fn failed(kind: ErrorKind, message: &str) -> PortError {
-    PortError {
-        kind,
-        operation: "issue",
-        message: message.into(),
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The sandbox's two chains behind the settlement port.
 //!
-//! Each has its own file in the given directory (`base.chain`, `solana.chain`, and an index for each), synced before it
-//! responds. The chains share no state with the engine. The checks of real chains are repeated here on the bytes that
-//! were sent. On Base: EIP-3009 signature, window, nonce and balance. On Solana: both signatures, a recent block hash,
-//! the transfer in the instruction data, and the balance. Each new wallet starts with test USDC.
+//! Each has its own table of the sandbox's store, synced before it responds. The chains share no state with the engine.
+//! The checks of real chains are repeated here on the bytes that were sent. On Base: EIP-3009 signature, window, nonce
+//! and balance. On Solana: both signatures, a recent block hash, the transfer in the instruction data, and the balance.
+//! Each new wallet starts with test USDC.
 
 mod chain;
 mod contract_wallet;
@@ -19,7 +19,6 @@ mod rpc;
 mod svm;
 mod wire;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +38,8 @@ use self::ledger::{ReplayKey, decline};
 use self::wire::Transaction;
 use crate::payment::terms::Token;
 use crate::sandbox::keys::{fee_payers, signer_of, treasury};
-pub use crate::sandbox::record_log::LogError;
+use crate::sandbox::store::SandboxStore;
+pub use crate::sandbox::store::SandboxStoreError;
 use crate::settlement::chain::{Blockhash, FeePayers as _};
 use crate::settlement::fee_payers::FeePayerLoads;
 
@@ -65,18 +65,21 @@ impl SandboxSettlement {
         Token::SANDBOX
     }
 
-    /// Opens or creates the chains' files in `directory`, which must exist. `grant` is the initial balance of each new
+    /// Opens the chains' tables of the store. `grant` is the initial balance of each new
     /// wallet; `clock` is the time of both chains.
     ///
     /// # Errors
-    /// When the disk fails, another process has the files open, or one is corrupt before its tail.
-    pub fn open(directory: &Path, grant: Usdc, clock: Arc<dyn Clock>, entropy: &dyn Entropy) -> Result<Self, LogError> {
-        let open = |name, network| {
-            SandboxChain::open(&directory.join(name), network, grant, Arc::clone(&clock), entropy).map(Arc::new)
-        };
+    /// When its rows cannot be read.
+    pub fn open(
+        store: &SandboxStore,
+        grant: Usdc,
+        clock: Arc<dyn Clock>,
+        entropy: &dyn Entropy,
+    ) -> Result<Self, SandboxStoreError> {
+        let open = |network| SandboxChain::open(store, network, grant, Arc::clone(&clock), entropy).map(Arc::new);
         Ok(Self {
-            base: open("base.chain", Network::Base)?,
-            solana: open("solana.chain", Network::Solana)?,
+            base: open(Network::Base)?,
+            solana: open(Network::Solana)?,
             settle: Duration::ZERO,
             fee_payers: loads(1),
             newest: Mutex::default(),

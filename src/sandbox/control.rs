@@ -11,12 +11,13 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 
 pub use self::messages::*;
+use super::faults::{Fault, FaultRule as ProviderFaultRule, Faults, fault_count};
 use super::keys;
-use super::record_log::LogError;
+use super::store::SandboxStoreError;
 use crate::provider::sandbox::SandboxIssuer;
 use crate::provider::sandbox::bridge::faults as bridge_fault;
 use crate::provider::sandbox::card_balances::NEVER_CREDITED;
-use crate::provider::sandbox::issuer_faults::{self as issuer_fault, IssuerFault, IssuerFaultRule};
+use crate::provider::sandbox::issuer_faults as issuer_fault;
 use crate::sandbox::chains::SandboxSettlement;
 use crate::sandbox::chains::faults::{self as chain_fault, ChainFault, FaultRule};
 
@@ -24,8 +25,6 @@ use crate::sandbox::chains::faults::{self as chain_fault, ChainFault, FaultRule}
 const MAX_DELAY_MS: u64 = 600_000;
 /// Most transfers on a page.
 const MAX_PAGE_SIZE: usize = 1_000;
-/// Maximum of pending faults, and of the count of one fault, to bound memory.
-const MAX_RULES: usize = 1_000;
 /// A reason is a short code of the contract, not free text.
 const MAX_REASON_LEN: usize = 100;
 /// Maximum amount of one faucet call in atomic USDC: one billion USDC.
@@ -37,9 +36,9 @@ pub enum ControlError {
     /// A field of the request is invalid: status 400.
     #[error("{param}: {message}")]
     Invalid { param: &'static str, message: String },
-    /// A sandbox file has stopped: status 503.
+    /// The sandbox's store has stopped: status 503.
     #[error(transparent)]
-    Stopped(#[from] LogError),
+    Stopped(#[from] SandboxStoreError),
 }
 
 fn invalid(param: &'static str, message: impl Into<String>) -> ControlError {
@@ -70,7 +69,7 @@ impl SandboxControl {
             let chain = self.settlement.state(network).await?;
             let faults = chain.rules.iter().map(|rule| PendingFault {
                 fault: rule.fault.name(),
-                wallet: rule.wallet.map(|w| w.address()),
+                wallet: rule.scope.map(|w| w.address()),
                 remaining: rule.remaining,
             });
             chains.push(SandboxChainView {
@@ -86,17 +85,12 @@ impl SandboxControl {
             });
         }
         let issuer = self.issuer.state().await?;
-        let faults = issuer.rules.iter().map(|rule| PendingFault {
-            fault: rule.fault.name(),
-            wallet: None,
-            remaining: rule.remaining,
-        });
         let issuer = SandboxIssuerView {
             cards: issuer.cards,
             declined: issuer.declined,
             loaded_cents: issuer.loaded.get(),
-            faults: faults.collect(),
-            faults_injected: issuer.faults_injected,
+            faults: pending_faults(&self.issuer.faults.waiting()),
+            faults_injected: self.issuer.faults.injected(),
         };
         Ok(SandboxView {
             sandbox: true,
@@ -151,8 +145,8 @@ impl SandboxControl {
         let fault = chain_fault_of(request)?;
         let remaining = fault_count(request.times);
         for network in &networks {
-            if fault.is_some() && self.settlement.state(*network).await?.rules.len() >= MAX_RULES {
-                return Err(invalid("fault", "too many faults are waiting; clear them first"));
+            if fault.is_some() && self.settlement.has_too_many_faults(*network) {
+                return Err(too_many_faults());
             }
         }
         for network in networks {
@@ -161,7 +155,7 @@ impl SandboxControl {
                     self.settlement.add_fault(
                         network,
                         FaultRule {
-                            wallet,
+                            scope: wallet,
                             fault: fault.clone(),
                             remaining,
                         },
@@ -182,26 +176,17 @@ impl SandboxControl {
     pub async fn set_issuer_fault(&self, request: &IssuerFaultRequest) -> Result<SandboxView, ControlError> {
         let ms = delay(request.delay_ms)?;
         let fault = match request.fault {
-            IssuerFaultParam::Unreachable => Some(IssuerFault::Unreachable),
-            IssuerFaultParam::Slow => Some(IssuerFault::Slow { ms }),
-            IssuerFaultParam::MalformedResponse => Some(IssuerFault::MalformedResponse),
-            IssuerFaultParam::Timeout => Some(IssuerFault::Timeout),
-            IssuerFaultParam::Decline => Some(IssuerFault::Decline),
+            IssuerFaultParam::Unreachable => Some(Fault::Unreachable),
+            IssuerFaultParam::Slow => Some(Fault::Slow { ms }),
+            IssuerFaultParam::MalformedResponse => Some(Fault::MalformedResponse),
+            IssuerFaultParam::Timeout => Some(Fault::Timeout),
+            IssuerFaultParam::Decline => Some(Fault::Decline),
             IssuerFaultParam::Clear => None,
         };
         if request.delay_ms.is_some() && request.fault != IssuerFaultParam::Slow {
             return Err(invalid("delay_ms", "only for slow"));
         }
-        match fault {
-            Some(_) if self.issuer.state().await?.rules.len() >= MAX_RULES => {
-                return Err(invalid("fault", "too many faults are waiting; clear them first"));
-            }
-            Some(fault) => self.issuer.add_fault(IssuerFaultRule {
-                fault,
-                remaining: fault_count(request.times),
-            }),
-            None => self.issuer.clear_faults(),
-        }
+        set_fault(&self.issuer.faults, fault, request.times)?;
         self.state().await
     }
 
@@ -285,12 +270,25 @@ fn balance_of(wallet: Wallet, balance: Usdc) -> BalanceResponse {
     }
 }
 
-fn fault_count(times: Option<u32>) -> Option<u32> {
-    match times {
-        None => Some(1),
-        Some(0) => None,
-        some => some,
+fn too_many_faults() -> ControlError {
+    invalid("fault", "too many faults are waiting; clear them first")
+}
+
+/// Adds a provider's fault as often as requested; clears all for `None`.
+fn set_fault(faults: &Faults, fault: Option<Fault>, times: Option<u32>) -> Result<(), ControlError> {
+    match faults.set(None, fault, times) {
+        true => Ok(()),
+        false => Err(too_many_faults()),
     }
+}
+
+fn pending_faults(rules: &[ProviderFaultRule<()>]) -> Vec<PendingFault> {
+    let shown = rules.iter().map(|rule| PendingFault {
+        fault: rule.fault.name(),
+        wallet: None,
+        remaining: rule.remaining,
+    });
+    shown.collect()
 }
 
 fn delay(ms: Option<u64>) -> Result<u64, ControlError> {

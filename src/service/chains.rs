@@ -19,6 +19,7 @@ use crate::provider::sandbox::card_balances::deposit_watcher::DepositSource;
 use crate::provider::sandbox::rates::SandboxRates;
 use crate::sandbox::chains::SandboxSettlement;
 use crate::sandbox::chains::remote::ChainRpc as ActedOn;
+use crate::sandbox::store::SandboxStore;
 use crate::settlement::chain::ChainParts;
 use crate::settlement::check::Checks;
 use crate::settlement::real::{RealPortDeps, RealPorts};
@@ -70,7 +71,7 @@ pub async fn belongs(store: &dyn Store, config: &Config) -> Result<(), ServiceEr
 /// Opens the chains. The sandbox's chains use the time of `machine`, its providers that of `clock`.
 ///
 /// # Errors
-/// When a file of the sandbox cannot be read, or a real chain differs from the settings.
+/// When the sandbox's store cannot be read, or a real chain differs from the settings.
 pub(super) async fn open(
     config: &Config,
     (directory, store): (&Path, &Arc<dyn Store>),
@@ -161,14 +162,16 @@ fn open_sandbox(
     (clock, machine): (&Arc<dyn Clock>, &Arc<dyn Clock>),
     entropy: &dyn Entropy,
 ) -> Result<SandboxHandles, ServiceError> {
-    let chains = SandboxSettlement::open(directory, config.sandbox.initial_balance_usdc, machine.clone(), entropy)
+    let store = SandboxStore::open(directory, config.storage.segment_bytes)
+        .map_err(|e| ServiceError::Component("the sandbox", e.to_string()))?;
+    let chains = SandboxSettlement::open(&store, config.sandbox.initial_balance_usdc, machine.clone(), entropy)
         .map_err(|e| ServiceError::Component("the sandbox's chains", e.to_string()))?
         .with_settlement_delay(Duration::from_millis(config.sandbox.settlement_delay_ms))
         .finalizing(Duration::from_millis(config.sandbox.final_ms))
         .with_fee_payers(config.sandbox.fee_payers);
     let chains = Arc::new(chains);
     let (acted_on, watched): (Arc<dyn ActedOn>, Arc<dyn DepositSource>) = (chains.clone(), chains.clone());
-    let providers = SandboxProviders::open(directory, config, (&acted_on, &watched), clock)
+    let providers = SandboxProviders::open(&store, config, (&acted_on, &watched), clock)
         .map_err(|(what, why)| ServiceError::Component(what, why))?;
     Ok(SandboxHandles { chains, providers })
 }

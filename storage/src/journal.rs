@@ -286,6 +286,32 @@ impl JournalStore {
         self.core.applied.load(Ordering::Acquire)
     }
 
+    /// [`Store::read`] without a future: a read never waits for a commit.
+    ///
+    /// # Errors
+    /// When the snapshots fail.
+    pub fn read_row(&self, key: &[u8]) -> Result<Option<Row>, StoreError> {
+        self.core.row(key)
+    }
+
+    /// [`Store::scan`] without a future.
+    ///
+    /// # Errors
+    /// When the snapshots fail.
+    pub fn scan_rows(
+        &self,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<(RowKey, Row)>, StoreError> {
+        self.core.scan(prefix, after, limit)
+    }
+
+    /// Whether nothing was ever committed.
+    pub fn is_empty(&self) -> bool {
+        self.durable_seq() == 0
+    }
+
     /// Counts since the store was opened.
     pub fn stats(&self) -> JournalStats {
         let commits = &self.core.commit_stats;
@@ -325,7 +351,7 @@ impl Store for JournalStore {
     }
 
     fn read<'a>(&'a self, key: &'a [u8]) -> BoxFuture<'a, Result<Option<Row>, StoreError>> {
-        Box::pin(std::future::ready(self.core.row(key)))
+        Box::pin(std::future::ready(self.read_row(key)))
     }
 
     fn scan<'a>(
@@ -334,7 +360,7 @@ impl Store for JournalStore {
         after: Option<&'a [u8]>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<(RowKey, Row)>, StoreError>> {
-        Box::pin(std::future::ready(self.core.scan(prefix, after, limit)))
+        Box::pin(std::future::ready(self.scan_rows(prefix, after, limit)))
     }
 
     fn events<'a>(

@@ -10,6 +10,7 @@ use purser::provider::sandbox::card_balances::deposit_watcher::DepositSource;
 use purser::provider::{Providers, connect};
 use purser::sandbox::chains::remote::ChainRpc;
 use purser::sandbox::chains::{DEFAULT_GRANT, SandboxSettlement};
+use purser::sandbox::store::{SMALL_SEGMENTS, SandboxStore};
 use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::port::Clock;
 
@@ -28,15 +29,16 @@ pub(crate) fn in_process(folder: &Path) -> (Providers, ProviderControl) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let chain = DepositChain::default();
     let watched: Arc<dyn DepositSource> = Arc::new(chain.clone());
+    let store = SandboxStore::open(folder, SMALL_SEGMENTS).unwrap();
     let chains = SandboxSettlement::open(
-        folder,
+        &store,
         config.sandbox.initial_balance_usdc,
         clock.clone(),
         &SystemEntropy,
     )
     .unwrap();
     let chains: Arc<dyn ChainRpc> = Arc::new(chains);
-    let sandbox = SandboxProviders::open(folder, &config, (&chains, &watched), &clock).unwrap();
+    let sandbox = SandboxProviders::open(&store, &config, (&chains, &watched), &clock).unwrap();
     let bank = sandbox.bank.clone();
     (sandbox.providers(), ProviderControl::Here { chain, bank })
 }
@@ -83,7 +85,13 @@ impl SandboxOverHttp {
         let world = folder.path().join("world");
         std::fs::create_dir(&world).unwrap();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let chains = SandboxSettlement::open(&world, DEFAULT_GRANT, clock, &SystemEntropy).unwrap();
+        let chains = SandboxSettlement::open(
+            &SandboxStore::open(&world, SMALL_SEGMENTS).unwrap(),
+            DEFAULT_GRANT,
+            clock,
+            &SystemEntropy,
+        )
+        .unwrap();
         let shown = chain.serve(chains).await;
         command.arg(folder.path()).args(["--chain-url", &shown]).args(more);
         for delay in [

@@ -54,22 +54,8 @@ async fn withdrawal_unknown_to_the_issuer_is_not_paid() {
     })
     .await;
     service.stop();
-    // The records of the issuer, and the folder of their index.
-    let records = host.data().join("sandbox/issuer.reloadable_cards");
-    std::fs::remove_file(&records).unwrap();
-    for file in std::fs::read_dir(host.data().join("sandbox"))
-        .unwrap()
-        .map(Result::unwrap)
-    {
-        if file
-            .file_name()
-            .to_str()
-            .unwrap()
-            .starts_with("issuer.reloadable_cards.")
-        {
-            std::fs::remove_dir_all(file.path()).unwrap();
-        }
-    }
+    // The issuer's records, with those of the whole sandbox.
+    std::fs::remove_dir_all(host.data().join("sandbox/sandbox.store")).unwrap();
     let service = host.start();
     let response = OperatorClient::first(&host, &service)
         .post("/admin/card-withdrawals/claim", id)

@@ -273,7 +273,7 @@ async fn sandbox_chains_answer_their_clients() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failing_service_reports_its_state() {
-    // Checks: a sandbox chain whose file cannot grow is unavailable. A stopping service is not ready, also on open
+    // Checks: a sandbox chain whose journal cannot grow is unavailable. A stopping service is not ready, also on open
     // connections.
     let host = Host::new().with("RUST_LOG", "error");
     let service = host.start_with_files_up_to(100_000);
@@ -283,12 +283,13 @@ async fn failing_service_reports_its_state() {
         let body = json!({"wallet": wallet, "amount": "1"});
         site.post("/sandbox/faucet", &body).await
     };
-    // Enough to make its file longer than the log, which has to grow.
+    // Enough to make its journal longer than the log, which has to grow.
     for _ in 0..30 {
         assert_eq!(faucet().await.status, 200);
     }
-    let chain = std::fs::metadata(host.data().join("sandbox/base.chain")).unwrap();
-    service.limit_files(chain.len());
+    let segment = std::fs::read(host.data().join("sandbox/sandbox.store/wal-000000000001.seg")).unwrap();
+    let used = segment.iter().rposition(|byte| *byte != 0).unwrap();
+    service.limit_files(used as u64);
     assert_error(&faucet().await, 503, "sandbox_unavailable");
     service.kill();
 

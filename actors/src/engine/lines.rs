@@ -15,7 +15,7 @@ use crate::breaker::{Breaker, BreakerChange, BreakerSettings};
 use crate::kernel::job::{AttemptFailure, OutboxJob, RetryMode};
 use crate::kernel::outbox::AttemptCounters;
 use crate::kernel::{AskError, EntityRegistry};
-use crate::line::{Command, LineState, Rejection, Status};
+use crate::line::{Command, LineState, Rejection, State, Status};
 use crate::operator::OperatorAction;
 use crate::port::{ErrorKind, PortError, Timestamp};
 use crate::product::ProductLine;
@@ -51,7 +51,7 @@ pub struct LineStatus {
     /// The product line.
     pub line: ProductLine,
     /// Whether it is sold, and if not, why.
-    pub status: Status,
+    pub status: State,
     /// Consecutive failed deliveries.
     pub failures: u32,
     /// When the next order probes the provider, while the line is failing.
@@ -286,7 +286,7 @@ impl Engine {
 
     /// Whether a line is open. Takes no probe of a failing line.
     pub fn is_line_open(&self, line: ProductLine) -> bool {
-        self.line_status(line).status == Status::Open
+        self.line_status(line).status == State::Open
     }
 
     /// Current status of a line.
@@ -302,9 +302,9 @@ impl Engine {
         LineStatus {
             line,
             status: match (flags & (CLOSED | NOT_OFFERED), open) {
-                (0, true) => Status::Open,
-                (0, false) => Status::Failing,
-                (_, _) => Status::Closed,
+                (0, true) => State::Open,
+                (0, false) => State::Failing,
+                (_, _) => State::Closed,
             },
             failures,
             next_probe_at: next_try_at,

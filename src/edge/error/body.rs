@@ -16,7 +16,7 @@ pub enum ErrorFormat {
 }
 
 impl ApiError {
-    pub(crate) fn body(&self, request_id: RequestId, form: ErrorFormat) -> Vec<u8> {
+    pub fn body(&self, request_id: RequestId, form: ErrorFormat) -> Vec<u8> {
         if form == ErrorFormat::Callable {
             let failure = CallableErrorFields {
                 code: self.code.as_str(),

@@ -1,4 +1,6 @@
 #![allow(clippy::unwrap_used)]
+use http::HeaderValue;
+
 use super::*;
 
 fn read(values: &[&[u8]]) -> Result<IdempotencyKey, ApiError> {

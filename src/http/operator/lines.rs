@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use purser_actors::engine::{LineStatus, OperationError};
-use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::{JsonObject, NamedState, StateMachine};
 use purser_actors::line::{LineState, Rejection};
 use purser_actors::operator::Permission;
 use purser_actors::product::ProductLine;
@@ -73,10 +73,10 @@ pub(super) async fn get_lines(AuthorizedRead { admin, query }: AuthorizedRead) -
 
 /// The last record is ignored if the line's status has changed since.
 fn render(health: &LineStatus, known: Option<&LineState>) -> JsonObject {
-    let known = known.filter(|known| known.status == health.status);
+    let known = known.filter(|known| known.state() == health.status);
     let view = JsonObject::new()
         .text("line", health.line)
-        .text("status", health.status.name())
+        .text("status", health.status.as_str())
         .optional_text("reason", known.map(|known| known.reason.as_str()))
         .optional_text("by", known.and_then(|known| known.by.as_deref()))
         .integer("failures", u64::from(health.failures));
@@ -133,7 +133,7 @@ pub(super) async fn post_open(
 fn line_response(health: &LineStatus) -> Response {
     let view = JsonObject::new()
         .text("line", health.line)
-        .text("status", health.status.name());
+        .text("status", health.status.as_str());
     json::private(json::bytes_as_json(view.to_json()))
 }
 

@@ -16,11 +16,10 @@ use super::super::{json, schemas};
 use super::ProviderControls;
 use crate::http::route::routes;
 use crate::provider::sandbox::bank::DepositError;
-use crate::provider::sandbox::bank::faults::{BankCall, BankFault, BankFaultKind};
-use crate::provider::sandbox::fault_rules::FaultRule;
+use crate::provider::sandbox::bank::faults::BankCall;
+use crate::sandbox::faults::Fault;
 
 const MAX_DELAY_MS: u64 = 600_000;
-const MAX_FAULT_RULES: usize = 1_000;
 
 type SharedState = State<Arc<ProviderControls>>;
 
@@ -119,39 +118,7 @@ struct PendingBankFault {
         (status = 409, description = "The provider is remote.")))]
 async fn post_bank(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BankFaultRequest = controls.body(body).await?;
-    match fault(&request)? {
-        None => controls.providers.bank.clear_faults(),
-        Some(_) if controls.bank_view().await?.faults.len() >= MAX_FAULT_RULES => {
-            return Err(invalid("fault", "too many faults are waiting; clear them first"));
-        }
-        Some(fault) => {
-            let remaining = match request.times {
-                Some(0) => None,
-                times => Some(times.unwrap_or(1)),
-            };
-            controls.providers.bank.add_fault(FaultRule { fault, remaining });
-        }
-    }
-    Ok(json::ok(&controls.bank_view().await?))
-}
-
-/// Returns `None` for `clear`.
-fn fault(request: &BankFaultRequest) -> Result<Option<BankFault>, ApiError> {
-    let ms = request.delay_ms.unwrap_or(3_000);
-    if ms > MAX_DELAY_MS {
-        return Err(invalid("delay_ms", "too long"));
-    }
-    let trouble = match request.fault {
-        BankFaultParam::Unreachable => BankFaultKind::Unreachable,
-        BankFaultParam::Slow => BankFaultKind::Slow { ms },
-        BankFaultParam::MalformedResponse => BankFaultKind::MalformedResponse,
-        BankFaultParam::LoseResponse => BankFaultKind::LoseResponse,
-        BankFaultParam::Stall => BankFaultKind::Stall,
-        BankFaultParam::Decline => BankFaultKind::Decline,
-        BankFaultParam::Duplicate => BankFaultKind::Duplicate,
-        BankFaultParam::OutOfOrder => BankFaultKind::OutOfOrder,
-        BankFaultParam::Clear => return Ok(None),
-    };
+    let fault = fault(&request)?;
     let call = request.operation.map(|call| match call {
         BankCallParam::Review => BankCall::Review,
         BankCallParam::Open => BankCall::Open,
@@ -159,7 +126,29 @@ fn fault(request: &BankFaultRequest) -> Result<Option<BankFault>, ApiError> {
         BankCallParam::Incoming => BankCall::Incoming,
         BankCallParam::Balance => BankCall::Balance,
     });
-    Ok(Some(BankFault { call, kind: trouble }))
+    if !controls.providers.bank.faults.set(call, fault, request.times) {
+        return Err(invalid("fault", "too many faults are waiting; clear them first"));
+    }
+    Ok(json::ok(&controls.bank_view().await?))
+}
+
+/// Returns `None` for `clear`.
+fn fault(request: &BankFaultRequest) -> Result<Option<Fault>, ApiError> {
+    let ms = request.delay_ms.unwrap_or(3_000);
+    if ms > MAX_DELAY_MS {
+        return Err(invalid("delay_ms", "too long"));
+    }
+    Ok(Some(match request.fault {
+        BankFaultParam::Unreachable => Fault::Unreachable,
+        BankFaultParam::Slow => Fault::Slow { ms },
+        BankFaultParam::MalformedResponse => Fault::MalformedResponse,
+        BankFaultParam::LoseResponse => Fault::LoseResponse,
+        BankFaultParam::Stall => Fault::Stall,
+        BankFaultParam::Decline => Fault::Decline,
+        BankFaultParam::Duplicate => Fault::Duplicate,
+        BankFaultParam::OutOfOrder => Fault::OutOfOrder,
+        BankFaultParam::Clear => return Ok(None),
+    }))
 }
 
 /// Deposit from an external sender.
@@ -234,9 +223,10 @@ async fn post_bank_deposits(State(controls): SharedState, body: Body) -> Result<
 impl ProviderControls {
     async fn bank_view(&self) -> Result<SandboxBankView, ApiError> {
         let state = self.providers.bank.state().await.map_err(|_| stopped())?;
-        let faults = state.rules.iter().map(|rule| PendingBankFault {
-            call: rule.fault.call.map(BankCall::name),
-            fault: rule.fault.kind.name(),
+        let waiting = self.providers.bank.faults.waiting();
+        let faults = waiting.iter().map(|rule| PendingBankFault {
+            call: rule.scope.map(BankCall::name),
+            fault: rule.fault.name(),
             remaining: rule.remaining,
         });
         Ok(SandboxBankView {
@@ -246,7 +236,7 @@ impl ProviderControls {
             deposits: state.deposits,
             balance_cents: state.balance.get(),
             faults: faults.collect(),
-            faults_injected: state.faults_injected,
+            faults_injected: self.providers.bank.faults.injected(),
         })
     }
 }

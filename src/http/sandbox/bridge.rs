@@ -12,10 +12,10 @@ use super::super::error::{ApiError, ErrorCode};
 use super::super::json;
 use super::ProviderControls;
 use crate::http::route::routes;
-use crate::provider::sandbox::bridge::faults::{BridgeFault, BridgeFaultRule, BridgeLeg};
+use crate::provider::sandbox::bridge::faults::BridgeLeg;
+use crate::sandbox::faults::Fault;
 
 const MAX_DELAY_MS: u64 = 600_000;
-const MAX_FAULT_RULES: usize = 1_000;
 
 type SharedState = State<Arc<ProviderControls>>;
 
@@ -103,28 +103,30 @@ struct PendingBridgeFault {
         (status = 409, description = "The provider is remote.")))]
 async fn post_bridge(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BridgeFaultRequest = controls.body(body).await?;
-    match rule(&request)? {
-        None => controls.providers.bridge.clear_faults(),
-        Some(_) if controls.providers.bridge.state().rules.len() >= MAX_FAULT_RULES => {
-            return Err(invalid("fault", "too many faults are waiting; clear them first"));
-        }
-        Some(rule) => controls.providers.bridge.add_fault(rule),
+    let faults = &controls.providers.bridge.faults;
+    let wanted = wanted(&request)?;
+    if !faults.set(
+        wanted.map(|(leg, _)| leg),
+        wanted.map(|(_, fault)| fault),
+        request.times,
+    ) {
+        return Err(invalid("fault", "too many faults are waiting; clear them first"));
     }
-    let state = controls.providers.bridge.state();
-    let faults = state.rules.iter().map(|rule| PendingBridgeFault {
-        leg: rule.leg.name(),
+    let (waiting, faults_injected) = (faults.waiting(), faults.injected());
+    let faults = waiting.iter().map(|rule| PendingBridgeFault {
+        leg: rule.scope.map_or("", BridgeLeg::name),
         fault: rule.fault.name(),
         remaining: rule.remaining,
     });
     Ok(json::ok(&SandboxBridgeView {
-        burns: state.burns,
+        burns: controls.providers.bridge.burns(),
         faults: faults.collect(),
-        faults_injected: state.faults_injected,
+        faults_injected,
     }))
 }
 
 /// Returns `None` for `clear`.
-fn rule(request: &BridgeFaultRequest) -> Result<Option<BridgeFaultRule>, ApiError> {
+fn wanted(request: &BridgeFaultRequest) -> Result<Option<(BridgeLeg, Fault)>, ApiError> {
     let ms = request.delay_ms.unwrap_or(3_000);
     if ms > MAX_DELAY_MS {
         return Err(invalid("delay_ms", "at most 600000"));
@@ -133,15 +135,15 @@ fn rule(request: &BridgeFaultRequest) -> Result<Option<BridgeFaultRule>, ApiErro
         return Err(invalid("delay_ms", "only for slow"));
     }
     let fault = match request.fault {
-        BridgeFaultParam::Unreachable => BridgeFault::Unreachable,
-        BridgeFaultParam::Slow => BridgeFault::Slow { ms },
-        BridgeFaultParam::RateLimited => BridgeFault::RateLimited,
-        BridgeFaultParam::MalformedResponse => BridgeFault::MalformedResponse,
-        BridgeFaultParam::LoseResponse => BridgeFault::LoseResponse,
-        BridgeFaultParam::Stall => BridgeFault::Stall,
-        BridgeFaultParam::Expire => BridgeFault::Expire,
-        BridgeFaultParam::RetryableDecline => BridgeFault::RetryableDecline,
-        BridgeFaultParam::Decline => BridgeFault::Decline,
+        BridgeFaultParam::Unreachable => Fault::Unreachable,
+        BridgeFaultParam::Slow => Fault::Slow { ms },
+        BridgeFaultParam::RateLimited => Fault::RateLimited,
+        BridgeFaultParam::MalformedResponse => Fault::MalformedResponse,
+        BridgeFaultParam::LoseResponse => Fault::LoseResponse,
+        BridgeFaultParam::Stall => Fault::Stall,
+        BridgeFaultParam::Expire => Fault::Expire,
+        BridgeFaultParam::RetryableDecline => Fault::RetryableDecline,
+        BridgeFaultParam::Decline => Fault::Decline,
         BridgeFaultParam::Clear => return Ok(None),
     };
     let leg = match request.operation {
@@ -150,15 +152,10 @@ fn rule(request: &BridgeFaultRequest) -> Result<Option<BridgeFaultRule>, ApiErro
         Some(BridgeLegParam::Mint) => BridgeLeg::Mint,
         None => return Err(invalid("operation", "one of: burn, attestation, mint")),
     };
-    if !fault.fits(leg) {
+    if !leg.meets(fault) {
         return Err(invalid("fault", "not for this operation"));
     }
-    let remaining = match request.times {
-        None => Some(1),
-        Some(0) => None,
-        some => some,
-    };
-    Ok(Some(BridgeFaultRule { leg, fault, remaining }))
+    Ok(Some((leg, fault)))
 }
 
 fn invalid(param: &'static str, message: &str) -> ApiError {

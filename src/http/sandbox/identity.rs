@@ -18,14 +18,12 @@ use super::super::query::Query;
 use super::super::sandbox_identity_page;
 use super::{ProviderControls, SandboxApp};
 use crate::http::route::routes;
-use crate::provider::sandbox::fault_rules::FaultRule;
-use crate::provider::sandbox::identity_check::{CheckFault, CheckPage, SandboxIdentityCheck};
-use crate::provider::sandbox::issuer_accounts::AccountFault;
+use crate::provider::sandbox::identity_check::{CheckPage, SandboxIdentityCheck};
+use crate::sandbox::faults::{Fault, FaultRule, Faults};
 
 /// A form with a person's answers.
 const MAX_FORM_BYTES: usize = 4 * 1024;
 const MAX_DELAY_MS: u64 = 600_000;
-const MAX_FAULT_RULES: usize = 1_000;
 
 type SharedState = State<Arc<SandboxApp>>;
 
@@ -124,26 +122,28 @@ struct IdentityFaultRequest {
 }
 
 impl IdentityFaultRequest {
-    /// The delay for `slow`, and the number of occurrences.
-    fn read(&self, waiting: usize) -> Result<(u64, Option<u32>), ApiError> {
+    fn apply(&self, faults: &Faults) -> Result<(), ApiError> {
         let wrong =
             |param: &'static str, what: &'static str| ApiError::parameter(ErrorCode::ParameterInvalid, param, what);
         if self.delay_ms.is_some() && self.fault != IdentityFaultParam::Slow {
             return Err(wrong("delay_ms", "only for slow"));
         }
-        if self.fault != IdentityFaultParam::Clear && waiting >= MAX_FAULT_RULES {
-            return Err(wrong("fault", "too many faults are waiting; clear them first"));
-        }
         let ms = self.delay_ms.unwrap_or(3_000);
         if ms > MAX_DELAY_MS {
             return Err(wrong("delay_ms", "at most 600000"));
         }
-        let times = match self.times {
-            None => Some(1),
-            Some(0) => None,
-            some => some,
+        let fault = match self.fault {
+            IdentityFaultParam::Unreachable => Some(Fault::Unreachable),
+            IdentityFaultParam::Slow => Some(Fault::Slow { ms }),
+            IdentityFaultParam::MalformedResponse => Some(Fault::MalformedResponse),
+            IdentityFaultParam::Timeout => Some(Fault::Timeout),
+            IdentityFaultParam::Decline => Some(Fault::Decline),
+            IdentityFaultParam::Clear => None,
         };
-        Ok((ms, times))
+        match faults.set(None, fault, self.times) {
+            true => Ok(()),
+            false => Err(wrong("fault", "too many faults are waiting; clear them first")),
+        }
     }
 }
 
@@ -154,6 +154,16 @@ struct PendingIdentityFault {
     fault: &'static str,
     /// Remaining occurrences; null until cleared.
     remaining: Option<u32>,
+}
+
+impl PendingIdentityFault {
+    fn all(waiting: &[FaultRule<()>]) -> Vec<Self> {
+        let shown = waiting.iter().map(|rule| Self {
+            fault: rule.fault.name(),
+            remaining: rule.remaining,
+        });
+        shown.collect()
+    }
 }
 
 /// Summary of the identity check provider.
@@ -181,35 +191,19 @@ struct SandboxIdentityView {
 async fn post_identity(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.shared.body_timeout).await?;
     let provider = &people.shared.providers.identity_check;
-    let (ms, remaining) = request.read(provider.state().await.map_err(stopped)?.rules.len())?;
-    let fault = match request.fault {
-        IdentityFaultParam::Unreachable => CheckFault::Unreachable,
-        IdentityFaultParam::Slow => CheckFault::Slow { ms },
-        IdentityFaultParam::MalformedResponse => CheckFault::MalformedResponse,
-        IdentityFaultParam::Timeout => CheckFault::Timeout,
-        IdentityFaultParam::Decline => CheckFault::Decline,
-        IdentityFaultParam::Clear => {
-            provider.clear_faults();
-            return render_identity(provider).await;
-        }
-    };
-    provider.add_fault(FaultRule { fault, remaining });
+    request.apply(&provider.faults)?;
     render_identity(provider).await
 }
 
 async fn render_identity(provider: &SandboxIdentityCheck) -> Result<Response, ApiError> {
     let state = provider.state().await.map_err(stopped)?;
-    let faults = state.rules.iter().map(|rule| PendingIdentityFault {
-        fault: rule.fault.name(),
-        remaining: rule.remaining,
-    });
     Ok(json::ok(&SandboxIdentityView {
         started: state.started,
         passed: state.passed,
         failed: state.failed,
         last_reference: state.last_reference,
-        faults: faults.collect(),
-        faults_injected: state.faults_injected,
+        faults: PendingIdentityFault::all(&provider.faults.waiting()),
+        faults_injected: provider.faults.injected(),
     }))
 }
 
@@ -232,28 +226,11 @@ struct SandboxIssuerAccountsView {
 async fn post_accounts(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.shared.body_timeout).await?;
     let accounts = &people.shared.providers.accounts;
-    let (ms, remaining) = request.read(accounts.state().await.map_err(stopped)?.rules.len())?;
-    let fault = match request.fault {
-        IdentityFaultParam::Unreachable => Some(AccountFault::Unreachable),
-        IdentityFaultParam::Slow => Some(AccountFault::Slow { ms }),
-        IdentityFaultParam::MalformedResponse => Some(AccountFault::MalformedResponse),
-        IdentityFaultParam::Timeout => Some(AccountFault::Timeout),
-        IdentityFaultParam::Decline => Some(AccountFault::Decline),
-        IdentityFaultParam::Clear => None,
-    };
-    match fault {
-        Some(fault) => accounts.add_fault(FaultRule { fault, remaining }),
-        None => accounts.clear_faults(),
-    }
-    let state = accounts.state().await.map_err(stopped)?;
-    let faults = state.rules.iter().map(|rule| PendingIdentityFault {
-        fault: rule.fault.name(),
-        remaining: rule.remaining,
-    });
+    request.apply(&accounts.faults)?;
     Ok(json::ok(&SandboxIssuerAccountsView {
-        opened: state.opened,
-        faults: faults.collect(),
-        faults_injected: state.faults_injected,
+        opened: accounts.opened().await.map_err(stopped)?,
+        faults: PendingIdentityFault::all(&accounts.faults.waiting()),
+        faults_injected: accounts.faults.injected(),
     }))
 }
 
@@ -302,6 +279,6 @@ async fn post_link(State(people): SharedState, body: Body) -> Result<Response, A
     }))
 }
 
-fn stopped(_: crate::sandbox::record_log::LogError) -> ApiError {
+fn stopped(_: crate::sandbox::store::SandboxStoreError) -> ApiError {
     ApiError::unavailable(ErrorCode::SandboxUnavailable, "The sandbox has stopped.", 1)
 }

@@ -12,11 +12,9 @@ use super::ProviderControls;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::route::routes;
-use crate::provider::sandbox::fault_rules::FaultRule;
-use crate::provider::sandbox::reloadable_cards::faults::ReloadableCardFault;
+use crate::sandbox::faults::Fault;
 
 const MAX_DELAY_MS: u64 = 600_000;
-const MAX_FAULT_RULES: usize = 1_000;
 
 routes! { pub static ROUTES: Arc<ProviderControls>, openapi;
     POST "/sandbox/card-program" => post_card_program { Sandbox, control(), refuses [ProviderIsRemote] }
@@ -92,38 +90,25 @@ async fn post_card_program(State(controls): State<Arc<ProviderControls>>, body: 
         return Err(invalid("delay_ms", "only for slow"));
     }
     let fault = match request.fault {
-        ReloadableCardFaultParam::Unreachable => Some(ReloadableCardFault::Unreachable),
-        ReloadableCardFaultParam::Slow => Some(ReloadableCardFault::Slow { ms }),
-        ReloadableCardFaultParam::MalformedResponse => Some(ReloadableCardFault::MalformedResponse),
-        ReloadableCardFaultParam::Timeout => Some(ReloadableCardFault::Timeout),
-        ReloadableCardFaultParam::Decline => Some(ReloadableCardFault::Decline),
+        ReloadableCardFaultParam::Unreachable => Some(Fault::Unreachable),
+        ReloadableCardFaultParam::Slow => Some(Fault::Slow { ms }),
+        ReloadableCardFaultParam::MalformedResponse => Some(Fault::MalformedResponse),
+        ReloadableCardFaultParam::Timeout => Some(Fault::Timeout),
+        ReloadableCardFaultParam::Decline => Some(Fault::Decline),
         ReloadableCardFaultParam::Clear => None,
     };
-    match fault {
-        None => controls.providers.reloadable_cards.clear_faults(),
-        Some(_) if controls.providers.reloadable_cards.state().rules.len() >= MAX_FAULT_RULES => {
-            return Err(invalid("fault", "too many faults are waiting; clear them first"));
-        }
-        Some(fault) => {
-            let remaining = match request.times {
-                None => Some(1),
-                Some(0) => None,
-                some => some,
-            };
-            controls
-                .providers
-                .reloadable_cards
-                .add_fault(FaultRule { fault, remaining });
-        }
+    let cards = &controls.providers.reloadable_cards;
+    if !cards.faults.set(None, fault, request.times) {
+        return Err(invalid("fault", "too many faults are waiting; clear them first"));
     }
-    let state = controls.providers.reloadable_cards.state();
-    let faults = state.rules.iter().map(|rule| PendingReloadableCardFault {
+    let waiting = cards.faults.waiting();
+    let faults = waiting.iter().map(|rule| PendingReloadableCardFault {
         fault: rule.fault.name(),
         remaining: rule.remaining,
     });
     Ok(json::ok(&SandboxReloadableCardView {
-        cards: state.cards,
+        cards: cards.cards(),
         faults: faults.collect(),
-        faults_injected: state.faults_injected,
+        faults_injected: cards.faults.injected(),
     }))
 }

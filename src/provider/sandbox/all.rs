@@ -1,7 +1,6 @@
-//! All providers of the sandbox, opened together over one directory and one pair of chains. The card issuer may follow
+//! All providers of the sandbox, opened together over one store and one pair of chains. The card issuer may follow
 //! another Base chain.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use purser_actors::port::{Clock, ProviderList};
@@ -16,6 +15,7 @@ use super::gift_cards::{SandboxGiftCardSettings, SandboxGiftCards};
 use super::identity_check::SandboxIdentityCheck;
 use super::issuer_accounts::SandboxIssuerAccounts;
 use super::issuer_reconciliation::PrepaidRemainderList;
+use super::lists::{Listed, RecordList};
 use super::merchants::SandboxMerchants;
 use super::payouts::{SandboxPayoutSettings, SandboxPayouts};
 use super::rates::SandboxRates;
@@ -25,6 +25,7 @@ use super::{IssuerSettings, SandboxIssuer};
 use crate::config::Config;
 use crate::provider::{ProviderLists, Providers};
 use crate::sandbox::chains::remote::ChainRpc;
+use crate::sandbox::store::SandboxStore;
 
 /// The sandbox's providers with their controls.
 #[derive(Clone)]
@@ -46,12 +47,12 @@ pub struct SandboxProviders {
 }
 
 impl SandboxProviders {
-    /// Opens or creates their files in `directory`, which must exist.
+    /// Opens their tables of the store.
     ///
     /// # Errors
-    /// Names the file that cannot be read or is corrupt, and why.
+    /// Names the provider whose rows cannot be read, and why.
     pub fn open(
-        directory: &Path,
+        store: &SandboxStore,
         config: &Config,
         (chains, watched): (&Arc<dyn ChainRpc>, &Arc<dyn DepositSource>),
         clock: &Arc<dyn Clock>,
@@ -61,33 +62,32 @@ impl SandboxProviders {
             ready_after_ms: times.card_issue_delay_ms,
             ..IssuerSettings::default()
         };
-        let issuer = SandboxIssuer::open(directory, settings, clock.clone())
-            .map_err(|e| ("the sandbox's issuer", e.to_string()))?;
+        let issuer =
+            SandboxIssuer::open(store, settings, clock.clone()).map_err(|e| ("the sandbox's issuer", e.to_string()))?;
         let settings = SandboxGiftCardSettings {
             ready_after_ms: times.gift_card_delay_ms,
             ..SandboxGiftCardSettings::default()
         };
-        let gift_cards = SandboxGiftCards::open(directory, settings, clock.clone())
+        let gift_cards = SandboxGiftCards::open(store, settings, clock.clone())
             .map_err(|e| ("the sandbox's gift cards", e.to_string()))?;
         let settings = SandboxPayoutSettings {
             paid_after_ms: times.payout_delay_ms,
             ..SandboxPayoutSettings::default()
         };
-        let rails = SandboxPayouts::open(directory, settings, clock.clone())
+        let rails = SandboxPayouts::open(store, settings, clock.clone())
             .map_err(|e| ("the sandbox's payout rails", e.to_string()))?;
-        let identity_check = SandboxIdentityCheck::open(directory, times.identity_check_delay_ms, clock.clone())
+        let identity_check = SandboxIdentityCheck::open(store, times.identity_check_delay_ms, clock.clone())
             .map_err(|e| ("the sandbox's identity check", e.to_string()))?;
-        let accounts = SandboxIssuerAccounts::open(directory, clock.clone())
-            .map_err(|e| ("the sandbox's accounts", e.to_string()))?;
-        let balances =
-            SandboxCardBalances::open(directory, watched.clone(), clock.clone(), times.issuer_credit_delay_ms)
-                .map_err(|e| ("the sandbox's card balances", e.to_string()))?;
+        let accounts =
+            SandboxIssuerAccounts::open(store, clock.clone()).map_err(|e| ("the sandbox's accounts", e.to_string()))?;
+        let balances = SandboxCardBalances::open(store, watched.clone(), clock.clone(), times.issuer_credit_delay_ms)
+            .map_err(|e| ("the sandbox's card balances", e.to_string()))?;
         let balances = Arc::new(balances);
-        let program = SandboxReloadableCards::open_in(directory, balances.clone(), clock.clone())
+        let program = SandboxReloadableCards::open_in(store, balances.clone(), clock.clone())
             .map_err(|e| ("the sandbox's card program", e.to_string()))?;
-        let bank = SandboxBank::open(directory, times.bank_delay_ms, clock.clone())
+        let bank = SandboxBank::open(store, times.bank_delay_ms, clock.clone())
             .map_err(|e| ("the sandbox's bank", e.to_string()))?;
-        let bridge = SandboxBridge::open(directory, chains.clone(), clock.clone(), times.attestation_delay_ms)
+        let bridge = SandboxBridge::open(store, chains.clone(), clock.clone(), times.attestation_delay_ms)
             .map_err(|e| ("the sandbox's bridge", e.to_string()))?;
         let merchants = SandboxMerchants::new().map_err(|e| ("the sandbox's merchants", e))?;
         Ok(Self {
@@ -106,32 +106,35 @@ impl SandboxProviders {
     }
 
     fn lists(&self) -> ProviderLists {
-        let cards: Arc<dyn ProviderList> = self.issuer.clone();
+        fn list<L: RecordList>(list: Arc<L>) -> Arc<dyn ProviderList> {
+            Arc::new(Listed(list))
+        }
+        let (issuer, bank, cards) = (&self.issuer, &self.bank, &self.reloadable_cards);
         ProviderLists::from([
-            (ReconciliationSource::Cards, cards),
+            (ReconciliationSource::Cards, list(issuer.clone())),
             (
                 ReconciliationSource::PrepaidRemainders,
-                Arc::new(PrepaidRemainderList(self.issuer.clone())),
+                list(Arc::new(PrepaidRemainderList(issuer.clone()))),
             ),
-            (ReconciliationSource::GiftCards, self.gift_cards.clone()),
-            (ReconciliationSource::Payouts, self.payouts.clone()),
+            (ReconciliationSource::GiftCards, list(self.gift_cards.clone())),
+            (ReconciliationSource::Payouts, list(self.payouts.clone())),
             (
                 ReconciliationSource::BankTransfers,
-                Arc::new(BankTransferList(self.bank.clone())),
+                list(Arc::new(BankTransferList(bank.clone()))),
             ),
             (
                 ReconciliationSource::BankDeposits,
-                Arc::new(BankDepositList(self.bank.clone())),
+                list(Arc::new(BankDepositList(bank.clone()))),
             ),
             (
                 ReconciliationSource::ReloadableCards,
-                Arc::new(ReloadableCardList(self.reloadable_cards.clone())),
+                list(Arc::new(ReloadableCardList(cards.clone()))),
             ),
             (
                 ReconciliationSource::CardBalances,
-                Arc::new(ReloadableCardBalanceList(self.reloadable_cards.clone())),
+                list(Arc::new(ReloadableCardBalanceList(cards.clone()))),
             ),
-            (ReconciliationSource::Bridge, self.bridge.clone()),
+            (ReconciliationSource::Bridge, list(self.bridge.clone())),
         ])
     }
 

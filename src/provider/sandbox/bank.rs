@@ -1,14 +1,12 @@
-//! The sandbox's bank: idempotent by key, with its own file that is synced before each response, delayed decisions,
+//! The sandbox's bank: idempotent by key, with records that are synced before each response, delayed decisions,
 //! deposits made by the sandbox controls, and faults.
 
 mod decisions;
 pub mod faults;
-pub mod reconciliation;
+pub(super) mod reconciliation;
 mod records;
 
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::id::{BankAccountId, BankTransferId, JobId};
@@ -19,16 +17,19 @@ use purser_actors::port::banking::{
 };
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
 
-use self::faults::{BankCall, BankFault, BankFaultKind};
+use self::faults::BankCall;
 use self::records::{BankRecord, BankRecords};
-use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::banking::{BankApi, PlainApplication};
-use crate::sandbox::archive::{Archive, ArchiveState as _};
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::faults::{Fault, FaultTexts, Faults, failed};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
-const KIND: [u8; 8] = *b"SBXBNK02";
 /// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the bank is unreachable",
+    malformed: "the answer is no bank's answer",
+};
 /// Maximum delay after which the engine is asked to retry while a decision is due.
 const RETRY_MS: u64 = 500;
 
@@ -41,10 +42,6 @@ pub struct SandboxBankSummary {
     pub deposits: u64,
     /// US dollars on all accounts.
     pub balance: Cents,
-    /// Faults that wait for a call.
-    pub rules: Vec<FaultRule<BankFault>>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
 }
 
 /// A simulated bank.
@@ -52,8 +49,7 @@ pub struct SandboxBank {
     decides_after_ms: u64,
     clock: Arc<dyn Clock>,
     records: Mutex<BankRecords>,
-    archive: Archive,
-    rules: FaultRules<BankFault>,
+    pub faults: Faults<BankCall>,
 }
 
 /// Why a deposit or return is impossible.
@@ -62,53 +58,41 @@ pub enum DepositError {
     /// The account does not exist, or its balance is too low.
     #[error("no such account, or its balance is too low")]
     NoAccount,
-    /// The log has stopped.
+    /// The store has stopped.
     #[error(transparent)]
-    Stopped(#[from] LogError),
+    Stopped(#[from] SandboxStoreError),
 }
 
 impl SandboxBank {
-    /// Opens or creates `bank.accounts` in the directory, which must exist.
+    /// Opens its tables of the store.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
-    pub fn open(directory: &Path, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = BankRecords::default();
-        let archive = Archive::open(&directory.join("bank.accounts"), KIND, &mut book)?;
+    /// When its rows cannot be read.
+    pub fn open(store: &SandboxStore, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, SandboxStoreError> {
+        let book = BankRecords::default().open(store, Table::Bank)?;
         Ok(Self {
             decides_after_ms,
             clock,
             records: Mutex::new(book),
-            archive,
-            rules: FaultRules::default(),
+            faults: Faults::new(TEXTS, TIMEOUT_MS),
         })
-    }
-
-    pub fn add_fault(&self, rule: FaultRule<BankFault>) {
-        self.rules.add(rule);
-    }
-
-    pub fn clear_faults(&self) {
-        self.rules.clear();
     }
 
     /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the log has stopped.
-    pub async fn state(&self) -> Result<SandboxBankSummary, LogError> {
+    /// When the store has stopped.
+    pub async fn state(&self) -> Result<SandboxBankSummary, SandboxStoreError> {
         let (state, durable) = {
             let book = self.records.lock();
             let state = SandboxBankSummary {
-                applications: book.applications,
+                applications: book.totals.applications,
                 accounts: book.accounts.len(),
-                transfers: book.transfers,
-                deposits: book.deposits,
+                transfers: book.totals.transfers,
+                deposits: book.totals.deposits,
                 balance: Cents::new(book.accounts.values().map(|at| at.cents).sum()),
-                rules: self.rules.pending(),
-                faults_injected: self.rules.injected(),
             };
-            (state, self.archive.barrier())
+            (state, book.rows.barrier())
         };
         durable.wait().await.map(|()| state)
     }
@@ -136,7 +120,7 @@ impl SandboxBank {
                 sender,
                 at: self.clock.now(),
             };
-            self.persist(&mut book, &entry)
+            book.append(&[entry])
         };
         Ok(durable.wait().await?)
     }
@@ -165,16 +149,9 @@ impl SandboxBank {
                 transfer,
                 at: self.clock.now(),
             };
-            self.persist(&mut book, &entry)
+            book.append(&[entry])
         };
         Ok(durable.wait().await?)
-    }
-
-    fn persist(&self, book: &mut BankRecords, entry: &BankRecord) -> DurablePromise {
-        if self.archive.has_failed() || book.apply(entry).is_err() {
-            return DurablePromise::broken();
-        }
-        self.archive.append(book, entry.encode())
     }
 
     /// Handles one call: applies a fault, records the request under its key, and returns the recorded result once it is
@@ -190,57 +167,34 @@ impl SandboxBank {
         let (entry, durable) = {
             let mut book = self.records.lock();
             match book.find_request(key) {
-                Some(entry) => (entry, self.archive.barrier()),
+                Some(entry) => (entry, book.rows.barrier()),
                 None => {
                     let due = self.clock.now().plus_ms(self.decides_after_ms);
-                    let entry = decide(&book, due, trouble == Some(BankFaultKind::Decline));
-                    let durable = self.persist(&mut book, &entry);
+                    let entry = decide(&book, due, trouble == Some(Fault::Decline));
+                    let durable = book.append(std::slice::from_ref(&entry));
                     (entry, durable)
                 }
             }
         };
-        let stopped = |e: LogError| failed(operation, ErrorKind::Unknown, &e.to_string());
-        durable.wait().await.map_err(stopped)?;
-        if trouble == Some(BankFaultKind::LoseResponse) {
-            tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
-            return Err(failed(operation, ErrorKind::Unknown, "no answer in time"));
-        }
+        durable.or(ErrorKind::Unknown, operation).await?;
+        self.faults.after(operation, trouble).await?;
         match entry.request() {
             Some((_, kept, _)) if kept != digest => {
                 let message = "the key was used for something else";
-                Err(failed(operation, ErrorKind::Permanent, message))
+                Err(failed(ErrorKind::Permanent, operation, message))
             }
             Some((.., due)) if due > self.clock.now() => Ok(None),
             _ => Ok(Some(entry)),
         }
     }
 
-    /// The effect of a fault before the bank has read the request.
-    async fn check_faults(&self, call: BankCall) -> Result<Option<BankFaultKind>, PortError> {
-        let meets = |fault: BankFault| {
-            let listening = matches!(fault.kind, BankFaultKind::Duplicate | BankFaultKind::OutOfOrder);
-            let reading = matches!(call, BankCall::Incoming | BankCall::Balance);
-            let lost = matches!(fault.kind, BankFaultKind::LoseResponse | BankFaultKind::Decline);
-            fault.call.is_none_or(|of| of == call) && (!listening || call == BankCall::Incoming) && !(lost && reading)
-        };
-        let trouble = self.rules.take(meets).map(|fault| fault.kind);
-        let operation = call.name();
-        match trouble {
-            Some(BankFaultKind::Unreachable) => Err(failed(operation, ErrorKind::Temporary, "the bank is unreachable")),
-            // A malformed response reveals nothing about the outcome.
-            Some(BankFaultKind::MalformedResponse) => {
-                Err(failed(operation, ErrorKind::Unknown, "the answer is no bank's answer"))
-            }
-            Some(BankFaultKind::Stall) => {
-                tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
-                Err(failed(operation, ErrorKind::Unknown, "no answer in time"))
-            }
-            Some(BankFaultKind::Slow { ms }) => {
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-                Ok(trouble)
-            }
-            _ => Ok(trouble),
-        }
+    /// The fault of a call, with its effect before the bank has read the request.
+    async fn check_faults(&self, call: BankCall) -> Result<Option<Fault>, PortError> {
+        let fault = self
+            .faults
+            .take(|of, fault| of.is_none_or(|of| of == call) && call.meets(fault));
+        self.faults.start(call.name(), fault).await?;
+        Ok(fault)
     }
 
     const fn pending<T>(&self) -> BankDecision<T> {
@@ -256,10 +210,9 @@ impl SandboxBank {
         let trouble = self.check_faults(BankCall::Incoming).await?;
         let (found, durable) = {
             let book = self.records.lock();
-            (book.incoming_after(after, limit), self.archive.barrier())
+            (book.incoming_after(after, limit), book.rows.barrier())
         };
-        let stopped = |e: LogError| failed("incoming", ErrorKind::Temporary, &e.to_string());
-        durable.wait().await.map_err(stopped)?;
+        durable.or(ErrorKind::Temporary, "incoming").await?;
         let incoming = found.into_iter().filter_map(|(number, entry)| match entry {
             BankRecord::Deposited {
                 account,
@@ -293,10 +246,8 @@ impl SandboxBank {
         });
         let mut incoming: Vec<IncomingTransfer> = incoming.collect();
         match trouble {
-            Some(BankFaultKind::Duplicate) => {
-                incoming = incoming.iter().flat_map(|one| [one.clone(), one.clone()]).collect()
-            }
-            Some(BankFaultKind::OutOfOrder) => incoming.reverse(),
+            Some(Fault::Duplicate) => incoming = incoming.iter().flat_map(|one| [one.clone(), one.clone()]).collect(),
+            Some(Fault::OutOfOrder) => incoming.reverse(),
             _ => {}
         }
         Ok(incoming)
@@ -305,16 +256,8 @@ impl SandboxBank {
     async fn read_balance(&self, account: BankAccountId) -> Result<Cents, PortError> {
         self.check_faults(BankCall::Balance).await?;
         let standing = self.records.lock().accounts.get(&account.0).copied();
-        let standing = standing.ok_or_else(|| failed("balance", ErrorKind::Permanent, "no such account"))?;
+        let standing = standing.ok_or_else(|| failed(ErrorKind::Permanent, "balance", "no such account"))?;
         Ok(Cents::new(standing.cents))
-    }
-}
-
-fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError {
-    PortError {
-        kind,
-        operation,
-        message: message.to_owned(),
     }
 }
 

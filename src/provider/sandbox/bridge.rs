@@ -1,5 +1,5 @@
 //! The sandbox's bridge. Burns and mints are transfers on the sandbox's own chains, to and from the bridge's address,
-//! so bridge transfers are visible there. Observations of the attesters are in the bridge's own file, synced before
+//! so bridge transfers are visible there. Observations of the attesters are stored, synced before
 //! each response.
 //!
 //! Messages have the real layout and are signed. A mint checks the signature, and the nonce makes it happen once.
@@ -11,10 +11,8 @@ mod reconciliation;
 mod records;
 mod solana;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::money::Usdc;
@@ -23,15 +21,19 @@ use purser_actors::port::{
     MintResult, PortError, SignedBurn, SignedMint, SubmitResult, Timestamp,
 };
 
-use self::faults::{BridgeFault, BridgeFaultRule, BridgeFaults, BridgeLeg, magic_amounts};
+use self::faults::{BridgeLeg, magic_amounts};
 use self::records::{BridgeRecord, BridgeRecordKind, BridgeRecords, SignedBurnRecord};
-use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::chains::remote::ChainRpc;
+use crate::sandbox::faults::{self as fault_layer, Fault, FaultTexts, Faults};
 use crate::sandbox::keys::bridge_wallet;
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 use crate::wallet::TestWallet;
 
-const KIND: [u8; 8] = *b"SBXBRI02";
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the sandbox bridge is unreachable",
+    malformed: "the answer is not a bridge's answer",
+};
 
 /// A simulated bridge.
 pub struct SandboxBridge {
@@ -40,66 +42,41 @@ pub struct SandboxBridge {
     clock: Arc<dyn Clock>,
     attest_after_ms: u64,
     records: Mutex<BridgeRecords>,
-    archive: Archive,
-    faults: BridgeFaults,
+    pub faults: Faults<BridgeLeg>,
     /// Whether the bridge's token account exists on Solana.
     is_open: AtomicBool,
 }
 
-/// Summary of the bridge.
-#[derive(Clone, Debug)]
-pub struct SandboxBridgeSummary {
-    /// Burns that the attesters have observed.
-    pub burns: u64,
-    /// Faults that wait for a call.
-    pub rules: Vec<BridgeFaultRule>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
-}
-
 impl SandboxBridge {
-    /// Opens or creates `bridge.messages` in the directory, which must exist. An attestation takes `attest_after_ms`.
+    /// Opens its tables of the store. An attestation takes `attest_after_ms`.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
+    /// When its rows cannot be read.
     pub fn open(
-        directory: &Path,
+        store: &SandboxStore,
         chains: Arc<dyn ChainRpc>,
         clock: Arc<dyn Clock>,
         attest_after_ms: u64,
-    ) -> Result<Self, LogError> {
-        let mut book = BridgeRecords::default();
-        let archive = Archive::open(&directory.join("bridge.messages"), KIND, &mut book)?;
+    ) -> Result<Self, SandboxStoreError> {
+        let book = BridgeRecords::default().open(store, Table::Bridge)?;
         Ok(Self {
             chains,
             // The sentences of the sandbox's keys are constants that yield valid keys.
-            wallet: bridge_wallet().map_err(|_| LogError::Stopped)?,
+            wallet: bridge_wallet().map_err(|_| SandboxStoreError::Stopped)?,
             clock,
             attest_after_ms,
             records: Mutex::new(book),
-            archive,
-            faults: BridgeFaults::default(),
+            faults: Faults::new(TEXTS, 0),
             is_open: AtomicBool::new(false),
         })
     }
 
-    pub fn add_fault(&self, rule: BridgeFaultRule) {
-        self.faults.add(rule);
+    /// Burns that the attesters have observed.
+    pub fn burns(&self) -> u64 {
+        self.records.lock().totals.burns
     }
 
-    pub fn clear_faults(&self) {
-        self.faults.clear();
-    }
-
-    pub fn state(&self) -> SandboxBridgeSummary {
-        SandboxBridgeSummary {
-            burns: self.records.lock().burns,
-            rules: self.faults.rules(),
-            faults_injected: self.faults.injected(),
-        }
-    }
-
-    /// Decides on the next record of a burn by its known records and persists it. The result may be reported once it is
+    /// Decides on the next record of a burn by its known records and stores it. The result may be reported once it is
     /// durable.
     async fn record<R>(
         &self,
@@ -108,8 +85,8 @@ impl SandboxBridge {
     ) -> Result<R, PortError> {
         let (result, durable) = {
             let mut book = self.records.lock();
-            book.now = book.now.max(self.clock.now());
-            let now = book.now;
+            book.totals.now = book.totals.now.max(self.clock.now());
+            let now = book.totals.now;
             let known = book.of(transaction);
             let (what, result) = decide(&known, now);
             let noted = what.map(|what| BridgeRecord {
@@ -118,32 +95,21 @@ impl SandboxBridge {
                 kind: what,
             });
             let durable = match noted {
-                None => self.archive.barrier(),
-                Some(noted) => self.persist(&mut book, &noted),
+                None => book.rows.barrier(),
+                Some(noted) => book.append(&[noted]),
             };
             (result, durable)
         };
-        durable
-            .wait()
-            .await
-            .map_err(|e| failed(ErrorKind::Unknown, e.to_string()))?;
+        durable.or(ErrorKind::Unknown, "bridge").await?;
         Ok(result)
-    }
-
-    fn persist(&self, book: &mut BridgeRecords, noted: &BridgeRecord) -> DurablePromise {
-        if self.archive.has_failed() || book.apply(noted).is_err() {
-            return DurablePromise::broken();
-        }
-        // Encoding plain data into memory cannot fail.
-        let record = bincode::encode_to_vec(noted, bincode::config::standard()).unwrap_or_default();
-        self.archive.append(book, record)
     }
 
     /// The fault that a call meets: from the sandbox controls, or from its amount. A fault of an amount applies once
     /// unless it is permanent.
-    fn fault(&self, leg: BridgeLeg, known: &[BridgeRecord]) -> Option<BridgeFault> {
-        if let Some(fault) = self.faults.take(leg) {
-            return Some(fault);
+    fn fault(&self, leg: BridgeLeg, known: &[BridgeRecord]) -> Option<Fault> {
+        let waiting = self.faults.take(|of, _| of == Some(leg));
+        if waiting.is_some() {
+            return waiting;
         }
         let signed = signed_of(known)?;
         let arrives = Usdc::from_atomic(signed.burned.saturating_sub(signed.fee));
@@ -151,14 +117,22 @@ impl SandboxBridge {
             .into_iter()
             .find(|(cents, at, ..)| *at == leg && Usdc::from_cents(*cents) == Ok(arrives))?;
         let met = match (leg, fault) {
-            (BridgeLeg::Burn, BridgeFault::LoseResponse) => has(known, &BridgeRecordKind::Sent),
-            (BridgeLeg::Burn, BridgeFault::Expire) => self.records.lock().rounds(signed.key) > 1,
-            (BridgeLeg::Attestation, BridgeFault::Expire) => has(known, &BridgeRecordKind::AttestationExpired),
-            (BridgeLeg::Attestation, BridgeFault::Slow { .. }) => has(known, &BridgeRecordKind::BurnObserved),
-            (BridgeLeg::Mint, BridgeFault::RetryableDecline) => has(known, &BridgeRecordKind::MintDeclined),
+            (BridgeLeg::Burn, Fault::LoseResponse) => has(known, &BridgeRecordKind::Sent),
+            (BridgeLeg::Burn, Fault::Expire) => self.records.lock().rounds(signed.key) > 1,
+            (BridgeLeg::Attestation, Fault::Expire) => has(known, &BridgeRecordKind::AttestationExpired),
+            (BridgeLeg::Attestation, Fault::Slow { .. }) => has(known, &BridgeRecordKind::BurnObserved),
+            (BridgeLeg::Mint, Fault::RetryableDecline) => has(known, &BridgeRecordKind::MintDeclined),
             _ => false,
         };
         (!met).then_some(fault)
+    }
+
+    /// The effect of a fault before the bridge has read the request. A leg that stalls says so itself.
+    async fn before(&self, fault: Option<Fault>) -> Result<(), PortError> {
+        match fault {
+            Some(Fault::Stall) => Ok(()),
+            fault => self.faults.start("bridge", fault).await,
+        }
     }
 
     /// All records of a burn, after they are durable.
@@ -223,21 +197,6 @@ fn signed_of(known: &[BridgeRecord]) -> Option<SignedBurnRecord> {
     })
 }
 
-/// The effect of a fault before the bridge has read the request.
-async fn before(fault: Option<BridgeFault>) -> Result<(), PortError> {
-    match fault {
-        Some(BridgeFault::Unreachable) => Err(failed(ErrorKind::Temporary, "the sandbox bridge is unreachable")),
-        Some(BridgeFault::RateLimited) => Err(failed(ErrorKind::Temporary, "too many requests")),
-        // A malformed response reveals nothing about the outcome.
-        Some(BridgeFault::MalformedResponse) => Err(failed(ErrorKind::Unknown, "the answer is not a bridge's answer")),
-        Some(BridgeFault::Slow { ms }) => {
-            tokio::time::sleep(Duration::from_millis(ms)).await;
-            Ok(())
-        }
-        _ => Ok(()),
-    }
-}
-
 fn decline(reason: &str) -> Decline {
     Decline {
         reason: reason.into(),
@@ -246,9 +205,5 @@ fn decline(reason: &str) -> Decline {
 }
 
 fn failed(kind: ErrorKind, message: impl Into<String>) -> PortError {
-    PortError {
-        kind,
-        operation: "bridge",
-        message: message.into(),
-    }
+    fault_layer::failed(kind, "bridge", message)
 }

@@ -1,11 +1,10 @@
 //! Card balances at the sandbox's card issuer. USDC sent to a deposit address on the sandbox's Base counts in that
-//! address's balance. The issuer scans the chain on each query and records deposits in its own file, synced before each
+//! address's balance. The issuer scans the chain on each query and records deposits, synced before each
 //! response.
 
 pub mod deposit_watcher;
 mod records;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -16,13 +15,12 @@ use purser_actors::port::{BoxFuture, CardBalances, CardDeposit, Clock, ErrorKind
 use self::deposit_watcher::{DepositSource, IncomingUsdc};
 use self::records::{BalanceRecord, BalanceRecords};
 use crate::provider::CardBalanceReader;
-use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::keys::treasury;
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
-const KIND: [u8; 8] = *b"SBXBAL01";
-/// Transfers read from the chain at once.
-const PAGE: usize = 1_000;
+/// Transfers read from the chain at once. They are stored as one batch, whose size is limited.
+const PAGE: usize = 500;
 /// A deposit of exactly this amount is never credited.
 pub const NEVER_CREDITED: Cents = Cents::new(2_109);
 
@@ -32,7 +30,6 @@ pub struct SandboxCardBalances {
     clock: Arc<dyn Clock>,
     credit_after_ms: u64,
     records: Mutex<BalanceRecords>,
-    archive: Archive,
     faults: Mutex<BalanceFaults>,
     /// Serializes scans of the chain.
     scan_lock: tokio::sync::Mutex<()>,
@@ -46,25 +43,23 @@ struct BalanceFaults {
 }
 
 impl SandboxCardBalances {
-    /// Opens or creates `issuer.balances` in the directory, which must exist. A deposit counts `credit_after_ms` after
+    /// Opens its tables of the store. A deposit counts `credit_after_ms` after
     /// it reached the chain.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
+    /// When its rows cannot be read.
     pub fn open(
-        directory: &Path,
+        store: &SandboxStore,
         chain: Arc<dyn DepositSource>,
         clock: Arc<dyn Clock>,
         credit_after_ms: u64,
-    ) -> Result<Self, LogError> {
-        let mut book = BalanceRecords::default();
-        let archive = Archive::open(&directory.join("issuer.balances"), KIND, &mut book)?;
+    ) -> Result<Self, SandboxStoreError> {
+        let book = BalanceRecords::default().open(store, Table::CardBalances)?;
         Ok(Self {
             chain,
             clock,
             credit_after_ms,
             records: Mutex::new(book),
-            archive,
             faults: Mutex::default(),
             scan_lock: tokio::sync::Mutex::default(),
         })
@@ -92,12 +87,12 @@ impl SandboxCardBalances {
     /// Records the deposits that reached Base since the last scan.
     async fn scan_deposits(&self) -> Result<(), PortError> {
         let _one = self.scan_lock.lock().await;
-        let stopped = |e: LogError| failed(ErrorKind::Temporary, &e.to_string());
+        let stopped = |e: SandboxStoreError| failed(ErrorKind::Temporary, &e.to_string());
         let Wallet::Evm(ours) = treasury(Network::Base) else {
             return Ok(());
         };
         loop {
-            let from = self.records.lock().position;
+            let from = self.records.lock().position.0;
             let page = self.chain.deposits_after(from, PAGE).await?;
             let Some(last) = page.last().map(|seen| seen.position) else {
                 return Ok(());
@@ -106,19 +101,10 @@ impl SandboxCardBalances {
             let durable = {
                 let mut book = self.records.lock();
                 let entries = arrived.chain([BalanceRecord::Cursor(last)]).collect::<Vec<_>>();
-                self.persist(&mut book, &entries)
+                book.append(&entries)
             };
             durable.wait().await.map_err(stopped)?;
         }
-    }
-
-    fn persist(&self, book: &mut BalanceRecords, entries: &[BalanceRecord]) -> DurablePromise {
-        if self.archive.has_failed() || entries.iter().any(|entry| book.apply(entry).is_err()) {
-            return DurablePromise::broken();
-        }
-        // Encoding plain data into memory cannot fail.
-        let record = bincode::encode_to_vec(entries, bincode::config::standard()).unwrap_or_default();
-        self.archive.append(book, record)
     }
 
     /// Whether a deposit counts now.

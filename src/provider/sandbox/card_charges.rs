@@ -1,15 +1,16 @@
 //! Purchases with the sandbox's prepaid cards, and card actions.
 
+use purser_actors::id::JobId;
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    CardActionRequest, CardEvent, CardSnapshot, CardTransaction, ErrorKind, PortError, TransactionStatus,
+    CardActionRequest, CardEvent, CardSnapshot, CardTransaction, ErrorKind, PortError, Timestamp, TransactionStatus,
 };
 
-use super::SandboxIssuer;
 use super::issuer_card_ledger::{CardChange, CardLedger, CardLedgers, CardRecord};
 use super::issuer_records::CardOrderRecord;
-use crate::sandbox::archive::ArchiveState as _;
-use crate::sandbox::record_log::DurablePromise;
+use super::{SandboxIssuer, card_numbers};
+use crate::sandbox::faults::failed;
+use crate::sandbox::records::RecordBook as _;
 
 /// A merchant's charge.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,41 @@ pub struct CardCharge<'a> {
     pub settles: bool,
 }
 
+impl CardCharge<'_> {
+    /// The `count`th transaction of a card: declined for this reason, or approved.
+    pub(super) fn transaction(
+        self,
+        key: JobId,
+        count: usize,
+        declined: Option<&str>,
+        at: Timestamp,
+    ) -> CardTransaction {
+        CardTransaction {
+            id: format!("{}_txn_{count:06}", card_numbers::issuer_ref(key)),
+            merchant: self.merchant.to_owned(),
+            amount: self.amount,
+            at,
+            status: match (declined, self.settles) {
+                (Some(_), _) => TransactionStatus::Declined,
+                (None, true) => TransactionStatus::Settled,
+                (None, false) => TransactionStatus::Pending,
+            },
+            reason: declined.map(str::to_owned),
+        }
+    }
+}
+
+/// Whether a charge can change that way.
+pub(super) const fn can_become(from: TransactionStatus, to: TransactionStatus) -> bool {
+    matches!(
+        (from, to),
+        (
+            TransactionStatus::Pending,
+            TransactionStatus::Settled | TransactionStatus::Refunded
+        ) | (TransactionStatus::Settled, TransactionStatus::Refunded)
+    )
+}
+
 impl SandboxIssuer {
     /// A merchant charges a card. Approvals and declines are both recorded. `Permanent` for a card that does not exist.
     ///
@@ -30,10 +66,10 @@ impl SandboxIssuer {
     pub async fn charge(&self, issuer_ref: &str, sale: CardCharge<'_>) -> Result<CardTransaction, PortError> {
         let known = self.find("charge", issuer_ref).await?;
         let now = self.clock.now();
-        let lived = |file: &CardLedger| Some(vec![file.charge(sale.merchant, sale.amount, sale.settles, now)]);
+        let lived = |file: &CardLedger| Some(vec![file.charge(sale, now)]);
         let standing = self.change_card(known, issuer_ref, lived).await?;
         let newest = standing.and_then(|standing| standing.activity.transactions.into_iter().next());
-        newest.ok_or_else(|| failed("charge", ErrorKind::Unknown, "it was not recorded"))
+        newest.ok_or_else(|| failed(ErrorKind::Unknown, "charge", "it was not recorded"))
     }
 
     /// Settles or refunds a pending charge. `Permanent` if the charge cannot change that way.
@@ -52,8 +88,8 @@ impl SandboxIssuer {
         match self.change_card(known, issuer_ref, lived).await? {
             Some(_) => Ok(()),
             None => Err(failed(
-                "end charge",
                 ErrorKind::Permanent,
+                "end charge",
                 "this card has no charge that can change that way",
             )),
         }
@@ -62,7 +98,7 @@ impl SandboxIssuer {
     pub(super) async fn run_card_action(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
         let known = self.find("change card state", &order.issuer_ref).await?;
         if known.card != order.card {
-            return Err(failed("change card state", ErrorKind::Permanent, "no such card"));
+            return Err(failed(ErrorKind::Permanent, "change card state", "no such card"));
         }
         let known_status = known.clone();
         let now = self.clock.now();
@@ -81,16 +117,17 @@ impl SandboxIssuer {
     pub(super) async fn card_status(&self, order: CardOrderRecord) -> Result<CardSnapshot, PortError> {
         let (standing, durable) = {
             let lives = self.ledgers.lock();
-            (lives.of(order).snapshot(), self.ledger_archive.barrier())
+            (lives.of(order).snapshot(), lives.rows.barrier())
         };
-        await_durable("standing", durable).await?;
+        durable.or(ErrorKind::Unknown, "standing").await?;
         Ok(standing)
     }
 
     pub(super) async fn read_events(&self, after: u64, limit: usize) -> Result<Vec<CardEvent>, PortError> {
         let (words, durable) = {
-            let book = self.records.lock();
+            // In this order wherever both are locked.
             let lives = self.ledgers.lock();
+            let book = self.records.lock();
             let changes = lives.changes_after(after, limit).into_iter();
             let word = |(number, card, name): (u64, _, String)| {
                 let standing = lives.of(book.by_ref(&name)?).snapshot();
@@ -100,9 +137,9 @@ impl SandboxIssuer {
                     snapshot: standing,
                 })
             };
-            (changes.filter_map(word).collect(), self.ledger_archive.barrier())
+            (changes.filter_map(word).collect(), lives.rows.barrier())
         };
-        await_durable("card events", durable).await?;
+        durable.or(ErrorKind::Unknown, "card events").await?;
         Ok(words)
     }
 
@@ -136,31 +173,10 @@ impl SandboxIssuer {
                 change: what,
             };
             let events: Vec<CardRecord> = happened.into_iter().map(event).collect();
-            let durable =
-                match self.ledger_archive.has_failed() || events.iter().any(|event| lives.apply(event).is_err()) {
-                    true => DurablePromise::broken(),
-                    false => {
-                        // Encoding plain data into memory cannot fail.
-                        let record = bincode::encode_to_vec(&events, bincode::config::standard()).unwrap_or_default();
-                        self.ledger_archive.append(&mut *lives, record)
-                    }
-                };
+            let durable = lives.append(&events);
             (lives.of(order).snapshot(), durable)
         };
-        await_durable("card", durable).await?;
+        durable.or(ErrorKind::Unknown, "card").await?;
         Ok(Some(standing))
     }
-}
-
-fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError {
-    PortError {
-        kind,
-        operation,
-        message: message.into(),
-    }
-}
-
-async fn await_durable(operation: &'static str, durable: DurablePromise) -> Result<(), PortError> {
-    let kept = durable.wait().await;
-    kept.map_err(|error| failed(operation, ErrorKind::Unknown, &error.to_string()))
 }

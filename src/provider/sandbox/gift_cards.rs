@@ -8,26 +8,26 @@ mod reconciliation;
 mod records;
 mod redemption;
 
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
+use purser_actors::port::{BoxFuture, Clock, PortError};
 use rust_decimal::Decimal;
 
 use self::catalog::Catalog;
-use self::faults::GiftCardFault;
 use self::records::{GiftCardRecord, GiftCardRecords};
-use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::gift_cards::{
     GiftCardApi, GiftCardOrderRequest, GiftCardOrderStatus, GiftCardPage, GiftCardProduct, GiftCardQuery, GiftCardQuote,
 };
-use crate::sandbox::archive::{Archive, ArchiveState as _};
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::faults::{Fault, FaultTexts, Faults};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
-const KIND: [u8; 8] = *b"SBXGFT01";
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the sandbox's catalog is unreachable",
+    malformed: "the answer is not a catalog's answer",
+};
 
 /// How the sandbox's catalog behaves.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +56,7 @@ pub struct SandboxGiftCards {
     clock: Arc<dyn Clock>,
     catalog: Catalog,
     records: Mutex<GiftCardRecords>,
-    archive: Archive,
-    faults: FaultRules<GiftCardFault>,
+    pub faults: Faults,
 }
 
 /// Summary of the catalog.
@@ -70,10 +69,6 @@ pub struct SandboxGiftCardSummary {
     /// Gift cards that are ready or in preparation.
     pub gift_cards: usize,
     pub declined: usize,
-    /// Faults that wait for a call.
-    pub rules: Vec<FaultRule<GiftCardFault>>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
 }
 
 /// Why the catalog cannot be opened.
@@ -84,42 +79,35 @@ pub enum OpenError {
     Products(String),
     /// The log of orders cannot be opened.
     #[error(transparent)]
-    Log(#[from] LogError),
+    Log(#[from] SandboxStoreError),
 }
 
 impl SandboxGiftCards {
-    /// Opens or creates `gift_cards.orders` in the directory, which must exist.
+    /// Opens its tables of the store.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
-    pub fn open(directory: &Path, settings: SandboxGiftCardSettings, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+    /// When its rows cannot be read.
+    pub fn open(
+        store: &SandboxStore,
+        settings: SandboxGiftCardSettings,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, OpenError> {
         let catalog = Catalog::read(catalog::PRODUCTS).map_err(OpenError::Products)?;
-        let mut book = GiftCardRecords::default();
-        let archive = Archive::open(&directory.join("gift_cards.orders"), KIND, &mut book)?;
+        let book = GiftCardRecords::default().open(store, Table::GiftCards)?;
         Ok(Self {
             settings,
             clock,
             catalog,
             records: Mutex::new(book),
-            archive,
-            faults: FaultRules::default(),
+            faults: Faults::new(TEXTS, settings.timeout_after_ms),
         })
-    }
-
-    pub fn add_fault(&self, fault: GiftCardFault, remaining: Option<u32>) {
-        self.faults.add(FaultRule { fault, remaining });
-    }
-
-    /// Clears all faults; stock and prices stay.
-    pub fn clear_faults(&self) {
-        self.faults.clear();
     }
 
     /// Sets a product's stock, durably. False if there is no such product.
     ///
     /// # Errors
-    /// When the log has stopped.
-    pub async fn set_stock(&self, product_id: &str, stock: u32) -> Result<bool, LogError> {
+    /// When the store has stopped.
+    pub async fn set_stock(&self, product_id: &str, stock: u32) -> Result<bool, SandboxStoreError> {
         let product = product_id.to_owned();
         self.change(product_id, GiftCardRecord::Stock { product, stock }).await
     }
@@ -127,8 +115,8 @@ impl SandboxGiftCards {
     /// Sets a product's fee rate, durably. False if there is no such product.
     ///
     /// # Errors
-    /// When the log has stopped.
-    pub async fn set_fee_rate(&self, product_id: &str, fee_rate: Decimal) -> Result<bool, LogError> {
+    /// When the store has stopped.
+    pub async fn set_fee_rate(&self, product_id: &str, fee_rate: Decimal) -> Result<bool, SandboxStoreError> {
         let record = GiftCardRecord::Price {
             product: product_id.to_owned(),
             fee_rate: fee_rate.to_string(),
@@ -136,64 +124,31 @@ impl SandboxGiftCards {
         self.change(product_id, record).await
     }
 
-    async fn change(&self, product_id: &str, record: GiftCardRecord) -> Result<bool, LogError> {
+    async fn change(&self, product_id: &str, record: GiftCardRecord) -> Result<bool, SandboxStoreError> {
         if self.catalog.get(product_id).is_none() {
             return Ok(false);
         }
-        let durable = self.persist(&mut self.records.lock(), &record);
+        let durable = self.records.lock().append(&[record]);
         durable.wait().await.map(|()| true)
-    }
-
-    /// Adds a record to the records and the log.
-    fn persist(&self, book: &mut GiftCardRecords, record: &GiftCardRecord) -> DurablePromise {
-        if self.archive.has_failed() || book.apply(record).is_err() {
-            return DurablePromise::broken();
-        }
-        self.archive.append(book, record.encode())
     }
 
     /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the log has stopped.
-    pub async fn state(&self) -> Result<SandboxGiftCardSummary, LogError> {
+    /// When the store has stopped.
+    pub async fn state(&self) -> Result<SandboxGiftCardSummary, SandboxStoreError> {
         let (state, durable) = {
             let book = self.records.lock();
-            let (gift_cards, declined) = book.totals();
             let all = self.catalog.all();
             let state = SandboxGiftCardSummary {
                 products: all.len(),
                 sold_out: all.iter().filter(|listed| book.stock(listed) == 0).count(),
-                gift_cards,
-                declined,
-                rules: self.faults.pending(),
-                faults_injected: self.faults.injected(),
+                gift_cards: book.totals.made,
+                declined: book.totals.declined,
             };
-            (state, self.archive.barrier())
+            (state, book.rows.barrier())
         };
         durable.wait().await.map(|()| state)
-    }
-
-    /// The effect of a fault before the catalog has read the request.
-    async fn before(&self, operation: &'static str, fault: Option<GiftCardFault>) -> Result<(), PortError> {
-        match fault {
-            Some(GiftCardFault::Unreachable) => Err(failed(
-                operation,
-                ErrorKind::Temporary,
-                "the sandbox's catalog is unreachable",
-            )),
-            // A malformed response reveals nothing about the outcome.
-            Some(GiftCardFault::MalformedResponse) => Err(failed(
-                operation,
-                ErrorKind::Unknown,
-                "the answer is not a catalog's answer",
-            )),
-            Some(GiftCardFault::Slow { ms }) => {
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-                Ok(())
-            }
-            _ => Ok(()),
-        }
     }
 
     fn page(&self, wanted: &GiftCardQuery) -> Option<GiftCardPage> {
@@ -240,27 +195,17 @@ impl SandboxGiftCards {
     }
 }
 
-fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError {
-    PortError {
-        kind,
-        operation,
-        message: message.to_owned(),
-    }
-}
-
 impl GiftCardApi for SandboxGiftCards {
     fn search<'a>(&'a self, wanted: &'a GiftCardQuery) -> BoxFuture<'a, Result<Option<GiftCardPage>, PortError>> {
         Box::pin(async move {
-            let fault = self.faults.take(GiftCardFault::affects_reads);
-            self.before("search_gift_cards", fault).await?;
+            self.faults.before("search_gift_cards", faults::affects_reads).await?;
             Ok(self.page(wanted))
         })
     }
 
     fn product<'a>(&'a self, product_id: &'a str) -> BoxFuture<'a, Result<Option<GiftCardProduct>, PortError>> {
         Box::pin(async move {
-            let fault = self.faults.take(GiftCardFault::affects_reads);
-            self.before("gift_product", fault).await?;
+            self.faults.before("gift_product", faults::affects_reads).await?;
             let listed = self.catalog.get(product_id);
             Ok(listed.map(|listed| self.records.lock().now_of(listed)))
         })
@@ -273,9 +218,8 @@ impl GiftCardApi for SandboxGiftCards {
         amount: Cents,
     ) -> BoxFuture<'a, Result<GiftCardQuote, PortError>> {
         Box::pin(async move {
-            let fault = self.faults.take(GiftCardFault::affects_quotes);
-            self.before("gift_offer", fault).await?;
-            if fault == Some(GiftCardFault::OutOfStock) {
+            let fault = self.faults.before("gift_offer", faults::affects_quotes).await?;
+            if fault == Some(Fault::OutOfStock) {
                 return Ok(GiftCardQuote::OutOfStock);
             }
             Ok(self.quote(product_id, country, amount))

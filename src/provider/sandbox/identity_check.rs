@@ -1,4 +1,4 @@
-//! The sandbox's identity check: a form for the person, its own file that is synced before each response, a verdict
+//! The sandbox's identity check: a form for the person, records that are synced before each response, a verdict
 //! after a realistic delay, and a signed callback that may be lost, duplicated or forged.
 
 mod callbacks;
@@ -6,7 +6,6 @@ mod form;
 mod records;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -19,14 +18,13 @@ use purser_actors::port::{
 use self::form::FormResult;
 pub use self::form::{InvalidField, MAGIC_NAMES, MagicFamilyName, VerdictDelivery};
 use self::records::{CheckRecord, CheckRecords, CheckSummary, reference, token};
-use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::callback::CallbackKey;
-use crate::sandbox::archive::Archive;
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::faults::{Fault, FaultTexts, Faults, failed};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 /// Page with the form; the check's token is appended to it.
 pub const PAGES: &str = "/sandbox/identity-check?token=";
-const KIND: [u8; 8] = *b"SBXIDC01";
 /// A check expires after this time without an answer.
 const OPEN_FOR_MS: u64 = 24 * 3_600_000;
 /// Delay after which the engine is asked to retry while the person has not answered, and the maximum while the verdict
@@ -36,34 +34,12 @@ const MAX_RETRY_AFTER_MS: u64 = 2_000;
 /// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;
 
-/// Faults of calls by the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckFault {
-    Unreachable,
-    /// The call is delayed and then proceeds normally.
-    Slow {
-        ms: u64,
-    },
-    /// The response is malformed.
-    MalformedResponse,
-    /// The check is started and the response is lost.
-    Timeout,
-    /// No check is started, and none will be.
-    Decline,
-}
-
-impl CheckFault {
-    /// Name in the sandbox controls.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unreachable => "unreachable",
-            Self::Slow { .. } => "slow",
-            Self::MalformedResponse => "malformed_response",
-            Self::Timeout => "timeout",
-            Self::Decline => "decline",
-        }
-    }
-}
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the sandbox is unreachable",
+    malformed: "the answer is no answer",
+};
+const START: &str = "identity start";
+const STATUS: &str = "identity status";
 
 /// Summary of the provider.
 #[derive(Clone, Debug)]
@@ -74,10 +50,6 @@ pub struct SandboxCheckSummary {
     pub failed: u64,
     /// The provider's reference of the newest check.
     pub last_reference: Option<String>,
-    /// Faults that wait for a call.
-    pub rules: Vec<FaultRule<CheckFault>>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
 }
 
 /// State of the person's page.
@@ -96,8 +68,7 @@ pub struct SandboxIdentityCheck {
     decides_after_ms: u64,
     clock: Arc<dyn Clock>,
     records: Mutex<CheckRecords>,
-    archive: Archive,
-    rules: FaultRules<CheckFault>,
+    pub faults: Faults,
     /// The service's callback URL and the key that signs callbacks; unknown until the service listens.
     callbacks: OnceLock<(String, CallbackKey)>,
     /// Origin of the form's URLs; unset while the service itself serves the pages.
@@ -105,19 +76,17 @@ pub struct SandboxIdentityCheck {
 }
 
 impl SandboxIdentityCheck {
-    /// Opens or creates `identity.checks` in the directory, which must exist.
+    /// Opens its tables of the store.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
-    pub fn open(directory: &Path, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = CheckRecords::default();
-        let archive = Archive::open(&directory.join("identity.checks"), KIND, &mut book)?;
+    /// When its rows cannot be read.
+    pub fn open(store: &SandboxStore, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, SandboxStoreError> {
+        let book = CheckRecords::default().open(store, Table::IdentityChecks)?;
         Ok(Self {
             decides_after_ms,
             clock,
             records: Mutex::new(book),
-            archive,
-            rules: FaultRules::default(),
+            faults: Faults::new(TEXTS, TIMEOUT_MS),
             callbacks: OnceLock::new(),
             pages_origin: OnceLock::new(),
         })
@@ -133,30 +102,20 @@ impl SandboxIdentityCheck {
         drop(self.pages_origin.set(origin));
     }
 
-    pub fn add_fault(&self, rule: FaultRule<CheckFault>) {
-        self.rules.add(rule);
-    }
-
-    pub fn clear_faults(&self) {
-        self.rules.clear();
-    }
-
     /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the log has stopped.
-    pub async fn state(&self) -> Result<SandboxCheckSummary, LogError> {
+    /// When the store has stopped.
+    pub async fn state(&self) -> Result<SandboxCheckSummary, SandboxStoreError> {
         let (state, durable) = {
             let book = self.records.lock();
             let state = SandboxCheckSummary {
-                started: book.started,
-                passed: book.passed,
-                failed: book.failed,
-                last_reference: book.last.map(reference),
-                rules: self.rules.pending(),
-                faults_injected: self.rules.injected(),
+                started: book.rows.numbered(),
+                passed: book.totals.passed,
+                failed: book.totals.failed,
+                last_reference: book.totals.last.map(reference),
             };
-            (state, self.archive.barrier())
+            (state, book.rows.barrier())
         };
         durable.wait().await.map(|()| state)
     }
@@ -164,11 +123,11 @@ impl SandboxIdentityCheck {
     /// State of a person's page; `None` for an unknown token.
     pub fn page(&self, token: &str) -> Option<CheckPage> {
         let mut book = self.records.lock();
-        book.now = book.now.max(self.clock.now());
+        book.totals.now = book.totals.now.max(self.clock.now());
         let check = book.by_token(token)?;
         Some(if check.answered.is_some() {
             CheckPage::Answered
-        } else if has_expired(&check, book.now) {
+        } else if has_expired(&check, book.totals.now) {
             CheckPage::Expired
         } else {
             CheckPage::Open
@@ -210,7 +169,7 @@ impl SandboxIdentityCheck {
     ) -> Result<(CheckPage, bool), InvalidField> {
         let (recorded, durable) = {
             let mut book = self.records.lock();
-            let now = book.now.max(self.clock.now());
+            let now = book.totals.now.max(self.clock.now());
             let check = found(&book)?;
             if check.answered.is_some() {
                 return Ok((CheckPage::Answered, false));
@@ -225,7 +184,7 @@ impl SandboxIdentityCheck {
                 decided_at: now.plus_ms(judged.after_ms),
                 verdict: judged.verdict.clone(),
             };
-            ((check, judged), self.persist(&mut book, &entry))
+            ((check, judged), book.append(&[entry]))
         };
         if durable.wait().await.is_err() {
             return Err(InvalidField("The sandbox has stopped. Try again later."));
@@ -242,54 +201,31 @@ impl SandboxIdentityCheck {
         Ok((CheckPage::Answered, true))
     }
 
-    fn persist(&self, book: &mut CheckRecords, entry: &CheckRecord) -> DurablePromise {
-        use crate::sandbox::archive::ArchiveState as _;
-        if self.archive.has_failed() || book.apply(entry).is_err() {
-            return DurablePromise::broken();
-        }
-        // Encoding plain data into memory cannot fail.
-        let record = bincode::encode_to_vec(entry, bincode::config::standard()).unwrap_or_default();
-        self.archive.append(book, record)
-    }
-
     async fn start_check(&self, order: &IdentityCheckRequest) -> Result<StartedCheck, PortError> {
-        let fault = self.rules.take(|_| true);
-        self.before(fault, "identity start").await?;
-        if fault == Some(CheckFault::Decline) {
-            return Err(failed(
-                ErrorKind::Permanent,
-                "identity start",
-                "the sandbox declines (control)",
-            ));
+        let fault = self.faults.before(START, |_| true).await?;
+        if fault == Some(Fault::Decline) {
+            return Err(failed(ErrorKind::Permanent, START, "the sandbox declines (control)"));
         }
         let durable = {
             let mut book = self.records.lock();
-            book.now = book.now.max(self.clock.now());
+            book.totals.now = book.totals.now.max(self.clock.now());
             match book.by_key(order.key) {
                 Some(known) if known.wallet != order.wallet => {
-                    return Err(failed(
-                        ErrorKind::Permanent,
-                        "identity start",
-                        "this key is another wallet's",
-                    ));
+                    return Err(failed(ErrorKind::Permanent, START, "this key is another wallet's"));
                 }
-                Some(_) => self.archive.barrier(),
+                Some(_) => book.rows.barrier(),
                 None => {
                     let begun = CheckRecord::Started {
                         key: order.key,
                         wallet: order.wallet,
-                        at: book.now,
+                        at: book.totals.now,
                     };
-                    self.persist(&mut book, &begun)
+                    book.append(&[begun])
                 }
             }
         };
-        let stopped = |e: LogError| failed(ErrorKind::Unknown, "identity start", &e.to_string());
-        durable.wait().await.map_err(stopped)?;
-        if fault == Some(CheckFault::Timeout) {
-            tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
-            return Err(failed(ErrorKind::Unknown, "identity start", "no answer in time"));
-        }
+        durable.or(ErrorKind::Unknown, START).await?;
+        self.faults.after(START, fault).await?;
         Ok(StartedCheck {
             reference: reference(order.key),
             // A URL of the service's own page has no origin, so it stays valid when the service moves.
@@ -302,20 +238,15 @@ impl SandboxIdentityCheck {
     }
 
     async fn check_status(&self, wanted: &str) -> Result<CheckStatus, PortError> {
-        let fault = self.rules.take(|fault| fault != CheckFault::Decline);
-        self.before(fault, "identity status").await?;
-        if fault == Some(CheckFault::Timeout) {
-            tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
-            return Err(failed(ErrorKind::Unknown, "identity status", "no answer in time"));
-        }
+        let fault = self.faults.before(STATUS, |fault| fault != Fault::Decline).await?;
+        self.faults.after(STATUS, fault).await?;
         let (check, now, durable) = {
             let mut book = self.records.lock();
-            book.now = book.now.max(self.clock.now());
-            (book.by_reference(wanted), book.now, self.archive.barrier())
+            book.totals.now = book.totals.now.max(self.clock.now());
+            (book.by_reference(wanted), book.totals.now, book.rows.barrier())
         };
-        let stopped = |e: LogError| failed(ErrorKind::Temporary, "identity status", &e.to_string());
-        durable.wait().await.map_err(stopped)?;
-        let check = check.ok_or_else(|| failed(ErrorKind::Temporary, "identity status", "no such check"))?;
+        durable.or(ErrorKind::Temporary, STATUS).await?;
+        let check = check.ok_or_else(|| failed(ErrorKind::Temporary, STATUS, "no such check"))?;
         Ok(match &check.answered {
             Some((decided_at, verdict)) if *decided_at <= now => CheckStatus::Decided(verdict.clone()),
             Some((decided_at, _)) => CheckStatus::Pending {
@@ -328,21 +259,6 @@ impl SandboxIdentityCheck {
                 retry_after_ms: UNANSWERED_RETRY_MS,
             },
         })
-    }
-
-    /// The effect of a fault before the provider has read the request.
-    async fn before(&self, fault: Option<CheckFault>, operation: &'static str) -> Result<(), PortError> {
-        match fault {
-            Some(CheckFault::Unreachable) => Err(failed(ErrorKind::Temporary, operation, "the sandbox is unreachable")),
-            Some(CheckFault::MalformedResponse) => {
-                Err(failed(ErrorKind::Unknown, operation, "the answer is no answer"))
-            }
-            Some(CheckFault::Slow { ms }) => {
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-                Ok(())
-            }
-            Some(CheckFault::Timeout | CheckFault::Decline) | None => Ok(()),
-        }
     }
 }
 
@@ -358,14 +274,6 @@ impl IdentityCheck for SandboxIdentityCheck {
 
 fn has_expired(check: &CheckSummary, now: Timestamp) -> bool {
     check.answered.is_none() && now >= check.at.plus_ms(OPEN_FOR_MS)
-}
-
-fn failed(kind: ErrorKind, operation: &'static str, message: &str) -> PortError {
-    PortError {
-        kind,
-        operation,
-        message: message.into(),
-    }
 }
 
 #[cfg(test)]

@@ -6,12 +6,14 @@ use purser_actors::money::Cents;
 use purser_actors::port::{
     CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, Timestamp, TransactionStatus, month_end,
 };
+use purser_storage::codec::Stored;
 
+use super::card_charges::{CardCharge, can_become};
 use super::card_numbers;
 use super::issuer_records::CardOrderRecord;
-use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
+use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
 
-/// Contents of the file.
+/// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct CardRecord {
     /// The issuer's reference of the card.
@@ -51,18 +53,12 @@ fn by_key(key: JobId) -> u64 {
     name(&[b"wish", &key.0.to_be_bytes()]) // frozen: index key
 }
 
-impl ArchiveRecord for CardRecord {
-    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
-        let (events, used) =
-            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
-        if used == record.len() {
-            Ok(events)
-        } else {
-            Err("trailing bytes".into())
-        }
-    }
+impl Stored for CardRecord {
+    const SCHEMA: u16 = 705;
+}
 
-    fn index_keys(&self) -> Vec<u64> {
+impl SandboxRecord for CardRecord {
+    fn names(&self) -> Vec<u64> {
         let key = match &self.change {
             CardChange::StateChanged { key: Some(key), .. } => Some(by_key(*key)),
             _ => None,
@@ -71,7 +67,7 @@ impl ArchiveRecord for CardRecord {
     }
 
     /// All records are reported.
-    fn is_counted(&self) -> bool {
+    fn is_numbered(&self) -> bool {
         true
     }
 }
@@ -119,28 +115,16 @@ impl CardLedger {
     }
 
     /// Decides on a merchant's charge: approved, or declined with a reason.
-    pub(super) fn charge(&self, merchant: &str, amount: Cents, settles: bool, now: Timestamp) -> CardChange {
+    pub(super) fn charge(&self, sale: CardCharge<'_>, now: Timestamp) -> CardChange {
         let (year, month) = card_numbers::expiry(self.order.at);
         let refused = match self.state {
             CardState::Paused => Some("card_paused"),
             CardState::Closed => Some("card_closed"),
             CardState::Open if now >= month_end(year, month) => Some("card_expired"),
-            CardState::Open if amount > self.available() => Some("insufficient_funds"),
+            CardState::Open if sale.amount > self.available() => Some("insufficient_funds"),
             CardState::Open => None,
         };
-        let name = card_numbers::issuer_ref(self.order.key);
-        CardChange::Charged(CardTransaction {
-            id: format!("{name}_txn_{:06}", self.charges.len() + 1),
-            merchant: merchant.to_owned(),
-            amount,
-            at: now,
-            status: match (refused, settles) {
-                (Some(_), _) => TransactionStatus::Declined,
-                (None, true) => TransactionStatus::Settled,
-                (None, false) => TransactionStatus::Pending,
-            },
-            reason: refused.map(str::to_owned),
-        })
+        CardChange::Charged(sale.transaction(self.order.key, self.charges.len() + 1, refused, now))
     }
 
     /// The record for settling or refunding a charge. A refund to a closed card is released at once. `None` if the
@@ -152,13 +136,7 @@ impl CardLedger {
         at: Timestamp,
     ) -> Option<Vec<CardChange>> {
         let one = self.charges.iter().find(|one| one.id == transaction)?;
-        let follows = matches!(
-            (one.status, status),
-            (
-                TransactionStatus::Pending,
-                TransactionStatus::Settled | TransactionStatus::Refunded
-            ) | (TransactionStatus::Settled, TransactionStatus::Refunded)
-        );
+        let follows = can_become(one.status, status);
         let became = follows.then(|| CardChange::ChargeUpdated(transaction.to_owned(), status))?;
         let is_back = self.state == CardState::Closed && status == TransactionStatus::Refunded;
         let back = is_back.then_some(CardChange::StateChanged {
@@ -191,7 +169,7 @@ impl CardLedger {
 /// Ledgers of all cards.
 #[derive(Default)]
 pub(super) struct CardLedgers {
-    pub(super) buffer: RecordBuffer<CardRecord>,
+    pub(super) rows: RecordRows<CardRecord>,
 }
 
 impl CardLedgers {
@@ -206,7 +184,7 @@ impl CardLedgers {
             changes: 0,
             charges: Vec::new(),
         };
-        for event in self.buffer.find(by_ref(&name)) {
+        for event in self.rows.find(by_ref(&name)) {
             if event.issuer_ref != name {
                 continue;
             }
@@ -235,7 +213,7 @@ impl CardLedgers {
 
     /// Whether the action under this key was applied.
     pub(super) fn is_done(&self, key: JobId) -> bool {
-        self.buffer
+        self.rows
             .find(by_key(key))
             .iter()
             .any(|event| matches!(&event.change, CardChange::StateChanged { key: Some(known), .. } if *known == key))
@@ -245,7 +223,7 @@ impl CardLedgers {
     /// service's id.
     pub(super) fn changes_after(&self, after: u64, limit: usize) -> Vec<(u64, CardId, String)> {
         let mut changed = Vec::new();
-        self.buffer.scan(after, |number, event| {
+        self.rows.scan(after, |number, event| {
             changed.push((number + 1, event.card, event.issuer_ref.clone()));
             changed.len() < limit
         });
@@ -253,27 +231,14 @@ impl CardLedgers {
     }
 }
 
-impl ArchiveState for CardLedgers {
-    type Item = CardRecord;
+impl RecordBook for CardLedgers {
+    type Record = CardRecord;
 
-    fn apply(&mut self, event: &CardRecord) -> Result<(), String> {
-        self.buffer.add(event.clone());
-        Ok(())
+    fn rows(&self) -> &RecordRows<CardRecord> {
+        &self.rows
     }
 
-    fn buffer(&mut self) -> &mut RecordBuffer<CardRecord> {
-        &mut self.buffer
-    }
-
-    fn save(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn load(&mut self, _: &[u8]) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn weight(&self) -> usize {
-        0
+    fn rows_mut(&mut self) -> &mut RecordRows<CardRecord> {
+        &mut self.rows
     }
 }

@@ -3,61 +3,15 @@
 
 use std::sync::Arc;
 
-use purser_actors::port::{
-    BoxFuture, EntryKey, ErrorKind, ListCursor, ListPage, PortError, ProviderEntry, ProviderList, Timestamp,
-};
+use parking_lot::MutexGuard;
+use purser_actors::port::{EntryKey, ProviderEntry, Timestamp};
 use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
+use super::SandboxIssuer;
 use super::issuer_card_ledger::{CardLedgers, CardRecord};
-use super::issuer_records::CardOrderRecord;
-use super::{SandboxIssuer, failed};
-use crate::sandbox::archive::RecordBuffer;
-use crate::sandbox::archive::{ArchiveRecord, ArchiveState};
-use crate::sandbox::record_log::DurablePromise;
-
-/// Position of a sandbox list cursor.
-pub(super) fn position(after: Option<&ListCursor>) -> Result<u64, PortError> {
-    let wrong = || failed(ErrorKind::Permanent, "not a cursor of this list");
-    after.map_or(Ok(0), |cursor| cursor.number().ok_or_else(wrong))
-}
-
-/// A page of records after a position: `list` maps each counted record, until it reports that there are no more for
-/// now.
-pub(super) fn page<T: ArchiveRecord>(
-    shelf: &RecordBuffer<T>,
-    after: u64,
-    limit: usize,
-    mut list: impl FnMut(&T) -> ListedRecord,
-) -> ListPage<ProviderEntry> {
-    let (mut items, mut at) = (Vec::new(), after);
-    shelf.scan(after, |number, record| {
-        match list(record) {
-            ListedRecord::NotYet => return false,
-            ListedRecord::Nothing => {}
-            ListedRecord::As(entry) => items.push(entry),
-        }
-        at = number + 1;
-        items.len() < limit.max(1)
-    });
-    let next = (!items.is_empty()).then(|| ListCursor::from_number(at));
-    ListPage { items, next }
-}
-
-/// Returns the value once it is durable.
-pub(super) async fn await_durable<T>(value: T, durable: DurablePromise) -> Result<T, PortError> {
-    let kept = durable.wait().await;
-    kept.map(|()| value)
-        .map_err(|e| failed(ErrorKind::Temporary, &e.to_string()))
-}
-
-/// Entry of a record in a list.
-pub(super) enum ListedRecord {
-    As(ProviderEntry),
-    Nothing,
-    /// It becomes an entry later, so the list ends before it.
-    NotYet,
-}
+use super::issuer_records::{CardOrderRecord, IssuerRecords};
+use super::lists::{ListedRecord, RecordList};
 
 /// In any status.
 fn entry(order: &CardOrderRecord, now: Timestamp) -> ProviderEntry {
@@ -86,7 +40,7 @@ fn listed(order: &CardOrderRecord, now: Timestamp) -> ListedRecord {
 }
 
 /// Total released amount of each closed card under the key of its order: one line per release.
-pub struct PrepaidRemainderList(pub Arc<SandboxIssuer>);
+pub(super) struct PrepaidRemainderList(pub(super) Arc<SandboxIssuer>);
 
 impl PrepaidRemainderList {
     /// Entry of the card that this order created.
@@ -104,74 +58,41 @@ impl PrepaidRemainderList {
     }
 }
 
-impl ProviderList for PrepaidRemainderList {
-    fn entries<'a>(
-        &'a self,
-        after: Option<&'a ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
-        Box::pin(async move {
-            let after = position(after)?;
-            let (page, durable) = {
-                let (book, lives) = (self.0.records.lock(), self.0.ledgers.lock());
-                let shown = |event: &CardRecord| match event.releases_money() {
-                    false => ListedRecord::Nothing,
-                    true => book
-                        .by_ref(&event.issuer_ref)
-                        .and_then(|order| Self::remainder_entry(&lives, &order))
-                        .map_or(ListedRecord::Nothing, ListedRecord::As),
-                };
-                (
-                    page(&lives.buffer, after, limit, shown),
-                    self.0.ledger_archive.barrier(),
-                )
-            };
-            await_durable(page, durable).await
-        })
+impl RecordList for PrepaidRemainderList {
+    type Book = CardLedgers;
+
+    fn book(&self) -> MutexGuard<'_, CardLedgers> {
+        self.0.ledgers.lock()
     }
 
-    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
-        Box::pin(async move {
-            let (found, durable) = {
-                let (book, lives) = (self.0.records.lock(), self.0.ledgers.lock());
-                let order = name.order().and_then(|key| book.order(key));
-                let found = order.and_then(|order| Self::remainder_entry(&lives, &order));
-                (found, self.0.ledger_archive.barrier())
-            };
-            await_durable(found, durable).await
-        })
+    fn listed(&self, lives: &CardLedgers, event: &CardRecord) -> ListedRecord {
+        if !event.releases_money() {
+            return ListedRecord::Nothing;
+        }
+        let order = self.0.records.lock().by_ref(&event.issuer_ref);
+        order.and_then(|order| Self::remainder_entry(lives, &order)).into()
+    }
+
+    fn find(&self, lives: &CardLedgers, name: &EntryKey) -> Option<ProviderEntry> {
+        let order = self.0.records.lock().order(name.order()?)?;
+        Self::remainder_entry(lives, &order)
     }
 }
 
-impl ProviderList for SandboxIssuer {
-    fn entries<'a>(
-        &'a self,
-        after: Option<&'a ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
-        Box::pin(async move {
-            let after = position(after)?;
-            let (page, durable) = {
-                let mut book = self.records.lock();
-                book.now = book.now.max(self.clock.now());
-                let now = book.now;
-                let shown = |order: &CardOrderRecord| listed(order, now);
-                (page(book.buffer(), after, limit, shown), self.archive.barrier())
-            };
-            await_durable(page, durable).await
-        })
+impl RecordList for SandboxIssuer {
+    type Book = IssuerRecords;
+
+    fn book(&self) -> MutexGuard<'_, IssuerRecords> {
+        let mut book = self.records.lock();
+        book.totals.now = book.totals.now.max(self.clock.now());
+        book
     }
 
-    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
-        Box::pin(async move {
-            let (found, durable) = {
-                let mut book = self.records.lock();
-                book.now = book.now.max(self.clock.now());
-                let order = name.order().and_then(|key| book.order(key));
-                let found = order.map(|order| entry(&order, book.now));
-                (found, self.archive.barrier())
-            };
-            await_durable(found, durable).await
-        })
+    fn listed(&self, book: &IssuerRecords, order: &CardOrderRecord) -> ListedRecord {
+        listed(order, book.totals.now)
+    }
+
+    fn find(&self, book: &IssuerRecords, name: &EntryKey) -> Option<ProviderEntry> {
+        Some(entry(&book.order(name.order()?)?, book.totals.now))
     }
 }

@@ -1,15 +1,15 @@
-//! The sandbox issuer's orders: totals in memory, records in an archive.
-
-use std::collections::HashMap;
+//! The sandbox issuer's orders and their totals.
 
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
+use purser_storage::codec::Stored;
 
 use super::card_numbers;
-use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
+use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use crate::sandbox::state::{StateField, StoredValue};
 
-/// Contents of the file.
+/// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct CardOrderRecord {
     pub(super) key: JobId,
@@ -22,18 +22,12 @@ pub(super) struct CardOrderRecord {
     pub(super) attempt: u32,
 }
 
-impl ArchiveRecord for CardOrderRecord {
-    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
-        let (order, used) =
-            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
-        if used == record.len() {
-            Ok(vec![order])
-        } else {
-            Err("trailing bytes".into())
-        }
-    }
+impl Stored for CardOrderRecord {
+    const SCHEMA: u16 = 703;
+}
 
-    fn index_keys(&self) -> Vec<u64> {
+impl SandboxRecord for CardOrderRecord {
+    fn names(&self) -> Vec<u64> {
         let mut names = vec![by_key(self.key)];
         if self.declined.is_none() {
             names.push(by_number(card_numbers::account_part(self.key, self.attempt)));
@@ -42,7 +36,7 @@ impl ArchiveRecord for CardOrderRecord {
         names
     }
 
-    fn is_counted(&self) -> bool {
+    fn is_numbered(&self) -> bool {
         true
     }
 }
@@ -59,71 +53,70 @@ fn by_ref(issuer_ref: &str) -> u64 {
     name(&[b"ref", issuer_ref.as_bytes()])
 }
 
-#[derive(Default)]
-pub(super) struct IssuerRecords {
-    buffer: RecordBuffer<CardOrderRecord>,
+#[derive(Debug, Default, bincode::Encode, bincode::Decode)]
+pub(super) struct IssuerTotals {
     pub(super) cards: usize,
     pub(super) declined: usize,
     /// Cents on all cards.
     pub(super) loaded: u64,
-    /// Number of temporary errors that a magic order has had; removed once it is accepted.
-    pub(super) faults: HashMap<JobId, u32>,
     /// The issuer's time never runs backwards.
     pub(super) now: Timestamp,
 }
 
+impl Stored for IssuerTotals {
+    const SCHEMA: u16 = 704;
+}
+
+#[derive(Default)]
+pub(super) struct IssuerRecords {
+    pub(super) rows: RecordRows<CardOrderRecord>,
+    pub(super) totals: StoredValue<IssuerTotals>,
+}
+
 impl IssuerRecords {
     pub(super) fn order(&self, key: JobId) -> Option<CardOrderRecord> {
-        self.buffer.find(by_key(key)).into_iter().find(|order| order.key == key)
+        self.rows.find(by_key(key)).into_iter().find(|order| order.key == key)
     }
 
     /// A card, ready or in preparation, by the issuer's reference.
     pub(super) fn by_ref(&self, issuer_ref: &str) -> Option<CardOrderRecord> {
-        let mut near = self.buffer.find(by_ref(issuer_ref)).into_iter();
+        let mut near = self.rows.find(by_ref(issuer_ref)).into_iter();
         near.find(|order| order.declined.is_none() && card_numbers::issuer_ref(order.key) == issuer_ref)
     }
 
     /// Whether a card has the number with this account part.
     pub(super) fn is_number_used(&self, account_part: u64) -> bool {
-        let mut near = self.buffer.find(by_number(account_part)).into_iter();
+        let mut near = self.rows.find(by_number(account_part)).into_iter();
         near.any(|order| {
             order.declined.is_none() && card_numbers::account_part(order.key, order.attempt) == account_part
         })
     }
 }
 
-impl ArchiveState for IssuerRecords {
-    type Item = CardOrderRecord;
+impl RecordBook for IssuerRecords {
+    type Record = CardOrderRecord;
 
     fn apply(&mut self, order: &CardOrderRecord) -> Result<(), String> {
+        let totals = &mut *self.totals;
         if order.declined.is_none() {
-            self.cards += 1;
-            self.loaded = self.loaded.saturating_add(order.amount.get());
+            totals.cards += 1;
+            totals.loaded = totals.loaded.saturating_add(order.amount.get());
         } else {
-            self.declined += 1;
+            totals.declined += 1;
         }
-        self.now = self.now.max(order.at);
-        self.buffer.add(order.clone());
+        totals.now = totals.now.max(order.at);
         Ok(())
     }
 
-    fn buffer(&mut self) -> &mut RecordBuffer<CardOrderRecord> {
-        &mut self.buffer
+    fn rows(&self) -> &RecordRows<CardOrderRecord> {
+        &self.rows
     }
 
-    fn save(&self) -> Vec<u8> {
-        let saved = (self.cards, self.declined, self.loaded, self.now);
-        // Encoding plain data into memory cannot fail.
-        bincode::encode_to_vec(saved, bincode::config::standard()).unwrap_or_default()
+    fn rows_mut(&mut self) -> &mut RecordRows<CardOrderRecord> {
+        &mut self.rows
     }
 
-    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
-        let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
-        (self.cards, self.declined, self.loaded, self.now) = saved;
-        Ok(())
-    }
-
-    fn weight(&self) -> usize {
-        0
+    fn fields(&mut self) -> Vec<&mut dyn StateField> {
+        vec![&mut self.totals]
     }
 }

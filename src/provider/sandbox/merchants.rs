@@ -1,15 +1,18 @@
 //! The sandbox's directory of merchants: names and aliases from a file that is compiled in, found by [`crate::search`].
 
 use std::collections::HashMap;
-use std::time::Duration;
 
-use purser_actors::port::{BoxFuture, ErrorKind, PortError};
+use purser_actors::port::{BoxFuture, PortError};
 
-use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantDirectory, MerchantPage, MerchantQuery};
+use crate::sandbox::faults::{FaultTexts, Faults};
 use crate::search::host::{Host, registered};
 use crate::search::{SAME, SearchName, SearchQuery, ranked};
 
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the sandbox's directory of merchants is unreachable",
+    malformed: "the answer is no directory's answer",
+};
 const DIRECTORY: &str = include_str!("merchants/directory.txt");
 
 /// An entry of the directory.
@@ -28,43 +31,12 @@ struct DirectoryEntry {
     label: Option<SearchName>,
 }
 
-/// Kinds of faults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MerchantFault {
-    Unreachable,
-    /// The response is delayed.
-    Slow {
-        ms: u64,
-    },
-}
-
-impl MerchantFault {
-    /// Name in the sandbox controls.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unreachable => "unreachable",
-            Self::Slow { .. } => "slow",
-        }
-    }
-}
-
 /// A simulated directory.
 pub struct SandboxMerchants {
     entries: Vec<DirectoryEntry>,
     /// Indexes into `entries`, ordered by name.
     by_name: Vec<usize>,
-    faults: FaultRules<MerchantFault>,
-}
-
-/// Summary of the directory.
-#[derive(Clone, Debug)]
-pub struct SandboxMerchantSummary {
-    /// Merchants in the directory.
-    pub merchants: usize,
-    /// Faults that wait for a call.
-    pub rules: Vec<FaultRule<MerchantFault>>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
+    pub faults: Faults,
 }
 
 impl SandboxMerchants {
@@ -100,24 +72,13 @@ impl SandboxMerchants {
         Ok(Self {
             entries,
             by_name,
-            faults: FaultRules::default(),
+            faults: Faults::new(TEXTS, 0),
         })
     }
 
-    pub fn add_fault(&self, fault: MerchantFault, remaining: Option<u32>) {
-        self.faults.add(FaultRule { fault, remaining });
-    }
-
-    pub fn clear_faults(&self) {
-        self.faults.clear();
-    }
-
-    pub fn state(&self) -> SandboxMerchantSummary {
-        SandboxMerchantSummary {
-            merchants: self.entries.len(),
-            rules: self.faults.pending(),
-            faults_injected: self.faults.injected(),
-        }
+    /// Number of merchants.
+    pub const fn count(&self) -> usize {
+        self.entries.len()
     }
 
     fn find(&self, q: &str) -> Vec<&DirectoryEntry> {
@@ -168,17 +129,7 @@ impl SandboxMerchants {
 impl MerchantDirectory for SandboxMerchants {
     fn search<'a>(&'a self, wanted: &'a MerchantQuery) -> BoxFuture<'a, Result<Option<MerchantPage>, PortError>> {
         Box::pin(async move {
-            match self.faults.take(|_| true) {
-                Some(MerchantFault::Unreachable) => {
-                    return Err(PortError {
-                        kind: ErrorKind::Temporary,
-                        operation: "merchants",
-                        message: "the sandbox's directory of merchants is unreachable".into(),
-                    });
-                }
-                Some(MerchantFault::Slow { ms }) => tokio::time::sleep(Duration::from_millis(ms)).await,
-                None => {}
-            }
+            self.faults.before("merchants", |_| true).await?;
             Ok(self.page(wanted))
         })
     }

@@ -1,7 +1,7 @@
-//! The sandbox's payout rails: orders that are idempotent by key, in their own file that is synced before each
+//! The sandbox's payout rails: orders that are idempotent by key and synced before each
 //! response, events that occur on schedule whether or not they are queried, and amounts that force an outcome.
 //!
-//! No card or account number is in the file, nor a digest of one.
+//! No card or account number is stored, nor a digest of one.
 
 mod bins;
 pub mod faults;
@@ -9,9 +9,7 @@ mod orders;
 mod reconciliation;
 mod records;
 
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::id::{JobId, PayoutId};
@@ -19,17 +17,19 @@ use purser_actors::port::payouts::{PayoutEvent, PayoutStatusUpdate, RecallResult
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
 use purser_actors::product::Country;
 
-use self::faults::PayoutFault;
 use self::records::{PayoutEventRecord, PayoutRecord, PayoutRecords};
-use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::payouts::{PayoutApi, PlainPayout};
-use crate::sandbox::archive::{Archive, ArchiveState as _};
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::faults::{FaultTexts, Faults};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
 use crate::secret::Secret;
 
 pub use self::records::PayoutEventKind;
 
-const KIND: [u8; 8] = *b"SBXPAY02";
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the rails are unreachable",
+    malformed: "the answer is not a rail's answer",
+};
 
 /// How the sandbox's rails behave.
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +59,7 @@ pub struct SandboxPayouts {
     settings: SandboxPayoutSettings,
     clock: Arc<dyn Clock>,
     records: Mutex<PayoutRecords>,
-    archive: Archive,
-    faults: FaultRules<PayoutFault>,
+    pub faults: Faults,
 }
 
 /// Summary of the rails.
@@ -69,52 +68,39 @@ pub struct SandboxPayoutSummary {
     pub orders: usize,
     pub events: u64,
     pub recalled: usize,
-    /// Faults that wait for a call.
-    pub rules: Vec<FaultRule<PayoutFault>>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
 }
 
 impl SandboxPayouts {
-    /// Opens or creates `payouts.orders` in the directory, which must exist.
+    /// Opens its tables of the store.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
-    pub fn open(directory: &Path, settings: SandboxPayoutSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = PayoutRecords::default();
-        let archive = Archive::open(&directory.join("payouts.orders"), KIND, &mut book)?;
+    /// When its rows cannot be read.
+    pub fn open(
+        store: &SandboxStore,
+        settings: SandboxPayoutSettings,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, SandboxStoreError> {
+        let book = PayoutRecords::default().open(store, Table::Payouts)?;
         Ok(Self {
             settings,
             clock,
             records: Mutex::new(book),
-            archive,
-            faults: FaultRules::default(),
+            faults: Faults::new(TEXTS, settings.timeout_after_ms),
         })
-    }
-
-    pub fn add_fault(&self, fault: PayoutFault, remaining: Option<u32>) {
-        self.faults.add(FaultRule { fault, remaining });
-    }
-
-    pub fn clear_faults(&self) {
-        self.faults.clear();
     }
 
     /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the log has stopped.
-    pub async fn state(&self) -> Result<SandboxPayoutSummary, LogError> {
+    /// When the store has stopped.
+    pub async fn state(&self) -> Result<SandboxPayoutSummary, SandboxStoreError> {
         let (state, durable) = {
             let mut book = self.records.lock();
             let durable = self.emit_due_events(&mut book);
-            let (orders, words, recalled) = book.totals();
             let state = SandboxPayoutSummary {
-                orders,
-                events: words,
-                recalled,
-                rules: self.faults.pending(),
-                faults_injected: self.faults.injected(),
+                orders: book.totals.orders,
+                events: book.rows.numbered(),
+                recalled: book.totals.recalled,
             };
             (state, durable)
         };
@@ -125,13 +111,13 @@ impl SandboxPayouts {
     /// here.
     ///
     /// # Errors
-    /// When the log has stopped.
+    /// When the store has stopped.
     pub async fn emit_event(
         &self,
         payout: PayoutId,
         says: PayoutEventKind,
         sequence: Option<u64>,
-    ) -> Result<bool, LogError> {
+    ) -> Result<bool, SandboxStoreError> {
         let durable = {
             let mut book = self.records.lock();
             drop(self.emit_due_events(&mut book));
@@ -139,77 +125,38 @@ impl SandboxPayouts {
                 return Ok(false);
             };
             let sequence = sequence.unwrap_or(book.latest(order.key).map_or(1, |word| word.sequence + 1));
-            let at = book.now;
-            self.persist(
-                &mut book,
-                &PayoutRecord::Event(PayoutEventRecord {
-                    at,
-                    key: order.key,
-                    payout,
-                    sequence,
-                    kind: says,
-                }),
-            )
+            let at = book.totals.now;
+            book.append(&[PayoutRecord::Event(PayoutEventRecord {
+                at,
+                key: order.key,
+                payout,
+                sequence,
+                kind: says,
+            })])
         };
         durable.wait().await.map(|()| true)
     }
 
     /// Emits every event that is due, in the order of their times.
     fn emit_due_events(&self, book: &mut PayoutRecords) -> DurablePromise {
-        book.now = book.now.max(self.clock.now());
-        let mut durable = self.archive.barrier();
+        book.totals.now = book.totals.now.max(self.clock.now());
+        let mut durable = book.rows.barrier();
         while let Some(word) = book.due() {
-            durable = self.persist(book, &PayoutRecord::Event(word));
+            durable = book.append(&[PayoutRecord::Event(word)]);
         }
         durable
     }
 
-    /// Adds a record to the records and the log.
-    fn persist(&self, book: &mut PayoutRecords, record: &PayoutRecord) -> DurablePromise {
-        if self.archive.has_failed() || book.apply(record).is_err() {
-            return DurablePromise::broken();
-        }
-        self.archive.append(book, record.encode())
-    }
-
-    /// The effect of a fault before the rails have read the request.
-    async fn before(&self, operation: &'static str, fault: Option<PayoutFault>) -> Result<(), PortError> {
-        match fault {
-            Some(PayoutFault::Unreachable) => Err(failed(operation, ErrorKind::Temporary, "the rails are unreachable")),
-            // A malformed response reveals nothing about the outcome.
-            Some(PayoutFault::MalformedResponse) => Err(failed(
-                operation,
-                ErrorKind::Unknown,
-                "the answer is not a rail's answer",
-            )),
-            Some(PayoutFault::Slow { ms }) => {
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
     async fn read(&self, after: u64, limit: usize) -> Result<Vec<PayoutEvent>, PortError> {
         const CALL: &str = "payout events";
-        self.before(CALL, self.faults.take(PayoutFault::affects_event_reads))
-            .await?;
+        self.faults.before(CALL, faults::affects_event_reads).await?;
         let (page, durable) = {
             let mut book = self.records.lock();
             let durable = self.emit_due_events(&mut book);
             (book.events_after(after, limit), durable)
         };
-        let stopped = |e: LogError| failed(CALL, ErrorKind::Temporary, &e.to_string());
-        durable.wait().await.map_err(stopped)?;
+        durable.or(ErrorKind::Temporary, CALL).await?;
         Ok(page)
-    }
-}
-
-fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError {
-    PortError {
-        kind,
-        operation,
-        message: message.to_owned(),
     }
 }
 

@@ -4,12 +4,10 @@
 //! The spent amount is summed under the lock, where the next order is added. Two orders therefore never use the same
 //! cent.
 
-pub mod faults;
 mod holds;
-pub mod reconciliation;
+pub(super) mod reconciliation;
 mod records;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -20,67 +18,48 @@ use purser_actors::port::{
     HoldRequest, HoldResult, HoldStatus, OpenCardRequest, PortError, Timestamp, TransactionStatus,
 };
 
-use self::faults::{ReloadableCardFault, failed};
 use self::records::{CardLedger, OpenedCard, ReloadableCardRecord, ReloadableCardRecords};
-use super::fault_rules::{FaultRule, FaultRules};
 use super::{CardCharge, card_numbers};
 use crate::provider::reloadable_cards::{PlainOpenResult, ReloadableCardApi};
 use crate::provider::{CardBalanceReader, PlainCard};
-use crate::sandbox::archive::{Archive, ArchiveState as _};
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::faults::{Fault, FaultTexts, Faults, conflict, failed};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 use crate::secret::Secret;
 
-const KIND: [u8; 8] = *b"SBXPRG03";
-/// Summary of the provider.
-#[derive(Clone, Debug)]
-pub struct SandboxReloadableCardSummary {
-    pub cards: u64,
-    /// Faults that wait for a call.
-    pub rules: Vec<FaultRule<ReloadableCardFault>>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
-}
+/// Duration of a call that times out.
+const TIMEOUT_MS: u64 = 1_000;
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the sandbox program is unreachable",
+    malformed: "the answer is no answer",
+};
 
 /// A simulated provider of reloadable cards.
 pub struct SandboxReloadableCards<B> {
     balances: Arc<B>,
     clock: Arc<dyn Clock>,
     records: Mutex<ReloadableCardRecords>,
-    archive: Archive,
-    rules: FaultRules<ReloadableCardFault>,
+    pub faults: Faults,
 }
 
 impl<B: CardBalanceReader> SandboxReloadableCards<B> {
-    /// Opens or creates `issuer.reloadable_cards` in the directory, which must exist.
+    /// Opens its tables of the store.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
-    pub fn open_in(directory: &Path, balances: Arc<B>, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = ReloadableCardRecords::default();
-        let archive = Archive::open(&directory.join("issuer.reloadable_cards"), KIND, &mut book)?;
+    /// When its rows cannot be read.
+    pub fn open_in(store: &SandboxStore, balances: Arc<B>, clock: Arc<dyn Clock>) -> Result<Self, SandboxStoreError> {
+        let book = ReloadableCardRecords::default().open(store, Table::ReloadableCards)?;
         Ok(Self {
             balances,
             clock,
             records: Mutex::new(book),
-            archive,
-            rules: FaultRules::default(),
+            faults: Faults::new(TEXTS, TIMEOUT_MS),
         })
     }
 
-    pub fn add_fault(&self, rule: FaultRule<ReloadableCardFault>) {
-        self.rules.add(rule);
-    }
-
-    pub fn clear_faults(&self) {
-        self.rules.clear();
-    }
-
-    pub fn state(&self) -> SandboxReloadableCardSummary {
-        SandboxReloadableCardSummary {
-            cards: self.records.lock().cards,
-            rules: self.rules.pending(),
-            faults_injected: self.rules.injected(),
-        }
+    /// Number of opened cards.
+    pub fn cards(&self) -> u64 {
+        self.records.lock().cards.0
     }
 
     /// A merchant charges a card. Approvals and declines are both recorded. `Permanent` for a card that does not exist.
@@ -104,9 +83,9 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 state_change(&file, None, (CardState::Closed, left), transaction.at)
             });
             let entries: Vec<_> = std::iter::once(charged).chain(closed).collect();
-            (transaction, self.persist(&mut book, &entries))
+            (transaction, book.append(&entries))
         };
-        written("charge", durable).await?;
+        durable.or(ErrorKind::Unknown, "charge").await?;
         Ok(transaction)
     }
 
@@ -128,18 +107,9 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 )
             };
             let entries = ended.ok_or_else(no)?;
-            self.persist(&mut book, &entries)
+            book.append(&entries)
         };
-        written(CALL, durable).await
-    }
-
-    fn persist(&self, book: &mut ReloadableCardRecords, entries: &[ReloadableCardRecord]) -> DurablePromise {
-        if self.archive.has_failed() || entries.iter().any(|entry| book.apply(entry).is_err()) {
-            return DurablePromise::broken();
-        }
-        // Encoding plain data into memory cannot fail.
-        let record = bincode::encode_to_vec(entries, bincode::config::standard()).unwrap_or_default();
-        self.archive.append(book, record)
+        durable.or(ErrorKind::Unknown, CALL).await
     }
 
     /// Credited deposits of an account, in whole cents.
@@ -149,7 +119,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
 
     async fn opened(&self, order: &OpenCardRequest) -> Result<PlainOpenResult, PortError> {
         const CALL: &str = "open card";
-        let fault = faults::before(&self.rules, CALL).await?;
+        let fault = self.faults.before(CALL, |_| true).await?;
         let counted = self.counted(&order.account).await?;
         let (answer, durable) = {
             let mut book = self.records.lock();
@@ -157,20 +127,18 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 Some(ReloadableCardRecord::Opened(known))
                     if known.card == order.card && known.amount == order.amount =>
                 {
-                    (PlainOpenResult::Open { card: plain(known) }, self.archive.barrier())
+                    (PlainOpenResult::Open { card: plain(known) }, book.rows.barrier())
                 }
-                Some(ReloadableCardRecord::Declined { reason, .. }) => {
-                    (declined(reason.clone()), self.archive.barrier())
-                }
-                Some(_) => return Err(another_content(CALL)),
+                Some(ReloadableCardRecord::Declined { reason, .. }) => (declined(reason.clone()), book.rows.barrier()),
+                Some(_) => return Err(conflict(CALL)),
                 None => {
                     let (answer, entry) = self.decide_order(&book, order, fault, counted);
-                    (answer, self.persist(&mut book, &[entry]))
+                    (answer, book.append(&[entry]))
                 }
             }
         };
-        written(CALL, durable).await?;
-        faults::after(CALL, fault).await?;
+        durable.or(ErrorKind::Unknown, CALL).await?;
+        self.faults.after(CALL, fault).await?;
         Ok(answer)
     }
 
@@ -179,7 +147,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         &self,
         book: &ReloadableCardRecords,
         order: &OpenCardRequest,
-        fault: Option<ReloadableCardFault>,
+        fault: Option<Fault>,
         counted: u64,
     ) -> (PlainOpenResult, ReloadableCardRecord) {
         let (key, at) = (order.key, self.clock.now());
@@ -190,7 +158,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             reason,
             at,
         };
-        if fault == Some(ReloadableCardFault::Decline) {
+        if fault == Some(Fault::Decline) {
             let reason = Some("card_program_declined".to_owned());
             return (declined(reason.clone()), refused(reason));
         }
@@ -218,7 +186,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
 
     async fn run_card_action(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
         const CALL: &str = "change card state";
-        let fault = faults::before(&self.rules, CALL).await?;
+        let fault = self.faults.before(CALL, |_| true).await?;
         let (standing, durable) = {
             let mut book = self.records.lock();
             let file = book
@@ -235,26 +203,26 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             match to.filter(|_| book.records_of(order.key).is_empty()) {
                 Some((state, back)) => {
                     let moved = state_change(&file, Some(order.key), (state, back), self.clock.now());
-                    let durable = self.persist(&mut book, &[moved]);
+                    let durable = book.append(&[moved]);
                     let now = book
                         .card(order.card)
                         .map_or_else(|| file.snapshot(), |now| now.snapshot());
                     (now, durable)
                 }
-                None => (file.snapshot(), self.archive.barrier()),
+                None => (file.snapshot(), book.rows.barrier()),
             }
         };
-        written(CALL, durable).await?;
-        faults::after(CALL, fault).await?;
+        durable.or(ErrorKind::Unknown, CALL).await?;
+        self.faults.after(CALL, fault).await?;
         Ok(standing)
     }
 
     async fn read_events(&self, after: u64, limit: usize) -> Result<Vec<CardEvent>, PortError> {
         let (words, durable) = {
             let book = self.records.lock();
-            (book.events_after(after, limit), self.archive.barrier())
+            (book.events_after(after, limit), book.rows.barrier())
         };
-        written("card events", durable).await?;
+        durable.or(ErrorKind::Unknown, "card events").await?;
         Ok(words)
     }
 
@@ -300,19 +268,6 @@ fn declined(reason: Option<String>) -> PlainOpenResult {
     }
 }
 
-fn another_content(operation: &'static str) -> PortError {
-    failed(
-        ErrorKind::Permanent,
-        operation,
-        "this key belongs to an order with another content",
-    )
-}
-
-async fn written(operation: &'static str, durable: DurablePromise) -> Result<(), PortError> {
-    let kept = durable.wait().await;
-    kept.map_err(|e| failed(ErrorKind::Unknown, operation, &e.to_string()))
-}
-
 impl<B: CardBalanceReader> ReloadableCardApi for SandboxReloadableCards<B> {
     fn open<'a>(&'a self, order: &'a OpenCardRequest) -> BoxFuture<'a, Result<PlainOpenResult, PortError>> {
         Box::pin(self.opened(order))
@@ -340,14 +295,14 @@ impl<B: CardBalanceReader> ReloadableCardApi for SandboxReloadableCards<B> {
 
     fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>> {
         Box::pin(async move {
-            faults::before(&self.rules, "cvv").await?;
+            self.faults.before("cvv", |_| true).await?;
             Ok(card_numbers::cvv(self.file("cvv", issuer_ref)?.opened.key))
         })
     }
 
     fn available<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
         Box::pin(async move {
-            faults::before(&self.rules, "available").await?;
+            self.faults.before("available", |_| true).await?;
             Ok(self.file("available", issuer_ref)?.available)
         })
     }
@@ -360,9 +315,9 @@ impl<B: CardBalanceReader> CardBalanceReader for SandboxReloadableCards<B> {
             let counted = self.balances.balance(account).await?.atomic();
             let (drawn, durable) = {
                 let book = self.records.lock();
-                (book.spent_balance(account), self.archive.barrier())
+                (book.spent_balance(account), book.rows.barrier())
             };
-            written("card balance", durable).await?;
+            durable.or(ErrorKind::Unknown, "card balance").await?;
             Ok(Usdc::from_atomic(
                 counted.saturating_sub(drawn.saturating_mul(ATOMIC_PER_CENT)),
             ))

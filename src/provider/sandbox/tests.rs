@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::id::{CardId, JobId};
@@ -8,6 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::provider::SealingIssuer;
+use crate::sandbox::store::tests::{copy_after_kill, store_in, stored_text};
 use crate::vault::Vault;
 
 struct TestClock(AtomicU64);
@@ -41,7 +43,7 @@ impl Harness {
     /// The state after `kill -9`: a copy of what is on disk now.
     fn killed(&self) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::copy(self.dir.path().join("issuer.cards"), dir.path().join("issuer.cards")).unwrap();
+        copy_after_kill(self.dir.path(), dir.path());
         let issuer = open(dir.path(), &self.clock);
         Self {
             dir,
@@ -72,7 +74,7 @@ fn open(dir: &Path, clock: &Arc<TestClock>) -> Arc<SandboxIssuer> {
         ..IssuerSettings::default()
     };
     let clock: Arc<dyn Clock> = Arc::<TestClock>::clone(clock);
-    Arc::new(SandboxIssuer::open(dir, settings, clock).unwrap())
+    Arc::new(SandboxIssuer::open(&store_in(dir), settings, clock).unwrap())
 }
 
 fn order(key: u128, cents: u64) -> IssueCardRequest {
@@ -156,9 +158,7 @@ async fn card_details_are_fetched_through() {
         harness.issuer.cvv("sbx_card_other").await.unwrap_err().kind,
         ErrorKind::Permanent
     );
-    let file = std::fs::read(harness.dir.path().join("issuer.cards")).unwrap();
-    let pan = card.number.expose_secret().as_bytes();
-    assert!(!file.windows(pan.len()).any(|w| w == pan));
+    assert!(!stored_text(harness.dir.path(), card.number.expose_secret()));
 }
 
 // Checks: every magic amount has the outcome of its table (case_38), and never creates two cards.
@@ -213,15 +213,12 @@ async fn magic_amounts_do_what_the_table_says() {
 async fn faults_have_their_kind() {
     let harness = Harness::new();
     let table = [
-        (IssuerFault::Unreachable, ErrorKind::Temporary, 0),
-        (IssuerFault::MalformedResponse, ErrorKind::Unknown, 0),
-        (IssuerFault::Timeout, ErrorKind::Unknown, 1),
+        (Fault::Unreachable, ErrorKind::Temporary, 0),
+        (Fault::MalformedResponse, ErrorKind::Unknown, 0),
+        (Fault::Timeout, ErrorKind::Unknown, 1),
     ];
     for (fault, kind, cards) in table {
-        harness.issuer.add_fault(IssuerFaultRule {
-            fault,
-            remaining: Some(1),
-        });
+        harness.issuer.faults.add(fault, Some(1));
         assert_eq!(
             harness.issuer.issue(&order(1, 500)).await.unwrap_err().kind,
             kind,

@@ -1,9 +1,8 @@
-//! One sandbox chain: ledger, file, clock and faults. A response waits until the records behind it are durable.
+//! One sandbox chain: ledger, clock and faults. A response waits until the records behind it are durable.
 
 mod empty;
 mod shared_transaction;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,17 +19,14 @@ use super::evm;
 use super::faults::{ChainCall, ChainFault, ChainFaults, magic_amounts};
 use super::ledger::{ChainLedger, ChainTransfer, LedgerRecord, ReplayKey, ScheduledEvent, decline};
 use super::svm::{Blockhashes, SLOT_MS};
-use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::keys::treasury;
-use crate::sandbox::record_log::{DurablePromise, LogError};
-
-const KIND: [u8; 8] = *b"SBXCHN01";
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
 
 pub(crate) struct SandboxChain {
     pub(crate) network: Network,
     clock: Arc<dyn Clock>,
     state: Mutex<ChainState>,
-    archive: Archive,
     pub(crate) faults: ChainFaults,
     held: watch::Sender<bool>,
     shared_transaction: SharedTransaction,
@@ -57,7 +53,7 @@ impl ChainState {
 
     fn make_blocks(&mut self, network: Network, now: Timestamp) {
         if network == Network::Solana
-            && let Some(secret) = self.ledger.secret
+            && let Some(secret) = self.ledger.secret()
         {
             self.hashes.advance(&secret, now.0 / SLOT_MS);
         }
@@ -98,14 +94,17 @@ pub(crate) enum ExecutionResult {
 
 impl SandboxChain {
     pub(crate) fn open(
-        path: &Path,
+        store: &SandboxStore,
         network: Network,
         grant: Usdc,
         clock: Arc<dyn Clock>,
         entropy: &dyn Entropy,
-    ) -> Result<Self, LogError> {
-        let mut ledger = ChainLedger::new(grant, treasury(network));
-        let archive = Archive::open(path, KIND, &mut ledger)?;
+    ) -> Result<Self, SandboxStoreError> {
+        let table = match network {
+            Network::Base => Table::BaseChain,
+            Network::Solana => Table::SolanaChain,
+        };
+        let ledger = ChainLedger::new(grant, treasury(network)).open(store, table)?;
         let (held, _) = watch::channel(false);
         let state = Mutex::new(ChainState {
             ledger,
@@ -120,14 +119,13 @@ impl SandboxChain {
             network,
             clock,
             state,
-            archive,
             faults: ChainFaults::default(),
             held,
             shared_transaction: SharedTransaction::default(),
             magic,
             empty: EmptyWallets::default(),
         };
-        if chain.state.lock().ledger.secret.is_none() {
+        if chain.state.lock().ledger.secret().is_none() {
             let mut secret = [0; 32];
             secret[..16].copy_from_slice(&entropy.random().to_be_bytes());
             secret[16..].copy_from_slice(&entropy.random().to_be_bytes());
@@ -145,23 +143,20 @@ impl SandboxChain {
     ) -> (R, DurablePromise) {
         let mut state = self.state.lock();
         let now = state.ledger.tick(self.clock.now());
-        let mut all = Vec::new();
+        let mut changed = false;
         while let Some(records) = state.ledger.due() {
             apply(&mut state.ledger, &records);
-            all.extend(records);
+            changed = true;
         }
         state.make_blocks(self.network, now);
         let (records, result) = decide(&state, now);
-        if self.archive.has_failed() {
+        if state.ledger.rows.has_failed() {
             // The decision was made on incomplete state: the result is not reported and has no consequence.
-            return (result, DurablePromise::broken());
+            return (result, DurablePromise::Broken);
         }
-        apply(&mut state.ledger, &records);
-        all.extend(records);
-        let durable = if all.is_empty() {
-            self.archive.barrier()
-        } else {
-            self.archive.append(&mut state.ledger, encode(&all))
+        let durable = match changed || !records.is_empty() {
+            true => state.ledger.append(&records),
+            false => state.ledger.rows.barrier(),
         };
         (result, durable)
     }
@@ -175,13 +170,13 @@ impl SandboxChain {
     }
 
     /// Reads the chain's current state, once it is durable.
-    pub(crate) async fn read<R>(&self, look: impl FnOnce(&ChainState, Timestamp) -> R) -> Result<R, LogError> {
+    pub(crate) async fn read<R>(&self, look: impl FnOnce(&ChainState, Timestamp) -> R) -> Result<R, SandboxStoreError> {
         let (result, durable) = self.transact(|state, now| (Vec::new(), look(state, now)));
         durable.wait().await.map(|()| result)
     }
 
     pub(crate) fn check_reachable(&self, operation: &'static str, payer: &Wallet) -> Result<(), PortError> {
-        match self.faults.take(ChainCall::Read, payer) {
+        match ChainCall::Read.fault(&self.faults, payer) {
             Some(_) => Err(unreachable(operation)),
             None => Ok(()),
         }
@@ -210,7 +205,7 @@ impl SandboxChain {
 
     async fn run(&self, intent: TransferIntent) -> Result<SubmitResult, PortError> {
         let payer = intent.key.payer;
-        let ruled = self.faults.take(ChainCall::Submit, &payer);
+        let ruled = ChainCall::Submit.fault(&self.faults, &payer);
         let magic = ruled.is_none();
         let fault = ruled.or_else(|| self.magic_fault(intent.amount));
         match &fault {
@@ -371,16 +366,11 @@ fn valid_at(state: &ChainState, due: Timestamp, validity: &Validity) -> bool {
 
 fn apply(ledger: &mut ChainLedger, records: &[LedgerRecord]) {
     for record in records {
-        if let Err(error) = ledger.apply(record) {
+        if let Err(error) = ledger.accept(record) {
             // The records were made by this ledger under the same lock.
             tracing::error!(error, "sandbox ledger refused its own record");
         }
     }
-}
-
-fn encode(records: &[LedgerRecord]) -> Vec<u8> {
-    // Encoding plain data into memory has no failing case.
-    bincode::encode_to_vec(records, bincode::config::standard()).unwrap_or_default()
 }
 
 pub(crate) fn unreachable(operation: &'static str) -> PortError {

@@ -1,10 +1,9 @@
-//! Fault injection of the sandbox's chains. Held in memory: a restart clears all faults.
+//! Faults of the sandbox's chains, and the amounts that trigger them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use parking_lot::Mutex;
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
+
+use crate::sandbox::faults;
 
 /// A fault of a sandbox chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,23 +105,11 @@ pub fn magic_amounts() -> [(Usdc, ChainFault, &'static str); 7] {
     ]
 }
 
-/// A fault, the payer that it applies to, and how often it occurs.
-#[derive(Clone, Debug)]
-pub struct FaultRule {
-    /// The payer that it applies to; `None` for all.
-    pub wallet: Option<Wallet>,
-    /// The fault to inject.
-    pub fault: ChainFault,
-    /// How many more times it occurs; `None` until cleared.
-    pub remaining: Option<u32>,
-}
+/// A fault of a chain; its scope is a payer.
+pub type FaultRule = faults::FaultRule<Wallet, ChainFault>;
 
 /// The rules of one chain. The first rule that matches applies.
-#[derive(Debug, Default)]
-pub(crate) struct ChainFaults {
-    rules: Mutex<Vec<FaultRule>>,
-    injected: AtomicU64,
-}
+pub(crate) type ChainFaults = faults::FaultRules<Wallet, ChainFault>;
 
 /// The kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,44 +119,12 @@ pub(crate) enum ChainCall {
     Submit,
 }
 
-impl ChainFaults {
-    pub(crate) fn add(&self, rule: FaultRule) {
-        self.rules.lock().push(rule);
-    }
-
-    pub(crate) fn clear(&self) {
-        self.rules.lock().clear();
-    }
-
-    pub(crate) fn rules(&self) -> Vec<FaultRule> {
-        self.rules.lock().clone()
-    }
-
-    /// Number of calls that met a fault since the start.
-    pub(crate) fn injected(&self) -> u64 {
-        self.injected.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn count(&self) {
-        self.injected.fetch_add(1, Ordering::Relaxed);
-    }
-
+impl ChainCall {
     /// The fault of this call; decrements its count.
-    pub(crate) fn take(&self, stage: ChainCall, payer: &Wallet) -> Option<ChainFault> {
-        let mut rules = self.rules.lock();
-        let place = rules.iter().position(|rule| {
-            rule.wallet.is_none_or(|wallet| wallet == *payer)
-                && (stage == ChainCall::Submit || rule.fault == ChainFault::Unreachable)
-        })?;
-        let fault = rules[place].fault.clone();
-        if let Some(remaining) = &mut rules[place].remaining {
-            *remaining = remaining.saturating_sub(1);
-            if *remaining == 0 {
-                rules.remove(place);
-            }
-        }
-        self.count();
-        Some(fault)
+    pub(crate) fn fault(self, faults: &ChainFaults, payer: &Wallet) -> Option<ChainFault> {
+        faults.take(|wallet, fault| {
+            wallet.is_none_or(|wallet| wallet == payer) && (self == Self::Submit || *fault == ChainFault::Unreachable)
+        })
     }
 }
 
@@ -184,22 +139,22 @@ mod tests {
         let (alice, bob) = (Wallet::Evm([1; 20]), Wallet::Evm([2; 20]));
         let faults = ChainFaults::default();
         faults.add(FaultRule {
-            wallet: Some(alice),
+            scope: Some(alice),
             fault: ChainFault::Insufficient,
             remaining: Some(2),
         });
         faults.add(FaultRule {
-            wallet: None,
+            scope: None,
             fault: ChainFault::Unreachable,
             remaining: None,
         });
-        assert_eq!(faults.take(ChainCall::Read, &alice), Some(ChainFault::Unreachable));
-        assert_eq!(faults.take(ChainCall::Submit, &bob), Some(ChainFault::Unreachable));
-        assert_eq!(faults.take(ChainCall::Submit, &alice), Some(ChainFault::Insufficient));
-        assert_eq!(faults.take(ChainCall::Submit, &alice), Some(ChainFault::Insufficient));
-        assert_eq!(faults.take(ChainCall::Submit, &alice), Some(ChainFault::Unreachable));
+        assert_eq!(ChainCall::Read.fault(&faults, &alice), Some(ChainFault::Unreachable));
+        assert_eq!(ChainCall::Submit.fault(&faults, &bob), Some(ChainFault::Unreachable));
+        assert_eq!(ChainCall::Submit.fault(&faults, &alice), Some(ChainFault::Insufficient));
+        assert_eq!(ChainCall::Submit.fault(&faults, &alice), Some(ChainFault::Insufficient));
+        assert_eq!(ChainCall::Submit.fault(&faults, &alice), Some(ChainFault::Unreachable));
         assert_eq!(faults.injected(), 5);
         faults.clear();
-        assert_eq!(faults.take(ChainCall::Submit, &alice), None);
+        assert_eq!(ChainCall::Submit.fault(&faults, &alice), None);
     }
 }

@@ -9,7 +9,7 @@ use super::chain::PlainTransfer;
 use super::faults::FaultRule;
 use super::svm;
 use super::wire::Transaction;
-use super::{LogError, SandboxSettlement};
+use super::{SandboxSettlement, SandboxStoreError};
 use crate::sandbox::keys::treasury;
 
 /// A transfer that is or was on a sandbox chain.
@@ -64,8 +64,8 @@ impl SandboxSettlement {
     /// Available balance of a wallet on its chain. A wallet that was never seen shows its grant.
     ///
     /// # Errors
-    /// When the log of the chain has stopped.
-    pub async fn balance(&self, wallet: &Wallet) -> Result<Usdc, LogError> {
+    /// When the store has stopped.
+    pub async fn balance(&self, wallet: &Wallet) -> Result<Usdc, SandboxStoreError> {
         self.chain(wallet.network())
             .read(|state, _| state.ledger.balance(wallet))
             .await
@@ -74,13 +74,13 @@ impl SandboxSettlement {
     /// Transfers on a network after a position (0 is the beginning), oldest first, at most `limit`.
     ///
     /// # Errors
-    /// When the log of the chain has stopped.
+    /// When the store has stopped.
     pub async fn transfers(
         &self,
         network: Network,
         after: u64,
         limit: usize,
-    ) -> Result<Vec<SandboxTransfer>, LogError> {
+    ) -> Result<Vec<SandboxTransfer>, SandboxStoreError> {
         self.chain(network)
             .read(|state, _| {
                 let page = state.ledger.history(after, limit).into_iter();
@@ -105,8 +105,8 @@ impl SandboxSettlement {
     /// first seen.
     ///
     /// # Errors
-    /// When the log of the chain has stopped.
-    pub async fn has_account(&self, wallet: &Wallet) -> Result<bool, LogError> {
+    /// When the store has stopped.
+    pub async fn has_account(&self, wallet: &Wallet) -> Result<bool, SandboxStoreError> {
         let Wallet::Solana(owner) = wallet else { return Ok(true) };
         let account = svm::token_account(owner);
         let read = self.solana.read(|state, _| state.ledger.owner_of(&account).is_some());
@@ -119,7 +119,7 @@ impl SandboxSettlement {
         from: Wallet,
         since: Timestamp,
         until: Timestamp,
-    ) -> Result<Vec<OutgoingTransfer>, LogError> {
+    ) -> Result<Vec<OutgoingTransfer>, SandboxStoreError> {
         const PAGE: usize = 1_000;
         let (mut left, mut after) = (Vec::new(), 0);
         loop {
@@ -147,8 +147,8 @@ impl SandboxSettlement {
     /// Whether Solana has a transfer out of the treasury with this id.
     ///
     /// # Errors
-    /// When the log of the chain has stopped.
-    pub async fn has_outgoing_transfer(&self, transaction: &str) -> Result<bool, LogError> {
+    /// When the store has stopped.
+    pub async fn has_outgoing_transfer(&self, transaction: &str) -> Result<bool, SandboxStoreError> {
         let ours = treasury(Network::Solana);
         let left = self.outgoing_from(ours, Timestamp(0), Timestamp(u64::MAX)).await?;
         Ok(left.iter().any(|outgoing| outgoing.transaction == transaction))
@@ -157,8 +157,8 @@ impl SandboxSettlement {
     /// Totals and settings of one chain.
     ///
     /// # Errors
-    /// When the log of the chain has stopped.
-    pub async fn state(&self, network: Network) -> Result<SandboxChainSummary, LogError> {
+    /// When the store has stopped.
+    pub async fn state(&self, network: Network) -> Result<SandboxChainSummary, SandboxStoreError> {
         let chain = self.chain(network);
         let treasury = treasury(network);
         chain
@@ -170,7 +170,7 @@ impl SandboxSettlement {
                 wallets: state.ledger.wallets().count(),
                 transfers: usize::try_from(state.ledger.settled_count()).unwrap_or(usize::MAX),
                 held: chain.is_held(),
-                rules: chain.faults.rules(),
+                rules: chain.faults.waiting(),
                 faults_injected: chain.faults.injected(),
             })
             .await
@@ -180,8 +180,8 @@ impl SandboxSettlement {
     /// fit.
     ///
     /// # Errors
-    /// When the log of the chain has stopped.
-    pub async fn fund(&self, wallet: Wallet, amount: Usdc) -> Result<Result<Usdc, Decline>, LogError> {
+    /// When the store has stopped.
+    pub async fn fund(&self, wallet: Wallet, amount: Usdc) -> Result<Result<Usdc, Decline>, SandboxStoreError> {
         let chain = self.chain(wallet.network());
         let (result, durable) = chain.transact(|state, _| match state.ledger.fund(wallet, amount) {
             Ok(records) => (records, Ok(())),
@@ -198,12 +198,12 @@ impl SandboxSettlement {
     /// recipient's new balance, or why the transfer was declined.
     ///
     /// # Errors
-    /// When the log of the chain has stopped.
+    /// When the store has stopped.
     pub async fn transfer_plain(
         &self,
         (from, to): (Wallet, Wallet),
         amount: Usdc,
-    ) -> Result<Result<Usdc, Decline>, LogError> {
+    ) -> Result<Result<Usdc, Decline>, SandboxStoreError> {
         let chain = self.chain(to.network());
         let plain = PlainTransfer { from, to, amount };
         let (declined, durable) = chain.transact(|state, now| chain.transfer_plain(state, now, plain));
@@ -236,6 +236,11 @@ impl SandboxSettlement {
     /// Adds a fault to a chain.
     pub fn add_fault(&self, network: Network, rule: FaultRule) {
         self.chain(network).faults.add(rule);
+    }
+
+    /// Whether no further fault may be added.
+    pub fn has_too_many_faults(&self, network: Network) -> bool {
+        self.chain(network).faults.is_full()
     }
 
     /// Clears all faults of a chain and resumes it.

@@ -1,21 +1,20 @@
 //! The ledger of a sandbox chain. No I/O: time and facts are the input, records the output. Only [`ChainLedger::apply`]
-//! changes it, live and on replay. Settled transfers are in an archive; everything else is in memory.
+//! changes it. Settled transfers are read from the store; everything else is also in memory.
 //!
 //! Test dollars are created by a grant (when a wallet is first seen) or by the faucet and are never destroyed. The sum
 //! of all balances is therefore the amount created.
 
-mod archive;
 mod history;
-
-use std::collections::{BTreeMap, HashMap};
+mod rows;
 
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Decline, Timestamp};
 
-use self::archive::{key_hash, reorg_key_hash};
+use self::rows::{key_hash, reorg_key_hash};
 use super::svm::token_account;
-use crate::sandbox::archive::RecordBuffer;
+use crate::sandbox::records::RecordRows;
+use crate::sandbox::state::{StoredMap, StoredValue};
 
 /// The key that the chain consumes once. Base: payer and EIP-3009 nonce. Solana: payer and message hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
@@ -114,21 +113,29 @@ pub(crate) struct SettledTransfer {
     pub(crate) reorged: bool,
 }
 
-#[derive(Debug)]
 pub(crate) struct ChainLedger {
     grant: Usdc,
     treasury: Wallet,
-    pub(crate) secret: Option<[u8; 32]>,
-    accounts: HashMap<Wallet, Account>,
-    /// Owners of the Solana token accounts that exist: the treasury's and those of wallets seen here.
-    token_accounts: HashMap<[u8; 32], Wallet>,
+    totals: StoredValue<ChainTotals>,
+    accounts: StoredMap<Wallet, Account>,
+    /// Owners of the Solana token accounts that exist: the treasury's and those of wallets seen here. Stored too:
+    /// deriving a million of them would delay a start by half a minute.
+    token_accounts: StoredMap<[u8; 32], Owner>,
     /// Every transfer that was settled or dropped, in order.
-    buffer: RecordBuffer<LedgerRecord>,
-    plans: BTreeMap<(Timestamp, ReplayKey), ScheduledEvent>,
+    pub(crate) rows: RecordRows<LedgerRecord>,
+    plans: StoredMap<(Timestamp, ReplayKey), ScheduledEvent>,
+}
+
+#[derive(Debug, Default, bincode::Encode, bincode::Decode)]
+struct ChainTotals {
+    secret: Option<[u8; 32]>,
     minted: Usdc,
     /// Chain time never runs backwards, even if the wall clock does.
     now: Timestamp,
 }
+
+#[derive(Clone, Copy, Debug, bincode::Encode, bincode::Decode)]
+struct Owner(Wallet);
 
 impl ChainLedger {
     /// Creates a ledger. `grant` is the initial balance of every wallet except the treasury.
@@ -136,13 +143,11 @@ impl ChainLedger {
         let mut ledger = Self {
             grant,
             treasury,
-            secret: None,
-            accounts: HashMap::new(),
-            token_accounts: HashMap::new(),
-            buffer: RecordBuffer::default(),
-            plans: BTreeMap::new(),
-            minted: Usdc::ZERO,
-            now: Timestamp(0),
+            totals: StoredValue::default(),
+            accounts: StoredMap::default(),
+            token_accounts: StoredMap::default(),
+            rows: RecordRows::default(),
+            plans: StoredMap::default(),
         };
         ledger.open_account(treasury);
         ledger
@@ -152,20 +157,25 @@ impl ChainLedger {
         if let Wallet::Solana(owner) = wallet
             && !self.accounts.contains_key(&wallet)
         {
-            self.token_accounts.insert(token_account(&owner), wallet);
+            self.token_accounts.insert(token_account(&owner), Owner(wallet));
         }
-        self.accounts.entry(wallet).or_default()
+        self.accounts.change_or_default(&wallet)
+    }
+
+    /// The chain's secret randomness, once it is drawn.
+    pub(crate) fn secret(&self) -> Option<[u8; 32]> {
+        self.totals.secret
     }
 
     /// The owner of a Solana token account, if the account exists.
     pub(crate) fn owner_of(&self, account: &[u8; 32]) -> Option<Wallet> {
-        self.token_accounts.get(account).copied()
+        self.token_accounts.get(account).map(|owner| owner.0)
     }
 
     /// Updates the chain's time from the wall clock and returns it.
     pub(crate) fn tick(&mut self, wall: Timestamp) -> Timestamp {
-        self.now = self.now.max(wall);
-        self.now
+        self.totals.now = self.totals.now.max(wall);
+        self.totals.now
     }
 
     /// The available balance of a wallet. A wallet that was never seen already has its grant.
@@ -195,7 +205,7 @@ impl ChainLedger {
     /// All transfers of a key, oldest first: all but the last are dropped.
     fn settled_transfers(&self, key: &ReplayKey) -> Vec<SettledTransfer> {
         let mut all: Vec<SettledTransfer> = Vec::new();
-        for record in self.buffer.find(key_hash(key)) {
+        for record in self.rows.find(key_hash(key)) {
             if let Some((transfer, index)) = record.transferred().filter(|(transfer, _)| transfer.key == *key) {
                 all.push(SettledTransfer {
                     transfer: transfer.clone(),
@@ -214,7 +224,7 @@ impl ChainLedger {
 
     /// Whether a reorg has already hit this key; no key is hit twice.
     pub(crate) fn was_reorganised(&self, key: &ReplayKey) -> bool {
-        let mut near = self.buffer.find(reorg_key_hash(key)).into_iter();
+        let mut near = self.rows.find(reorg_key_hash(key)).into_iter();
         near.any(|record| matches!(record, LedgerRecord::Reorged { key: dropped, .. } if dropped == *key))
     }
 
@@ -227,7 +237,7 @@ impl ChainLedger {
 
     /// The number of transfers ever settled.
     pub(crate) const fn settled_count(&self) -> u64 {
-        self.buffer.counted()
+        self.rows.numbered()
     }
 
     /// Wallets that ever held or moved something here.
@@ -236,15 +246,15 @@ impl ChainLedger {
     }
 
     /// Total amount created, equal to the sum of all balances.
-    pub(crate) const fn minted(&self) -> Usdc {
-        self.minted
+    pub(crate) fn minted(&self) -> Usdc {
+        self.totals.minted
     }
 
     /// The records of crediting a wallet from the faucet.
     pub(crate) fn fund(&self, wallet: Wallet, amount: Usdc) -> Result<Vec<LedgerRecord>, Decline> {
         self.balance(&wallet)
             .checked_add(amount)
-            .and_then(|_| self.minted.checked_add(amount))
+            .and_then(|_| self.totals.minted.checked_add(amount))
             .map_err(|_| overflow())?;
         let mut records = self.open_if_new(wallet)?;
         records.push(LedgerRecord::Funded {
@@ -257,7 +267,7 @@ impl ChainLedger {
 
     fn open_if_new(&self, wallet: Wallet) -> Result<Vec<LedgerRecord>, Decline> {
         let amount = self.grant_due(&wallet);
-        self.minted.checked_add(amount).map_err(|_| overflow())?;
+        self.totals.minted.checked_add(amount).map_err(|_| overflow())?;
         let grant = LedgerRecord::Funded {
             wallet,
             amount,
@@ -295,7 +305,10 @@ impl ChainLedger {
 
     /// The records of the earliest scheduled change that is due.
     pub(crate) fn due(&self) -> Option<Vec<LedgerRecord>> {
-        let ((due, key), plan) = self.plans.first_key_value().filter(|((due, _), _)| *due <= self.now)?;
+        let ((due, key), plan) = self
+            .plans
+            .first_key_value()
+            .filter(|((due, _), _)| *due <= self.totals.now)?;
         let expired = vec![LedgerRecord::Expired { due: *due, key: *key }];
         Some(match plan {
             ScheduledEvent::Settle(transfer) if self.find(key).is_none() => self.transfer(transfer).unwrap_or(expired),
@@ -312,16 +325,16 @@ impl ChainLedger {
 
     fn take(&mut self, record: &LedgerRecord) -> Result<(), String> {
         match record {
-            LedgerRecord::Genesis(secret) => self.secret = Some(*secret),
+            LedgerRecord::Genesis(secret) => self.totals.secret = Some(*secret),
             LedgerRecord::Funded { wallet, amount, grant } => {
                 let bad = |_| "amounts that do not add up".to_owned();
-                self.minted = self.minted.checked_add(*amount).map_err(bad)?;
+                self.totals.minted = self.totals.minted.checked_add(*amount).map_err(bad)?;
                 let account = self.open_account(*wallet);
                 account.balance = account.balance.checked_add(*amount).map_err(bad)?;
                 account.granted |= grant;
             }
             LedgerRecord::Transferred(transfer) | LedgerRecord::TransferredInShared { transfer, .. } => {
-                self.now = self.now.max(transfer.at);
+                self.totals.now = self.totals.now.max(transfer.at);
                 self.move_balance(transfer.key.payer, transfer.to, transfer.amount)?;
                 self.plans
                     .retain(|_, plan| !matches!(plan, ScheduledEvent::Settle(t) if t.key == transfer.key));
@@ -333,7 +346,7 @@ impl ChainLedger {
                 self.plans.remove(&(*due, *key));
             }
             LedgerRecord::Reorged { key, at } => {
-                self.now = self.now.max(*at);
+                self.totals.now = self.totals.now.max(*at);
                 self.plans.remove(&(*at, *key));
                 let landed = self.find(key).ok_or("a drop of nothing")?;
                 self.move_balance(landed.to, key.payer, landed.amount)?;

@@ -4,7 +4,7 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::port::{BoxFuture, ChainMovement, Finality, ListCursor, ListPage, PortError, TreasuryList};
 
 use super::ledger::{ChainTransfer, SettledTransfer};
-use super::{LogError, SandboxSettlement, temporary};
+use super::{SandboxSettlement, SandboxStoreError, temporary};
 use crate::sandbox::keys::treasury;
 
 /// Maximum number of transfers per read of the chain's history.
@@ -36,7 +36,12 @@ fn treasury_movement(ours: Wallet, landed: SettledTransfer) -> Option<ChainMovem
 }
 
 impl SandboxSettlement {
-    async fn page(&self, network: Network, after: u64, limit: usize) -> Result<ListPage<ChainMovement>, LogError> {
+    async fn page(
+        &self,
+        network: Network,
+        after: u64,
+        limit: usize,
+    ) -> Result<ListPage<ChainMovement>, SandboxStoreError> {
         let ours = treasury(network);
         let (mut items, mut at) = (Vec::new(), after);
         loop {

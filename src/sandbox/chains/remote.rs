@@ -15,7 +15,7 @@ use purser_actors::port::{
 use reqwest::{Client, Url};
 use serde::{Deserialize, Serialize};
 
-use super::{LogError, SandboxSettlement};
+use super::{SandboxSettlement, SandboxStoreError};
 
 /// Timeout of one request.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -174,7 +174,7 @@ impl dyn ChainRpc {
 
 impl SandboxSettlement {
     async fn execute_request(&self, asked: ChainRequest) -> Result<ChainResponse, PortError> {
-        let stopped = |e: LogError| failed(ErrorKind::Temporary, &e.to_string());
+        let stopped = |e: SandboxStoreError| failed(ErrorKind::Temporary, &e.to_string());
         Ok(match asked {
             ChainRequest::Sign { key, to, amount } => {
                 let amount = Usdc::from_atomic(amount);

@@ -6,6 +6,7 @@ mod old;
 pub(super) mod solana;
 mod unreachable;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use purser_actors::id::Wallet;
@@ -15,6 +16,8 @@ use tempfile::TempDir;
 use super::faults::{ChainFault, FaultRule};
 use super::*;
 use crate::sandbox::keys::treasury;
+use crate::sandbox::store::DIRECTORY;
+use crate::sandbox::store::tests::{copy_after_kill, segments, store_in};
 
 const START: u64 = 1_768_473_000_000;
 const PAYER: [u8; 32] = [5; 32];
@@ -41,6 +44,9 @@ impl Entropy for Counter {
     }
 }
 
+/// Bytes before the first batch of a segment.
+const SEGMENT_HEADER: usize = 72;
+
 pub(super) struct Harness {
     pub(super) dir: TempDir,
     pub(super) clock: Arc<TestClock>,
@@ -58,9 +64,7 @@ impl Harness {
     /// As after `kill -9`: a second instance on a copy of the current files.
     fn restart_after_kill(&self) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        for name in ["base.chain", "solana.chain"] {
-            std::fs::copy(self.dir.path().join(name), dir.path().join(name)).unwrap();
-        }
+        copy_after_kill(self.dir.path(), dir.path());
         let chains = open(dir.path(), &self.clock);
         Self {
             dir,
@@ -74,7 +78,7 @@ impl Harness {
             self.chains.add_fault(
                 network,
                 FaultRule {
-                    wallet: None,
+                    scope: None,
                     fault: fault.clone(),
                     remaining: Some(1),
                 },
@@ -97,7 +101,7 @@ impl Harness {
 fn open(dir: &Path, clock: &Arc<TestClock>) -> Arc<SandboxSettlement> {
     let entropy = Counter(AtomicU8::new(1));
     let clock: Arc<dyn Clock> = Arc::<TestClock>::clone(clock);
-    Arc::new(SandboxSettlement::open(dir, DEFAULT_GRANT, clock, &entropy).unwrap())
+    Arc::new(SandboxSettlement::open(&store_in(dir), DEFAULT_GRANT, clock, &entropy).unwrap())
 }
 
 /// A payment of this many atomic USDC to the treasury, valid for 300 seconds.
@@ -181,18 +185,25 @@ async fn case_12_an_answer_survives_a_kill() {
     }
 }
 
-// case_66: wherever the file is cut, it reads as a prefix of its payments, with matching balances.
+// case_66: wherever the journal ends, it reads as a prefix of its payments, with matching balances.
 #[tokio::test]
 async fn case_66_every_torn_tail_adds_up() {
     let harness = Harness::new();
     for nonce in 0..3 {
         settled(harness.pay(&payment(1_000_000, nonce)).await);
     }
-    let path = harness.dir.path().join("base.chain");
-    let whole = std::fs::read(&path).unwrap();
-    for cut in (0..whole.len()).rev().step_by(3) {
+    let [segment, ..] = &segments(harness.dir.path())[..] else {
+        panic!("no segment")
+    };
+    let whole = std::fs::read(segment).unwrap();
+    let used = whole.iter().rposition(|byte| *byte != 0).unwrap();
+    for cut in (SEGMENT_HEADER..used).rev().step_by(41) {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("base.chain"), &whole[..cut]).unwrap();
+        let mut torn = whole[..cut].to_vec();
+        torn.resize(whole.len(), 0);
+        let store = dir.path().join(DIRECTORY);
+        std::fs::create_dir(&store).unwrap();
+        std::fs::write(store.join(segment.file_name().unwrap()), torn).unwrap();
         let chains = open(dir.path(), &harness.clock);
         let state = chains.state(Network::Base).await.unwrap();
         let landed = state.transfers as u64;

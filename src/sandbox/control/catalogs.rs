@@ -6,12 +6,13 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{ControlError, MAX_RULES, PendingFault, delay, fault_count, invalid};
+use super::{ControlError, PendingFault, delay, fault_count, invalid, pending_faults, set_fault};
 use crate::provider::sandbox::gift_cards::SandboxGiftCards;
-use crate::provider::sandbox::gift_cards::faults::{GiftCardFault, magic_products};
-use crate::provider::sandbox::merchants::{MerchantFault, SandboxMerchants};
+use crate::provider::sandbox::gift_cards::faults::magic_products;
+use crate::provider::sandbox::merchants::SandboxMerchants;
 use crate::provider::sandbox::rates::SandboxRates;
 use crate::rfc3339;
+use crate::sandbox::faults::Fault;
 
 pub struct CatalogControl {
     pub merchants: Arc<SandboxMerchants>,
@@ -181,14 +182,6 @@ pub struct SandboxCatalogView {
     pub magic_products: Vec<MagicProduct>,
 }
 
-fn pending_fault(fault: &'static str, remaining: Option<u32>) -> PendingFault {
-    PendingFault {
-        fault,
-        wallet: None,
-        remaining,
-    }
-}
-
 /// Parses a plain decimal: digits with an optional fraction.
 fn decimal(param: &'static str, text: Option<&str>) -> Result<Decimal, ControlError> {
     let text = text.ok_or_else(|| invalid(param, "needed for this"))?;
@@ -207,7 +200,6 @@ impl CatalogControl {
     /// # Errors
     /// [`ControlError::Stopped`].
     pub async fn state(&self) -> Result<SandboxCatalogView, ControlError> {
-        let merchants = self.merchants.state();
         let gifts = self.gift_cards.state().await?;
         let rates = self.rates.state();
         let rate = |(currency, rate): (&String, &Decimal)| (currency.clone(), rate.normalize().to_string());
@@ -215,32 +207,28 @@ impl CatalogControl {
         Ok(SandboxCatalogView {
             sandbox: true,
             merchants: SandboxMerchantView {
-                merchants: merchants.merchants,
-                faults: merchants
-                    .rules
-                    .iter()
-                    .map(|r| pending_fault(r.fault.name(), r.remaining))
-                    .collect(),
-                faults_injected: merchants.faults_injected,
+                merchants: self.merchants.count(),
+                faults: pending_faults(&self.merchants.faults.waiting()),
+                faults_injected: self.merchants.faults.injected(),
             },
             gift_cards: SandboxGiftCardView {
                 products: gifts.products,
                 sold_out: gifts.sold_out,
                 gift_cards: gifts.gift_cards,
                 declined: gifts.declined,
-                faults: gifts
-                    .rules
-                    .iter()
-                    .map(|r| pending_fault(r.fault.name(), r.remaining))
-                    .collect(),
-                faults_injected: gifts.faults_injected,
+                faults: pending_faults(&self.gift_cards.faults.waiting()),
+                faults_injected: self.gift_cards.faults.injected(),
             },
             rates: SandboxRateView {
                 source: rates.table.source.clone(),
                 as_of: rfc3339::format(rates.table.as_of),
                 usd_per_unit: rates.table.usd_per_unit.iter().map(rate).collect(),
                 faults: (rates.unreachable_calls != Some(0))
-                    .then(|| pending_fault("unreachable", rates.unreachable_calls))
+                    .then(|| PendingFault {
+                        fault: Fault::Unreachable.name(),
+                        wallet: None,
+                        remaining: rates.unreachable_calls,
+                    })
                     .into_iter()
                     .collect(),
             },
@@ -257,15 +245,12 @@ impl CatalogControl {
         if request.delay_ms.is_some() && request.fault != MerchantFaultParam::Slow {
             return Err(invalid("delay_ms", "only for slow"));
         }
-        if self.merchants.state().rules.len() >= MAX_RULES && request.fault != MerchantFaultParam::Clear {
-            return Err(invalid("fault", "too many faults are waiting; clear them first"));
-        }
-        let remaining = fault_count(request.times);
-        match request.fault {
-            MerchantFaultParam::Unreachable => self.merchants.add_fault(MerchantFault::Unreachable, remaining),
-            MerchantFaultParam::Slow => self.merchants.add_fault(MerchantFault::Slow { ms }, remaining),
-            MerchantFaultParam::Clear => self.merchants.clear_faults(),
-        }
+        let fault = match request.fault {
+            MerchantFaultParam::Unreachable => Some(Fault::Unreachable),
+            MerchantFaultParam::Slow => Some(Fault::Slow { ms }),
+            MerchantFaultParam::Clear => None,
+        };
+        set_fault(&self.merchants.faults, fault, request.times)?;
         self.state().await
     }
 
@@ -294,26 +279,20 @@ impl CatalogControl {
             }
         }
         let fault = match request.fault {
-            Unreachable => GiftCardFault::Unreachable,
-            Slow => GiftCardFault::Slow { ms },
-            MalformedResponse => GiftCardFault::MalformedResponse,
-            Timeout => GiftCardFault::Timeout,
-            Duplicate => GiftCardFault::Duplicate,
-            Decline => GiftCardFault::Decline,
-            OutOfStock => GiftCardFault::OutOfStock,
+            Unreachable => Some(Fault::Unreachable),
+            Slow => Some(Fault::Slow { ms }),
+            MalformedResponse => Some(Fault::MalformedResponse),
+            Timeout => Some(Fault::Timeout),
+            Duplicate => Some(Fault::Duplicate),
+            Decline => Some(Fault::Decline),
+            OutOfStock => Some(Fault::OutOfStock),
             Stock | Price => {
                 self.change_product(request).await?;
                 return self.state().await;
             }
-            Clear => {
-                self.gift_cards.clear_faults();
-                return self.state().await;
-            }
+            Clear => None,
         };
-        if self.gift_cards.state().await?.rules.len() >= MAX_RULES {
-            return Err(invalid("fault", "too many faults are waiting; clear them first"));
-        }
-        self.gift_cards.add_fault(fault, fault_count(request.times));
+        set_fault(&self.gift_cards.faults, fault, request.times)?;
         self.state().await
     }
 

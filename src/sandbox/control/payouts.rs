@@ -11,11 +11,12 @@ use purser_actors::port::{Entropy, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{ControlError, MAX_RULES, PendingFault, delay, fault_count, invalid, wallet};
+use super::{ControlError, PendingFault, delay, invalid, pending_faults, set_fault, wallet};
 use crate::bank_account_number;
 use crate::provider::payouts::seal_account;
-use crate::provider::sandbox::payouts::faults::{PayoutFault, magic_amounts};
+use crate::provider::sandbox::payouts::faults::magic_amounts;
 use crate::provider::sandbox::payouts::{PayoutEventKind, SandboxPayouts};
+use crate::sandbox::faults::Fault;
 use crate::secret::Secret;
 use crate::vault::Vault;
 
@@ -180,11 +181,6 @@ impl PayoutControl {
     /// [`ControlError::Stopped`].
     pub async fn state(&self) -> Result<SandboxPayoutView, ControlError> {
         let state = self.rails.state().await?;
-        let faults = state.rules.iter().map(|rule| PendingFault {
-            fault: rule.fault.name(),
-            wallet: None,
-            remaining: rule.remaining,
-        });
         let magic = magic_amounts()
             .into_iter()
             .map(|(amount, _, effect)| MagicPayoutAmount {
@@ -196,8 +192,8 @@ impl PayoutControl {
             orders: state.orders,
             events: state.events,
             recalled: state.recalled,
-            faults: faults.collect(),
-            faults_injected: state.faults_injected,
+            faults: pending_faults(&self.rails.faults.waiting()),
+            faults_injected: self.rails.faults.injected(),
             magic_amounts: magic.collect(),
         })
     }
@@ -208,14 +204,14 @@ impl PayoutControl {
     /// [`ControlError::Invalid`] if a field is invalid or does not belong to the others; nothing changes then.
     pub async fn apply(&self, request: &PayoutControlRequest) -> Result<SandboxPayoutView, ControlError> {
         match (request.fault, request.event) {
-            (Some(name), None) => self.fault(name, request).await?,
+            (Some(name), None) => self.fault(name, request)?,
             (None, Some(word)) => self.emit_event(word, request).await?,
             _ => return Err(invalid("fault", "either a fault or an event")),
         }
         self.state().await
     }
 
-    async fn fault(&self, name: PayoutFaultParam, request: &PayoutControlRequest) -> Result<(), ControlError> {
+    fn fault(&self, name: PayoutFaultParam, request: &PayoutControlRequest) -> Result<(), ControlError> {
         let ms = delay(request.delay_ms)?;
         if request.delay_ms.is_some() && name != PayoutFaultParam::Slow {
             return Err(invalid("delay_ms", "only for slow"));
@@ -224,22 +220,15 @@ impl PayoutControl {
             return Err(invalid("payout_id", "only with an event"));
         }
         let fault = match name {
-            PayoutFaultParam::Unreachable => PayoutFault::Unreachable,
-            PayoutFaultParam::Slow => PayoutFault::Slow { ms },
-            PayoutFaultParam::MalformedResponse => PayoutFault::MalformedResponse,
-            PayoutFaultParam::Timeout => PayoutFault::Timeout,
-            PayoutFaultParam::Decline => PayoutFault::Decline,
-            PayoutFaultParam::Duplicate => PayoutFault::Duplicate,
-            PayoutFaultParam::Clear => {
-                self.rails.clear_faults();
-                return Ok(());
-            }
+            PayoutFaultParam::Unreachable => Some(Fault::Unreachable),
+            PayoutFaultParam::Slow => Some(Fault::Slow { ms }),
+            PayoutFaultParam::MalformedResponse => Some(Fault::MalformedResponse),
+            PayoutFaultParam::Timeout => Some(Fault::Timeout),
+            PayoutFaultParam::Decline => Some(Fault::Decline),
+            PayoutFaultParam::Duplicate => Some(Fault::Duplicate),
+            PayoutFaultParam::Clear => None,
         };
-        if self.rails.state().await?.rules.len() >= MAX_RULES {
-            return Err(invalid("fault", "too many faults are waiting; clear them first"));
-        }
-        self.rails.add_fault(fault, fault_count(request.times));
-        Ok(())
+        set_fault(&self.rails.faults, fault, request.times)
     }
 
     async fn emit_event(&self, word: PayoutEventParam, request: &PayoutControlRequest) -> Result<(), ControlError> {

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::provider::sandbox::IssuerSettings;
 use crate::sandbox::chains::DEFAULT_GRANT;
+use crate::sandbox::store::tests::store_in;
 
 struct Fixed;
 
@@ -24,8 +25,9 @@ impl Entropy for Fixed {
 
 fn control() -> (TempDir, SandboxControl) {
     let dir = tempfile::tempdir().unwrap();
-    let settlement = SandboxSettlement::open(dir.path(), DEFAULT_GRANT, Arc::new(Fixed), &Fixed).unwrap();
-    let issuer = SandboxIssuer::open(dir.path(), IssuerSettings::default(), Arc::new(Fixed)).unwrap();
+    let store = store_in(dir.path());
+    let settlement = SandboxSettlement::open(&store, DEFAULT_GRANT, Arc::new(Fixed), &Fixed).unwrap();
+    let issuer = SandboxIssuer::open(&store, IssuerSettings::default(), Arc::new(Fixed)).unwrap();
     (dir, SandboxControl::new(Arc::new(settlement), Arc::new(issuer)))
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use purser::payment::terms::Token;
 use purser::sandbox::chains::SandboxSettlement;
 use purser::sandbox::keys::treasury;
+use purser::sandbox::store::{DIRECTORY, SMALL_SEGMENTS, SandboxStore};
 use purser::wallet::TestWallet;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
@@ -43,7 +44,15 @@ struct SandboxRail {
 }
 
 fn open(folder: &TempDir, clock: &Arc<TestClock>) -> Arc<SandboxSettlement> {
-    Arc::new(SandboxSettlement::open(folder.path(), GRANT, clock.clone(), &Counter).unwrap())
+    Arc::new(
+        SandboxSettlement::open(
+            &SandboxStore::open(folder.path(), SMALL_SEGMENTS).unwrap(),
+            GRANT,
+            clock.clone(),
+            &Counter,
+        )
+        .unwrap(),
+    )
 }
 
 impl SandboxRail {
@@ -126,8 +135,14 @@ impl Rail for SandboxRail {
     // As after `kill -9`: another instance on a copy of the disk's present content.
     async fn reopen(&mut self) {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["base.chain", "solana.chain"] {
-            std::fs::copy(self.folder.path().join(name), folder.path().join(name)).unwrap();
+        let store = folder.path().join(DIRECTORY);
+        std::fs::create_dir(&store).unwrap();
+        let files = std::fs::read_dir(self.folder.path().join(DIRECTORY)).unwrap();
+        for file in files.map(Result::unwrap) {
+            // The journal without its snapshots.
+            if file.path().extension().is_some_and(|end| end == "seg") {
+                std::fs::copy(file.path(), store.join(file.file_name())).unwrap();
+            }
         }
         self.chains = open(&folder, &self.clock);
         self.folder = folder;

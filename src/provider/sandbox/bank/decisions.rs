@@ -8,10 +8,11 @@ use purser_actors::port::banking::{
 use purser_actors::port::{ErrorKind, PortError};
 use sha2::{Digest as _, Sha256};
 
+use super::SandboxBank;
 use super::faults::{BankCall, MAGIC_NAMES, REJECTED_CENTS};
 use super::records::{BankRecord, ReviewVerdict};
-use super::{SandboxBank, failed};
 use crate::provider::banking::PlainApplication;
+use crate::sandbox::faults::failed;
 
 impl SandboxBank {
     pub(super) async fn decide(&self, asked: PlainApplication) -> Result<BankDecision<ReviewDecision>, PortError> {
@@ -25,8 +26,8 @@ impl SandboxBank {
             let actual: [u8; 32] = Sha256::digest(&*paper.bytes).into();
             if actual != paper.sha256 {
                 return Err(failed(
-                    "review",
                     ErrorKind::Permanent,
+                    "review",
                     "a document is not what was announced",
                 ));
             }

@@ -1,4 +1,6 @@
-//! Faults of the sandbox's bank, and the values that trigger them.
+//! Which calls of the sandbox's bank meet a fault, and the values that trigger an outcome.
+
+use crate::sandbox::faults::Fault;
 
 /// Call that a fault applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,52 +24,15 @@ impl BankCall {
             Self::Balance => "balance",
         }
     }
-}
 
-/// Kinds of faults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BankFaultKind {
-    Unreachable,
-    /// The call is delayed and then proceeds normally.
-    Slow {
-        ms: u64,
-    },
-    /// The response is malformed, and nothing was done.
-    MalformedResponse,
-    /// The call is executed and the response is lost.
-    LoseResponse,
-    /// Nothing is done and no response is sent.
-    Stall,
-    /// The call is declined.
-    Decline,
-    /// Incoming transfers are reported twice.
-    Duplicate,
-    /// Incoming transfers are reported newest first.
-    OutOfOrder,
-}
-
-impl BankFaultKind {
-    /// Name in the sandbox controls.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unreachable => "unreachable",
-            Self::Slow { .. } => "slow",
-            Self::MalformedResponse => "malformed_response",
-            Self::LoseResponse => "lose_response",
-            Self::Stall => "stall",
-            Self::Decline => "decline",
-            Self::Duplicate => "duplicate",
-            Self::OutOfOrder => "out_of_order",
+    /// Whether the fault can happen to this call.
+    pub(super) const fn meets(self, fault: Fault) -> bool {
+        match fault {
+            Fault::Duplicate | Fault::OutOfOrder => matches!(self, Self::Incoming),
+            Fault::LoseResponse | Fault::Decline => !matches!(self, Self::Incoming | Self::Balance),
+            _ => true,
         }
     }
-}
-
-/// A fault and the call that it applies to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BankFault {
-    /// `None` applies to every call.
-    pub call: Option<BankCall>,
-    pub kind: BankFaultKind,
 }
 
 /// Last names that force a verdict on an application: the first is rejected; for the second the bank requests more

@@ -2,29 +2,28 @@
 
 use std::sync::Arc;
 
+use parking_lot::MutexGuard;
 use purser_actors::lost_order::FROM_ACCOUNT;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderList, Timestamp};
+use purser_actors::port::{EntryKey, ProviderEntry, Timestamp};
 use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::SandboxBank;
 use super::records::{BankRecord, BankRecords};
-use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, await_durable, page, position};
-
-type ListFuture = purser_actors::port::ProviderEntry;
+use crate::provider::sandbox::lists::{ListedRecord, RecordList};
 
 /// Transfers that the service ordered.
-pub struct BankTransferList(pub Arc<SandboxBank>);
+pub(crate) struct BankTransferList(pub(crate) Arc<SandboxBank>);
 
 /// Deposits and returned transfers.
-pub struct BankDepositList(pub Arc<SandboxBank>);
+pub(crate) struct BankDepositList(pub(crate) Arc<SandboxBank>);
 
 fn dollars(cents: u64) -> EntryAmount {
     EntryAmount::Cents(Cents::new(cents), Currency::USD)
 }
 
-fn transfer_entry(entry: &BankRecord, now: Timestamp) -> ListedRecord {
+fn transfer_entry(entry: &BankRecord, now: Timestamp) -> Option<ProviderEntry> {
     match entry {
         BankRecord::Transferred {
             key,
@@ -33,7 +32,7 @@ fn transfer_entry(entry: &BankRecord, now: Timestamp) -> ListedRecord {
             decline_reason: refused,
             due,
             ..
-        } => ListedRecord::As(ListFuture {
+        } => Some(ProviderEntry {
             name: EntryKey::for_order(*key),
             product: if *to_account { "to_account" } else { FROM_ACCOUNT }.into(),
             amount: dollars(*cents),
@@ -46,11 +45,11 @@ fn transfer_entry(entry: &BankRecord, now: Timestamp) -> ListedRecord {
             },
             at: *due,
         }),
-        _ => ListedRecord::Nothing,
+        _ => None,
     }
 }
 
-fn deposit_entry(entry: &BankRecord, _: Timestamp) -> ListedRecord {
+fn deposit_entry(entry: &BankRecord) -> Option<ProviderEntry> {
     let (reference, cents, at, returns) = match entry {
         BankRecord::Deposited {
             reference, cents, at, ..
@@ -62,79 +61,48 @@ fn deposit_entry(entry: &BankRecord, _: Timestamp) -> ListedRecord {
             transfer,
             ..
         } => (reference, cents, at, Some(*transfer)),
-        _ => return ListedRecord::Nothing,
+        _ => return None,
     };
     // The sandbox controls accept only valid references.
-    EntryKey::new(reference.clone()).map_or(ListedRecord::Nothing, |name| {
-        ListedRecord::As(ListFuture {
-            name,
-            product: if returns.is_some() { "return" } else { "deposit" }.into(),
-            amount: dollars(*cents),
-            returned_transfer: returns,
-            terms: None,
-            status: EntryStatus::Completed,
-            at: *at,
-        })
+    Some(ProviderEntry {
+        name: EntryKey::new(reference.clone())?,
+        product: if returns.is_some() { "return" } else { "deposit" }.into(),
+        amount: dollars(*cents),
+        returned_transfer: returns,
+        terms: None,
+        status: EntryStatus::Completed,
+        at: *at,
     })
 }
 
-impl SandboxBank {
-    async fn listed(
-        &self,
-        after: Option<&ListCursor>,
-        limit: usize,
-        shown: impl Fn(&BankRecord, Timestamp) -> ListedRecord + Send,
-    ) -> Result<ListPage<ListFuture>, PortError> {
-        let (after, now) = (position(after)?, self.clock.now());
-        let (page, durable) = {
-            let book = self.records.lock();
-            let page = page(&book.buffer, after, limit, |entry| shown(entry, now));
-            (page, self.archive.barrier())
-        };
-        await_durable(page, durable).await
+impl RecordList for BankTransferList {
+    type Book = BankRecords;
+
+    fn book(&self) -> MutexGuard<'_, BankRecords> {
+        self.0.records.lock()
     }
 
-    async fn one(
-        &self,
-        find: impl FnOnce(&BankRecords) -> Option<BankRecord> + Send,
-        shown: impl Fn(&BankRecord, Timestamp) -> ListedRecord + Send,
-    ) -> Result<Option<ListFuture>, PortError> {
-        let (found, durable) = {
-            let book = self.records.lock();
-            (find(&book), self.archive.barrier())
-        };
-        let found = await_durable(found, durable).await?;
-        Ok(match found.map(|entry| shown(&entry, self.clock.now())) {
-            Some(ListedRecord::As(entry)) => Some(entry),
-            _ => None,
-        })
+    fn listed(&self, _: &BankRecords, entry: &BankRecord) -> ListedRecord {
+        transfer_entry(entry, self.0.clock.now()).into()
+    }
+
+    fn find(&self, book: &BankRecords, name: &EntryKey) -> Option<ProviderEntry> {
+        transfer_entry(&book.find_request(name.order()?)?, self.0.clock.now())
     }
 }
 
-impl ProviderList for BankTransferList {
-    fn entries<'a>(
-        &'a self,
-        after: Option<&'a ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ListFuture>, PortError>> {
-        Box::pin(self.0.listed(after, limit, transfer_entry))
+impl RecordList for BankDepositList {
+    type Book = BankRecords;
+
+    fn book(&self) -> MutexGuard<'_, BankRecords> {
+        self.0.records.lock()
     }
 
-    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ListFuture>, PortError>> {
-        Box::pin(self.0.one(|book| book.find_request(name.order()?), transfer_entry))
-    }
-}
-
-impl ProviderList for BankDepositList {
-    fn entries<'a>(
-        &'a self,
-        after: Option<&'a ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ListFuture>, PortError>> {
-        Box::pin(self.0.listed(after, limit, deposit_entry))
+    fn listed(&self, _: &BankRecords, entry: &BankRecord) -> ListedRecord {
+        deposit_entry(entry).into()
     }
 
-    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ListFuture>, PortError>> {
-        Box::pin(self.0.one(|book| book.received(name.as_str()), deposit_entry))
+    fn find(&self, book: &BankRecords, name: &EntryKey) -> Option<ProviderEntry> {
+        deposit_entry(&book.received(name.as_str())?)
     }
 }

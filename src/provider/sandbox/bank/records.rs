@@ -1,24 +1,24 @@
 //! Records of the sandbox's bank.
 
-use std::collections::HashMap;
-
 use purser_actors::id::{BankAccountId, BankTransferId, JobId};
 use purser_actors::port::Timestamp;
 use purser_actors::port::banking::AccountType;
+use purser_storage::codec::Stored;
 
-use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
+use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use crate::sandbox::state::{StateField, StoredMap, StoredValue};
 
 /// The bank's verdict on an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) enum ReviewVerdict {
+pub(crate) enum ReviewVerdict {
     Approved,
     Rejected,
     InformationRequested,
 }
 
-/// Contents of the file. Requests are stored as digests; no personal data is stored.
+/// A stored record. Requests are stored as digests; no personal data is stored.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) enum BankRecord {
+pub(crate) enum BankRecord {
     /// An application was received; its verdict is due at this time.
     Reviewed {
         key: JobId,
@@ -79,11 +79,6 @@ impl BankRecord {
     pub(super) const fn is_incoming(&self) -> bool {
         matches!(self, Self::Deposited { .. } | Self::Returned { .. })
     }
-
-    pub(super) fn encode(&self) -> Vec<u8> {
-        // Encoding plain data into memory cannot fail.
-        bincode::encode_to_vec(self, bincode::config::standard()).unwrap_or_default()
-    }
 }
 
 fn by_key(key: JobId) -> u64 {
@@ -94,18 +89,12 @@ fn by_reference(reference: &str) -> u64 {
     name(&[b"reference", reference.as_bytes()])
 }
 
-impl ArchiveRecord for BankRecord {
-    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
-        let (entry, used) =
-            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
-        if used == record.len() {
-            Ok(vec![entry])
-        } else {
-            Err("trailing bytes".into())
-        }
-    }
+impl Stored for BankRecord {
+    const SCHEMA: u16 = 719;
+}
 
-    fn index_keys(&self) -> Vec<u64> {
+impl SandboxRecord for BankRecord {
+    fn names(&self) -> Vec<u64> {
         match self {
             Self::Deposited { reference, .. } | Self::Returned { reference, .. } => vec![by_reference(reference)],
             _ => self.request().map(|(key, ..)| by_key(key)).into_iter().collect(),
@@ -113,34 +102,47 @@ impl ArchiveRecord for BankRecord {
     }
 
     /// Money is counted, because it is on a list.
-    fn is_counted(&self) -> bool {
+    fn is_numbered(&self) -> bool {
         self.is_incoming() || matches!(self, Self::Transferred { .. })
     }
 }
 
 /// Balance and purpose of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct AccountState {
+pub(crate) struct AccountState {
     pub(super) cents: u64,
     pub(super) ramp: AccountType,
 }
 
-#[derive(Default)]
-pub(super) struct BankRecords {
-    pub(super) buffer: RecordBuffer<BankRecord>,
-    pub(super) accounts: HashMap<u128, AccountState>,
+impl Stored for AccountState {
+    const SCHEMA: u16 = 721;
+}
+
+#[derive(Debug, Default, bincode::Encode, bincode::Decode)]
+pub(crate) struct BankTotals {
     pub(super) applications: u64,
     pub(super) transfers: u64,
     pub(super) deposits: u64,
 }
 
-impl ArchiveState for BankRecords {
-    type Item = BankRecord;
+impl Stored for BankTotals {
+    const SCHEMA: u16 = 720;
+}
+
+#[derive(Default)]
+pub(crate) struct BankRecords {
+    pub(super) rows: RecordRows<BankRecord>,
+    pub(super) totals: StoredValue<BankTotals>,
+    pub(super) accounts: StoredMap<u128, AccountState>,
+}
+
+impl RecordBook for BankRecords {
+    type Record = BankRecord;
 
     fn apply(&mut self, entry: &BankRecord) -> Result<(), String> {
-        self.deposits += u64::from(entry.is_incoming());
+        self.totals.deposits += u64::from(entry.is_incoming());
         match entry {
-            BankRecord::Reviewed { .. } => self.applications += 1,
+            BankRecord::Reviewed { .. } => self.totals.applications += 1,
             BankRecord::Opened { rejected: true, .. } => {}
             BankRecord::Opened { account, ramp, .. } => {
                 let (cents, ramp) = (0, *ramp);
@@ -153,8 +155,8 @@ impl ArchiveState for BankRecords {
                 decline_reason: None,
                 ..
             } => {
-                self.transfers += 1;
-                let standing = self.accounts.get_mut(&account.0).ok_or("a move of no account")?;
+                self.totals.transfers += 1;
+                let standing = self.accounts.change(&account.0).ok_or("a move of no account")?;
                 let after = if *to_account {
                     standing.cents.checked_add(*cents)
                 } else {
@@ -163,51 +165,39 @@ impl ArchiveState for BankRecords {
                 standing.cents = after.ok_or("a move of more than there is")?;
             }
             BankRecord::Returned { account, cents, .. } => {
-                let standing = self.accounts.get_mut(&account.0).ok_or("a return of no account")?;
+                let standing = self.accounts.change(&account.0).ok_or("a return of no account")?;
                 let after = standing.cents.checked_sub(*cents);
                 standing.cents = after.ok_or("a return of more than there is")?;
             }
             // Incoming money is reported at once.
             BankRecord::Transferred { .. } | BankRecord::Deposited { .. } => {}
         }
-        self.buffer.add(entry.clone());
         Ok(())
     }
 
-    fn buffer(&mut self) -> &mut RecordBuffer<BankRecord> {
-        &mut self.buffer
+    fn rows(&self) -> &RecordRows<BankRecord> {
+        &self.rows
     }
 
-    fn save(&self) -> Vec<u8> {
-        let accounts: Vec<(u128, AccountState)> = self.accounts.iter().map(|(id, at)| (*id, *at)).collect();
-        // Encoding plain data into memory cannot fail.
-        let counts = (self.applications, self.transfers, self.deposits);
-        bincode::encode_to_vec((accounts, counts), bincode::config::standard()).unwrap_or_default()
+    fn rows_mut(&mut self) -> &mut RecordRows<BankRecord> {
+        &mut self.rows
     }
 
-    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
-        let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
-        let accounts: Vec<(u128, AccountState)>;
-        (accounts, (self.applications, self.transfers, self.deposits)) = saved;
-        self.accounts = accounts.into_iter().collect();
-        Ok(())
-    }
-
-    fn weight(&self) -> usize {
-        self.accounts.len()
+    fn fields(&mut self) -> Vec<&mut dyn StateField> {
+        vec![&mut self.totals, &mut self.accounts]
     }
 }
 
 impl BankRecords {
     /// The request under a key.
     pub(super) fn find_request(&self, key: JobId) -> Option<BankRecord> {
-        let mut found = self.buffer.find(by_key(key)).into_iter();
+        let mut found = self.rows.find(by_key(key)).into_iter();
         found.find(|entry| entry.request().is_some_and(|(of, ..)| of == key))
     }
 
     /// Latest record of the deposit or return with this reference.
     pub(super) fn received(&self, wanted: &str) -> Option<BankRecord> {
-        let mut found = self.buffer.find(by_reference(wanted)).into_iter().rev();
+        let mut found = self.rows.find(by_reference(wanted)).into_iter().rev();
         found.find(|entry| match entry {
             BankRecord::Deposited { reference, .. } | BankRecord::Returned { reference, .. } => reference == wanted,
             _ => false,
@@ -217,7 +207,7 @@ impl BankRecords {
     /// Incoming money after this record number, each with its number.
     pub(super) fn incoming_after(&self, after: u64, limit: usize) -> Vec<(u64, BankRecord)> {
         let mut found = Vec::new();
-        self.buffer.scan(after, |number, entry| {
+        self.rows.scan(after, |number, entry| {
             if entry.is_incoming() {
                 found.push((number + 1, entry.clone()));
             }

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::*;
 use crate::provider::banking::PlainDocument;
+use crate::sandbox::store::tests::store_in;
 use crate::secret::Secret;
 use purser_actors::port::Timestamp;
 
@@ -30,14 +31,14 @@ impl Harness {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicU64::new(1_000)));
-        let bank = SandboxBank::open(directory.path(), 50, clock.clone()).unwrap();
+        let bank = SandboxBank::open(&store_in(directory.path()), 50, clock.clone()).unwrap();
         Self { directory, clock, bank }
     }
 
     fn reopened(self) -> Self {
         let Self { directory, clock, bank } = self;
         drop(bank);
-        let bank = SandboxBank::open(directory.path(), 50, clock.clone()).unwrap();
+        let bank = SandboxBank::open(&store_in(directory.path()), 50, clock.clone()).unwrap();
         Self { directory, clock, bank }
     }
 
@@ -45,15 +46,8 @@ impl Harness {
         self.clock.0.fetch_add(50, Ordering::SeqCst);
     }
 
-    fn add_fault(&self, trouble: BankFaultKind) {
-        let (fault, remaining) = (
-            BankFault {
-                call: None,
-                kind: trouble,
-            },
-            Some(1),
-        );
-        self.bank.add_fault(FaultRule { fault, remaining });
+    fn add_fault(&self, trouble: Fault) {
+        self.bank.faults.add(trouble, Some(1));
     }
 
     async fn account(&self, id: u128, ramp: AccountType) -> BankAccountId {
@@ -122,9 +116,9 @@ fn application(key: u128, last: &str, shows: &'static str, bytes: &[u8]) -> Plai
 async fn money_moves_once_under_a_key() {
     let world = Harness::new();
     let off = world.account(1, AccountType::OffRamp).await;
-    world.add_fault(BankFaultKind::Unreachable);
+    world.add_fault(Fault::Unreachable);
     assert_eq!(world.transfer(7, off, 500, true).await, Err(ErrorKind::Temporary));
-    world.add_fault(BankFaultKind::LoseResponse);
+    world.add_fault(Fault::LoseResponse);
     assert_eq!(world.transfer(7, off, 500, true).await, Err(ErrorKind::Unknown));
     let world = world.reopened();
     for _ in 0..3 {
@@ -173,9 +167,9 @@ async fn incoming_transfers_are_reported_in_order() {
         amounts(world.bank.read_incoming(first[2].position, 10).await.unwrap()),
         [4, 5]
     );
-    world.add_fault(BankFaultKind::OutOfOrder);
+    world.add_fault(Fault::OutOfOrder);
     assert_eq!(amounts(world.bank.read_incoming(0, 2).await.unwrap()), [2, 1]);
-    world.add_fault(BankFaultKind::Duplicate);
+    world.add_fault(Fault::Duplicate);
     assert_eq!(amounts(world.bank.read_incoming(3, 10).await.unwrap()), [4, 4, 5, 5]);
 }
 

@@ -7,10 +7,11 @@ use purser_actors::port::{
     SubmitResult,
 };
 
-use super::faults::{BridgeFault, BridgeLeg};
+use super::faults::BridgeLeg;
 use super::message::{Message, attest};
 use super::records::{BridgeRecord, BridgeRecordKind};
-use super::{SandboxBridge, before, decline, failed, has};
+use super::{SandboxBridge, decline, failed, has};
+use crate::sandbox::faults::Fault;
 
 /// Amount that the bridge mints for itself when its balance is low: a million USDC, in atomic units.
 const RESERVE: Usdc = Usdc::from_atomic(1_000_000_000_000);
@@ -27,15 +28,15 @@ impl SandboxBridge {
         let known = self.records_of(&transaction).await?;
         let authorization = Authorization::Evm(message.mint(&self.wallet));
         let fault = self.fault(BridgeLeg::Mint, &known);
-        before(fault).await?;
+        self.before(fault).await?;
         match fault {
-            Some(BridgeFault::Stall) => return Err(failed(ErrorKind::Unknown, "nothing is heard of the mint")),
-            Some(BridgeFault::RetryableDecline) => {
+            Some(Fault::Stall) => return Err(failed(ErrorKind::Unknown, "nothing is heard of the mint")),
+            Some(Fault::RetryableDecline) => {
                 self.record(&transaction, |_, _| (Some(BridgeRecordKind::MintDeclined), ()))
                     .await?;
                 return Ok(MintResult::Declined(decline("insufficient_gas")));
             }
-            Some(BridgeFault::Decline) => {
+            Some(Fault::Decline) => {
                 let unsent = |known: &[BridgeRecord], _| {
                     (
                         (!has(known, &BridgeRecordKind::MintSent)).then_some(BridgeRecordKind::Blocked),
@@ -61,7 +62,7 @@ impl SandboxBridge {
             self.record_minted(&transaction).await?;
         }
         match (fault, submitted) {
-            (Some(BridgeFault::LoseResponse), _) => Err(failed(ErrorKind::Unknown, "no answer in time")),
+            (Some(Fault::LoseResponse), _) => Err(failed(ErrorKind::Unknown, "no answer in time")),
             (_, minting) => Ok(minting),
         }
     }

@@ -1,12 +1,13 @@
 //! The bridge's list of transfers, each from the observed burn until the mint.
 
+use parking_lot::MutexGuard;
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderEntry, ProviderList};
+use purser_actors::port::{EntryKey, ProviderEntry};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::records::{BridgeRecord, BridgeRecordKind, BridgeRecords};
 use super::{SandboxBridge, has, signed_of};
-use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, await_durable, page, position};
+use crate::provider::sandbox::lists::{ListedRecord, RecordList};
 
 /// Current entry of a bridge transfer; `None` before its burn was observed.
 fn bridge_entry(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry> {
@@ -37,32 +38,18 @@ fn bridge_entry(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry
     })
 }
 
-impl ProviderList for SandboxBridge {
-    fn entries<'a>(
-        &'a self,
-        after: Option<&'a ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
-        Box::pin(async move {
-            let after = position(after)?;
-            let (page, durable) = {
-                let book = self.records.lock();
-                let shown = |noted: &BridgeRecord| {
-                    bridge_entry(&book, &noted.transaction).map_or(ListedRecord::Nothing, ListedRecord::As)
-                };
-                (page(&book.buffer, after, limit, shown), self.archive.barrier())
-            };
-            await_durable(page, durable).await
-        })
+impl RecordList for SandboxBridge {
+    type Book = BridgeRecords;
+
+    fn book(&self) -> MutexGuard<'_, BridgeRecords> {
+        self.records.lock()
     }
 
-    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
-        Box::pin(async move {
-            let (found, durable) = {
-                let book = self.records.lock();
-                (bridge_entry(&book, name.as_str()), self.archive.barrier())
-            };
-            await_durable(found, durable).await
-        })
+    fn listed(&self, book: &BridgeRecords, noted: &BridgeRecord) -> ListedRecord {
+        bridge_entry(book, &noted.transaction).into()
+    }
+
+    fn find(&self, book: &BridgeRecords, name: &EntryKey) -> Option<ProviderEntry> {
+        bridge_entry(book, name.as_str())
     }
 }

@@ -1,20 +1,22 @@
-//! Records of the sandbox bridge, in an archive. The transfers themselves are on the two chains.
+//! Records of the sandbox bridge. The transfers themselves are on the two chains.
 
 use purser_actors::port::Timestamp;
+use purser_storage::codec::Stored;
 use sha2::{Digest as _, Sha256};
 
-use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
+use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use crate::sandbox::state::{StateField, StoredValue};
 
-/// Contents of the file. Each record is about one burn, which its transaction names.
+/// A stored record. Each record is about one burn, which its transaction names.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct BridgeRecord {
+pub(crate) struct BridgeRecord {
     pub(super) transaction: String,
     pub(super) at: Timestamp,
     pub(super) kind: BridgeRecordKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) enum BridgeRecordKind {
+pub(crate) enum BridgeRecordKind {
     /// Signed: the content of the message account once it is burned.
     Signed(SignedBurnRecord),
     /// Submitted to Solana: it may burn at any time.
@@ -37,7 +39,7 @@ pub(super) enum BridgeRecordKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct SignedBurnRecord {
+pub(crate) struct SignedBurnRecord {
     /// Key of the bridge transfer, which may be signed more than once.
     pub(super) key: u128,
     pub(super) to: [u8; 20],
@@ -45,18 +47,12 @@ pub(super) struct SignedBurnRecord {
     pub(super) fee: u64,
 }
 
-impl ArchiveRecord for BridgeRecord {
-    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
-        let (noted, used) =
-            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
-        if used == record.len() {
-            Ok(vec![noted])
-        } else {
-            Err("trailing bytes".into())
-        }
-    }
+impl Stored for BridgeRecord {
+    const SCHEMA: u16 = 722;
+}
 
-    fn index_keys(&self) -> Vec<u64> {
+impl SandboxRecord for BridgeRecord {
+    fn names(&self) -> Vec<u64> {
         let mut names = vec![by_transaction(&self.transaction)];
         if let BridgeRecordKind::Signed(signed) = &self.kind {
             names.push(by_nonce(&nonce_of(&self.transaction)));
@@ -65,7 +61,7 @@ impl ArchiveRecord for BridgeRecord {
         names
     }
 
-    fn is_counted(&self) -> bool {
+    fn is_numbered(&self) -> bool {
         // Everything that is on the list of bridge transfers.
         matches!(
             self.kind,
@@ -91,25 +87,34 @@ fn by_key(key: u128) -> u64 {
     name(&[b"key", &key.to_be_bytes()])
 }
 
-#[derive(Default)]
-pub(super) struct BridgeRecords {
-    pub(super) buffer: RecordBuffer<BridgeRecord>,
+#[derive(Debug, Default, bincode::Encode, bincode::Decode)]
+pub(crate) struct BridgeTotals {
     pub(super) burns: u64,
     /// The bridge's time never runs backwards.
     pub(super) now: Timestamp,
 }
 
+impl Stored for BridgeTotals {
+    const SCHEMA: u16 = 723;
+}
+
+#[derive(Default)]
+pub(crate) struct BridgeRecords {
+    pub(super) rows: RecordRows<BridgeRecord>,
+    pub(super) totals: StoredValue<BridgeTotals>,
+}
+
 impl BridgeRecords {
     /// All records of a burn, oldest first.
     pub(super) fn of(&self, transaction: &str) -> Vec<BridgeRecord> {
-        let mut found = self.buffer.find(by_transaction(transaction));
+        let mut found = self.rows.find(by_transaction(transaction));
         found.retain(|noted| noted.transaction == transaction);
         found
     }
 
     /// The burn with this nonce.
     pub(super) fn with_nonce(&self, nonce: &[u8; 32]) -> Option<String> {
-        let found = self.buffer.find(by_nonce(nonce)).into_iter();
+        let found = self.rows.find(by_nonce(nonce)).into_iter();
         found
             .map(|noted| noted.transaction)
             .find(|transaction| nonce_of(transaction) == *nonce)
@@ -117,39 +122,31 @@ impl BridgeRecords {
 
     /// How often the bridge transfer was signed.
     pub(super) fn rounds(&self, key: u128) -> usize {
-        let found = self.buffer.find(by_key(key)).into_iter();
+        let found = self.rows.find(by_key(key)).into_iter();
         found
             .filter(|noted| matches!(noted.kind, BridgeRecordKind::Signed(signed) if signed.key == key))
             .count()
     }
 }
 
-impl ArchiveState for BridgeRecords {
-    type Item = BridgeRecord;
+impl RecordBook for BridgeRecords {
+    type Record = BridgeRecord;
 
     fn apply(&mut self, noted: &BridgeRecord) -> Result<(), String> {
-        self.burns += u64::from(noted.kind == BridgeRecordKind::BurnObserved);
-        self.now = self.now.max(noted.at);
-        self.buffer.add(noted.clone());
+        self.totals.burns += u64::from(noted.kind == BridgeRecordKind::BurnObserved);
+        self.totals.now = self.totals.now.max(noted.at);
         Ok(())
     }
 
-    fn buffer(&mut self) -> &mut RecordBuffer<BridgeRecord> {
-        &mut self.buffer
+    fn rows(&self) -> &RecordRows<BridgeRecord> {
+        &self.rows
     }
 
-    fn save(&self) -> Vec<u8> {
-        // Encoding plain data into memory cannot fail.
-        bincode::encode_to_vec((self.burns, self.now), bincode::config::standard()).unwrap_or_default()
+    fn rows_mut(&mut self) -> &mut RecordRows<BridgeRecord> {
+        &mut self.rows
     }
 
-    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
-        let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
-        (self.burns, self.now) = saved;
-        Ok(())
-    }
-
-    fn weight(&self) -> usize {
-        0
+    fn fields(&mut self) -> Vec<&mut dyn StateField> {
+        vec![&mut self.totals]
     }
 }

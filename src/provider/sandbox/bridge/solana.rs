@@ -9,11 +9,12 @@ use purser_actors::port::{
     PortError, Preparation, PreparedTransaction, SignedBurn, SubmitResult,
 };
 
-use super::faults::{BridgeFault, BridgeLeg};
+use super::faults::BridgeLeg;
 use super::message::{Message, attest};
 use super::records::{BridgeRecord, BridgeRecordKind, SignedBurnRecord, nonce_of};
-use super::{SandboxBridge, before, decline, failed, has, signed_of};
+use super::{SandboxBridge, decline, failed, has, signed_of};
 use crate::sandbox::chains::SandboxSettlement;
+use crate::sandbox::faults::Fault;
 use crate::sandbox::keys::treasury;
 
 /// The bridge's fee in ten-thousandths of the delivered amount, rounded up.
@@ -82,18 +83,18 @@ impl SandboxBridge {
     pub(super) async fn submit_burn(&self, burn: &SignedBurn) -> Result<SubmitResult, PortError> {
         let known = self.records_of(&burn.transaction).await?;
         let fault = self.fault(BridgeLeg::Burn, &known);
-        before(fault).await?;
+        self.before(fault).await?;
         match fault {
-            Some(BridgeFault::Stall) => return Err(failed(ErrorKind::Unknown, "nothing is heard of the burn")),
-            Some(BridgeFault::RetryableDecline) => return Ok(SubmitResult::Declined(decline("bridge_busy"))),
-            Some(BridgeFault::Expire | BridgeFault::Decline) => {
+            Some(Fault::Stall) => return Err(failed(ErrorKind::Unknown, "nothing is heard of the burn")),
+            Some(Fault::RetryableDecline) => return Ok(SubmitResult::Declined(decline("bridge_busy"))),
+            Some(Fault::Expire | Fault::Decline) => {
                 let unsent = |known: &[BridgeRecord], _| {
                     let dead = !has(known, &BridgeRecordKind::Sent);
                     (dead.then_some(BridgeRecordKind::BurnExpired), dead)
                 };
                 if self.record(&burn.transaction, unsent).await? {
                     let kind = match fault {
-                        Some(BridgeFault::Decline) => ErrorKind::Permanent,
+                        Some(Fault::Decline) => ErrorKind::Permanent,
                         _ => ErrorKind::Unknown,
                     };
                     return Err(failed(kind, "the burn was not taken"));
@@ -114,7 +115,7 @@ impl SandboxBridge {
         let (authorization, prepared) = on_solana(burn)?;
         let submitted = self.chains.submit(&authorization, &prepared).await;
         match fault {
-            Some(BridgeFault::LoseResponse) => Err(failed(ErrorKind::Unknown, "no answer in time")),
+            Some(Fault::LoseResponse) => Err(failed(ErrorKind::Unknown, "no answer in time")),
             _ => submitted,
         }
     }
@@ -156,12 +157,12 @@ impl SandboxBridge {
         };
         self.record(&burn.transaction, seen).await?;
         match fault {
-            Some(BridgeFault::RateLimited) => return not_yet(RATE_LIMIT_RETRY_MS),
-            Some(BridgeFault::Stall) => return not_yet(ATTESTATION_RETRY_MS),
-            Some(BridgeFault::LoseResponse) => return Err(failed(ErrorKind::Unknown, "no answer in time")),
-            fault => before(fault).await?,
+            Some(Fault::RateLimited) => return not_yet(RATE_LIMIT_RETRY_MS),
+            Some(Fault::Stall) => return not_yet(ATTESTATION_RETRY_MS),
+            Some(Fault::LoseResponse) => return Err(failed(ErrorKind::Unknown, "no answer in time")),
+            fault => self.before(fault).await?,
         }
-        if fault == Some(BridgeFault::Expire) {
+        if fault == Some(Fault::Expire) {
             self.record(&burn.transaction, |_, _| {
                 (Some(BridgeRecordKind::AttestationExpired), ())
             })

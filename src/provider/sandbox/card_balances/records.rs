@@ -1,10 +1,12 @@
-//! Deposits that the sandbox's issuer has observed, in an archive, indexed by address.
+//! Deposits that the sandbox's issuer has observed, by address.
 
 use purser_actors::port::Timestamp;
+use purser_storage::codec::Stored;
 
-use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
+use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use crate::sandbox::state::{StateField, StoredValue};
 
-/// Contents of the file.
+/// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) enum BalanceRecord {
     /// The chain was read up to this position.
@@ -27,22 +29,16 @@ impl BalanceRecord {
     }
 }
 
-impl ArchiveRecord for BalanceRecord {
-    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
-        let (entries, used) =
-            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
-        if used == record.len() {
-            Ok(entries)
-        } else {
-            Err("trailing bytes".into())
-        }
-    }
+impl Stored for BalanceRecord {
+    const SCHEMA: u16 = 715;
+}
 
-    fn index_keys(&self) -> Vec<u64> {
+impl SandboxRecord for BalanceRecord {
+    fn names(&self) -> Vec<u64> {
         self.address().map(by_address).into_iter().collect()
     }
 
-    fn is_counted(&self) -> bool {
+    fn is_numbered(&self) -> bool {
         self.address().is_some()
     }
 }
@@ -51,49 +47,48 @@ fn by_address(address: &[u8; 20]) -> u64 {
     name(&[b"address", address])
 }
 
+/// Position up to which the chain was read.
+#[derive(Debug, Default, bincode::Encode, bincode::Decode)]
+pub(super) struct ScanPosition(pub(super) u64);
+
+impl Stored for ScanPosition {
+    const SCHEMA: u16 = 716;
+}
+
 #[derive(Default)]
 pub(super) struct BalanceRecords {
-    buffer: RecordBuffer<BalanceRecord>,
-    /// Position up to which the chain was read.
-    pub(super) position: u64,
+    rows: RecordRows<BalanceRecord>,
+    pub(super) position: StoredValue<ScanPosition>,
 }
 
 impl BalanceRecords {
     /// All records of an address, oldest first.
     pub(super) fn of(&self, address: &[u8; 20]) -> Vec<BalanceRecord> {
-        let mut found = self.buffer.find(by_address(address));
+        let mut found = self.rows.find(by_address(address));
         found.retain(|entry| entry.address() == Some(address));
         found
     }
 }
 
-impl ArchiveState for BalanceRecords {
-    type Item = BalanceRecord;
+impl RecordBook for BalanceRecords {
+    type Record = BalanceRecord;
 
     fn apply(&mut self, entry: &BalanceRecord) -> Result<(), String> {
         if let BalanceRecord::Cursor(position) = entry {
-            self.position = self.position.max(*position);
+            self.position.0 = self.position.0.max(*position);
         }
-        self.buffer.add(entry.clone());
         Ok(())
     }
 
-    fn buffer(&mut self) -> &mut RecordBuffer<BalanceRecord> {
-        &mut self.buffer
+    fn rows(&self) -> &RecordRows<BalanceRecord> {
+        &self.rows
     }
 
-    fn save(&self) -> Vec<u8> {
-        // Encoding plain data into memory cannot fail.
-        bincode::encode_to_vec(self.position, bincode::config::standard()).unwrap_or_default()
+    fn rows_mut(&mut self) -> &mut RecordRows<BalanceRecord> {
+        &mut self.rows
     }
 
-    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
-        let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
-        self.position = saved;
-        Ok(())
-    }
-
-    fn weight(&self) -> usize {
-        0
+    fn fields(&mut self) -> Vec<&mut dyn StateField> {
+        vec![&mut self.position]
     }
 }

@@ -1,47 +1,18 @@
-//! Faults of the sandbox's catalog, and the products that trigger them.
+//! Which calls of the sandbox's catalog meet a fault, and the products that trigger an outcome.
 
-/// Kinds of faults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GiftCardFault {
-    /// No response; an order is not accepted.
-    Unreachable,
-    /// The call is delayed and then proceeds normally.
-    Slow { ms: u64 },
-    /// The response is malformed. An order is not accepted, but the caller cannot know that.
-    MalformedResponse,
-    /// The order is accepted and the response is lost.
-    Timeout,
-    /// The first response to the order is sent again, whatever its current status is.
-    Duplicate,
-    /// The brand declines the order.
-    Decline,
-    /// Sold out, for this call only.
-    OutOfStock,
+use crate::sandbox::faults::Fault;
+
+/// Whether it can happen to a read-only call.
+pub(super) const fn affects_reads(fault: Fault) -> bool {
+    matches!(
+        fault,
+        Fault::Unreachable | Fault::Slow { .. } | Fault::MalformedResponse
+    )
 }
 
-impl GiftCardFault {
-    /// Name in the sandbox controls.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unreachable => "unreachable",
-            Self::Slow { .. } => "slow",
-            Self::MalformedResponse => "malformed_response",
-            Self::Timeout => "timeout",
-            Self::Duplicate => "duplicate",
-            Self::Decline => "decline",
-            Self::OutOfStock => "out_of_stock",
-        }
-    }
-
-    /// Whether it can happen to a read-only call.
-    pub(super) const fn affects_reads(self) -> bool {
-        matches!(self, Self::Unreachable | Self::Slow { .. } | Self::MalformedResponse)
-    }
-
-    /// Whether it can happen to a quote.
-    pub(super) const fn affects_quotes(self) -> bool {
-        self.affects_reads() || matches!(self, Self::OutOfStock)
-    }
+/// Whether it can happen to a quote.
+pub(super) const fn affects_quotes(fault: Fault) -> bool {
+    affects_reads(fault) || matches!(fault, Fault::OutOfStock)
 }
 
 /// What a magic product does.

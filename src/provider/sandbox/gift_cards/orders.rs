@@ -1,72 +1,47 @@
 //! Gift card orders: each key creates at most one gift card, whatever fails.
 
-use std::time::Duration;
-
 use purser_actors::port::{ErrorKind, PortError, Timestamp};
 
-use super::faults::{GiftCardFault, MagicOutcome, magic_of};
+use super::faults::{MagicOutcome, magic_of};
 use super::records::{GiftCardOrderRecord, GiftCardRecord, GiftCardRecords};
-use super::{SandboxGiftCards, failed, redemption};
+use super::{SandboxGiftCards, redemption};
 use crate::provider::gift_cards::{GiftCardOrderRequest, GiftCardOrderStatus, GiftCardQuote};
-use crate::sandbox::record_log::LogError;
+use crate::sandbox::faults::{Fault, OrderResult, failed};
+use crate::sandbox::records::RecordBook as _;
 
 /// Maximum delay after which the caller is asked to retry.
 const MAX_RETRY_AFTER_MS: u64 = 5_000;
 
-/// An order's outcome under the lock.
-enum OrderResult {
-    InjectedFault,
-    Conflict,
-    Existing(GiftCardOrderRecord),
-    Created(GiftCardOrderRecord),
-}
-
 impl SandboxGiftCards {
     pub(super) async fn place_order(&self, order: &GiftCardOrderRequest) -> Result<GiftCardOrderStatus, PortError> {
         const CALL: &str = "order_gift_card";
-        let fault = self.faults.take(|_| true);
-        self.before(CALL, fault).await?;
+        let fault = self.faults.before(CALL, |_| true).await?;
         let magic = magic_of(&order.product_id);
         // Reads only what never changes. The remaining rules are checked later, under the lock of the records.
         let looked = self.quote(&order.product_id, &order.country, order.amount);
         let (taken, now, twice, durable) = {
             let mut book = self.records.lock();
-            book.now = book.now.max(self.clock.now());
-            let now = book.now;
+            book.totals.now = book.totals.now.max(self.clock.now());
+            let now = book.totals.now;
             let taken = self.decide(&mut book, order, &looked, fault, now);
             let twice =
                 magic == Some(MagicOutcome::DuplicateResponse) && book.repeats(order.key, &existing_order(&taken), now);
             let durable = match &taken {
-                OrderResult::Created(new) => self.persist(&mut book, &GiftCardRecord::Ordered(new.clone())),
-                _ => self.archive.barrier(),
+                OrderResult::Created(new) => book.append(&[GiftCardRecord::Ordered(new.clone())]),
+                _ => book.rows.barrier(),
             };
             (taken, now, twice, durable)
         };
-        let stopped = |e: LogError| failed(CALL, ErrorKind::Unknown, &e.to_string());
-        durable.wait().await.map_err(stopped)?;
-        let (known, fresh) = match taken {
-            OrderResult::InjectedFault => {
-                return Err(failed(
-                    CALL,
-                    ErrorKind::Temporary,
-                    "the catalog is busy (magic product)",
-                ));
-            }
-            OrderResult::Conflict => {
-                let message = "this key belongs to an order with another content";
-                return Err(failed(CALL, ErrorKind::Permanent, message));
-            }
-            OrderResult::Existing(known) => (known, false),
-            OrderResult::Created(known) => (known, true),
-        };
-        if fault == Some(GiftCardFault::Timeout) || (fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess)) {
-            tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
-            return Err(failed(CALL, ErrorKind::Unknown, "no answer in time"));
+        durable.or(ErrorKind::Unknown, CALL).await?;
+        let (known, fresh) = taken.order(CALL, "the catalog is busy (magic product)")?;
+        self.faults.after(CALL, fault).await?;
+        if fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess) {
+            return self.faults.time_out(CALL).await;
         }
         if fresh && magic == Some(MagicOutcome::GarbageAfterSuccess) {
-            return Err(failed(CALL, ErrorKind::Unknown, "the answer is not a catalog's answer"));
+            return Err(failed(ErrorKind::Unknown, CALL, "the answer is not a catalog's answer"));
         }
-        let again = twice || (!fresh && fault == Some(GiftCardFault::Duplicate));
+        let again = twice || (!fresh && fault == Some(Fault::Duplicate));
         Ok(self.order_status(known, now, fresh || again))
     }
 
@@ -75,9 +50,9 @@ impl SandboxGiftCards {
         book: &mut GiftCardRecords,
         order: &GiftCardOrderRequest,
         looked: &GiftCardQuote,
-        fault: Option<GiftCardFault>,
+        fault: Option<Fault>,
         now: Timestamp,
-    ) -> OrderResult {
+    ) -> OrderResult<GiftCardOrderRecord> {
         if let Some(known) = book.order(order.key) {
             return if known.is(order) {
                 OrderResult::Existing(known)
@@ -86,16 +61,16 @@ impl SandboxGiftCards {
             };
         }
         let magic = magic_of(&order.product_id);
-        if magic == Some(MagicOutcome::TwoTemporaryErrors) && book.has_faulted(order.key) {
-            return OrderResult::InjectedFault;
+        if magic == Some(MagicOutcome::TwoTemporaryErrors) && self.faults.fails_temporarily(order.key) {
+            return OrderResult::Busy;
         }
         let delay = match magic {
             Some(MagicOutcome::Slow) => self.settings.slow_ready_after_ms,
             _ => self.settings.ready_after_ms,
         };
         let declined = match (fault, magic) {
-            (Some(GiftCardFault::Decline), _) | (_, Some(MagicOutcome::Declined)) => Some("declined_by_brand"),
-            (Some(GiftCardFault::OutOfStock), _) | (_, Some(MagicOutcome::SoldOutAtOrder)) => Some("out_of_stock"),
+            (Some(Fault::Decline), _) | (_, Some(MagicOutcome::Declined)) => Some("declined_by_brand"),
+            (Some(Fault::OutOfStock), _) | (_, Some(MagicOutcome::SoldOutAtOrder)) => Some("out_of_stock"),
             (_, Some(MagicOutcome::PriceRaisedAtOrder)) => Some("price_changed"),
             _ => self.decline_reason(book, order, looked),
         };
@@ -140,7 +115,7 @@ impl SandboxGiftCards {
     }
 }
 
-fn existing_order(taken: &OrderResult) -> Option<GiftCardOrderRecord> {
+fn existing_order(taken: &OrderResult<GiftCardOrderRecord>) -> Option<GiftCardOrderRecord> {
     match taken {
         OrderResult::Existing(known) => Some(known.clone()),
         _ => None,

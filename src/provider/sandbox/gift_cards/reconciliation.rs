@@ -1,27 +1,25 @@
 //! The catalog's list of all orders. A gift card in preparation is left out until it is ready, unless it is queried by
 //! its key.
 
-use purser_actors::port::{
-    BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderEntry, ProviderList, Timestamp,
-};
+use parking_lot::MutexGuard;
+use purser_actors::port::{EntryKey, ProviderEntry, Timestamp};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
-use super::super::issuer_reconciliation::{ListedRecord, await_durable, page, position};
+use super::super::lists::{ListedRecord, RecordList};
 use super::SandboxGiftCards;
-use super::records::{GiftCardOrderRecord, GiftCardRecord};
-use crate::sandbox::archive::ArchiveState as _;
+use super::records::{GiftCardOrderRecord, GiftCardRecord, GiftCardRecords};
 
 impl SandboxGiftCards {
     /// Listed once it is ready or declined.
-    fn listed(&self, order: &GiftCardOrderRecord, now: Timestamp) -> ListedRecord {
+    fn listed_order(&self, order: &GiftCardOrderRecord, now: Timestamp) -> ListedRecord {
         match self.list_entry(order, now) {
-            ListedRecord::As(entry) if entry.status == EntryStatus::Pending => ListedRecord::NotYet,
-            shown => shown,
+            Some(entry) if entry.status == EntryStatus::Pending => ListedRecord::NotYet,
+            shown => shown.into(),
         }
     }
 
     /// In any status.
-    fn list_entry(&self, order: &GiftCardOrderRecord, now: Timestamp) -> ListedRecord {
+    fn list_entry(&self, order: &GiftCardOrderRecord, now: Timestamp) -> Option<ProviderEntry> {
         let (standing, at) = match order.declined {
             Some(_) => (EntryStatus::Declined, order.at),
             None if order.ready_at <= now => (EntryStatus::Completed, order.ready_at),
@@ -29,10 +27,8 @@ impl SandboxGiftCards {
         };
         // The currency of a product that is no longer in the catalog is not known.
         let product = self.catalog.get(&order.product);
-        let Some(currency) = product.and_then(|listed| listed.product.currency.parse().ok()) else {
-            return ListedRecord::Nothing;
-        };
-        ListedRecord::As(ProviderEntry {
+        let currency = product.and_then(|listed| listed.product.currency.parse().ok())?;
+        Some(ProviderEntry {
             name: EntryKey::for_order(order.key),
             product: order.product.as_str().into(),
             amount: EntryAmount::Cents(order.amount, currency),
@@ -44,41 +40,23 @@ impl SandboxGiftCards {
     }
 }
 
-impl ProviderList for SandboxGiftCards {
-    fn entries<'a>(
-        &'a self,
-        after: Option<&'a ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
-        Box::pin(async move {
-            let after = position(after)?;
-            let (page, durable) = {
-                let mut book = self.records.lock();
-                book.now = book.now.max(self.clock.now());
-                let now = book.now;
-                let shown = |record: &GiftCardRecord| match record {
-                    GiftCardRecord::Ordered(order) => self.listed(order, now),
-                    GiftCardRecord::Stock { .. } | GiftCardRecord::Price { .. } => ListedRecord::Nothing,
-                };
-                (page(book.buffer(), after, limit, shown), self.archive.barrier())
-            };
-            await_durable(page, durable).await
-        })
+impl RecordList for SandboxGiftCards {
+    type Book = GiftCardRecords;
+
+    fn book(&self) -> MutexGuard<'_, GiftCardRecords> {
+        let mut book = self.records.lock();
+        book.totals.now = book.totals.now.max(self.clock.now());
+        book
     }
 
-    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
-        Box::pin(async move {
-            let (found, durable) = {
-                let mut book = self.records.lock();
-                book.now = book.now.max(self.clock.now());
-                let order = name.order().and_then(|key| book.order(key));
-                let found = order.map(|order| self.list_entry(&order, book.now));
-                (found, self.archive.barrier())
-            };
-            Ok(match await_durable(found, durable).await? {
-                Some(ListedRecord::As(entry)) => Some(entry),
-                _ => None,
-            })
-        })
+    fn listed(&self, book: &GiftCardRecords, record: &GiftCardRecord) -> ListedRecord {
+        match record {
+            GiftCardRecord::Ordered(order) => self.listed_order(order, book.totals.now),
+            GiftCardRecord::Stock { .. } | GiftCardRecord::Price { .. } => ListedRecord::Nothing,
+        }
+    }
+
+    fn find(&self, book: &GiftCardRecords, name: &EntryKey) -> Option<ProviderEntry> {
+        self.list_entry(&book.order(name.order()?)?, book.totals.now)
     }
 }

@@ -1,4 +1,4 @@
-//! Redemption data of the sandbox's gift cards, derived from the order's key: in no file, and always the same for the
+//! Redemption data of the sandbox's gift cards, derived from the order's key: not stored, and always the same for the
 //! same order.
 
 use purser_actors::id::JobId;

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::config::{Config, ConfigSources};
 use crate::provider::gift_cards::{Denominations, Redeemability, RedemptionDetails};
+use crate::sandbox::store::tests::store_in;
 
 struct TestClock(AtomicU64);
 
@@ -30,7 +31,7 @@ fn open(dir: &TempDir, clock: &Arc<TestClock>) -> SandboxGiftCards {
         timeout_after_ms: 1,
         ..SandboxGiftCardSettings::default()
     };
-    SandboxGiftCards::open(dir.path(), settings, clock.clone()).unwrap()
+    SandboxGiftCards::open(&store_in(dir.path()), settings, clock.clone()).unwrap()
 }
 
 fn harness() -> Harness {
@@ -286,14 +287,14 @@ async fn one_key_makes_at_most_one_gift_card_despite_faults() {
     }
     assert_eq!(world.made().await, 5);
     for (key, fault, first, then) in [
-        (11, GiftCardFault::Unreachable, "Temporary", "accepted"),
-        (12, GiftCardFault::MalformedResponse, "Unknown", "accepted"),
-        (13, GiftCardFault::Slow { ms: 1 }, "accepted", "pending"),
-        (14, GiftCardFault::Timeout, "Unknown", "pending"),
-        (15, GiftCardFault::Decline, "declined_by_brand", "declined_by_brand"),
-        (16, GiftCardFault::OutOfStock, "out_of_stock", "out_of_stock"),
+        (11, Fault::Unreachable, "Temporary", "accepted"),
+        (12, Fault::MalformedResponse, "Unknown", "accepted"),
+        (13, Fault::Slow { ms: 1 }, "accepted", "pending"),
+        (14, Fault::Timeout, "Unknown", "pending"),
+        (15, Fault::Decline, "declined_by_brand", "declined_by_brand"),
+        (16, Fault::OutOfStock, "out_of_stock", "out_of_stock"),
     ] {
-        world.gifts.add_fault(fault, Some(1));
+        world.gifts.faults.add(fault, Some(1));
         let wanted = order(key, "gift_lumenflix_us", 2_500);
         assert_eq!(
             [world.order_status(&wanted).await, world.order_status(&wanted).await],
@@ -304,7 +305,7 @@ async fn one_key_makes_at_most_one_gift_card_despite_faults() {
     assert_eq!(world.made().await, 9);
     let wanted = order(14, "gift_lumenflix_us", 2_500);
     world.wait(2_000);
-    world.gifts.add_fault(GiftCardFault::Duplicate, Some(1));
+    world.gifts.faults.add(Fault::Duplicate, Some(1));
     assert_eq!(
         [world.order_status(&wanted).await, world.order_status(&wanted).await],
         ["accepted", "ready"]

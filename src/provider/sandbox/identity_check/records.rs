@@ -1,10 +1,12 @@
-//! Records of the sandbox's identity checks, in an archive. The person's answers are not stored.
+//! Records of the sandbox's identity checks. The person's answers are not stored.
 
 use purser_actors::id::{JobId, Wallet};
 use purser_actors::port::{Timestamp, Verdict};
+use purser_storage::codec::Stored;
 use sha2::{Digest as _, Sha256};
 
-use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
+use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use crate::sandbox::state::{StateField, StoredValue};
 
 /// One record of the file.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -63,18 +65,12 @@ fn by_text(text: &str) -> u64 {
     name(&[b"text", text.as_bytes()])
 }
 
-impl ArchiveRecord for CheckRecord {
-    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
-        let (entry, used) =
-            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
-        if used == record.len() {
-            Ok(vec![entry])
-        } else {
-            Err("trailing bytes".into())
-        }
-    }
+impl Stored for CheckRecord {
+    const SCHEMA: u16 = 711;
+}
 
-    fn index_keys(&self) -> Vec<u64> {
+impl SandboxRecord for CheckRecord {
+    fn names(&self) -> Vec<u64> {
         let key = self.key();
         match self {
             Self::Started { .. } => vec![by_key(key), by_text(&reference(key)), by_text(&token(key))],
@@ -82,15 +78,13 @@ impl ArchiveRecord for CheckRecord {
         }
     }
 
-    fn is_counted(&self) -> bool {
+    fn is_numbered(&self) -> bool {
         matches!(self, Self::Started { .. })
     }
 }
 
-#[derive(Default)]
-pub(super) struct CheckRecords {
-    buffer: RecordBuffer<CheckRecord>,
-    pub(super) started: u64,
+#[derive(Debug, Default, bincode::Encode, bincode::Decode)]
+pub(super) struct CheckTotals {
     pub(super) passed: u64,
     pub(super) failed: u64,
     /// The newest check.
@@ -99,10 +93,20 @@ pub(super) struct CheckRecords {
     pub(super) now: Timestamp,
 }
 
+impl Stored for CheckTotals {
+    const SCHEMA: u16 = 712;
+}
+
+#[derive(Default)]
+pub(super) struct CheckRecords {
+    pub(super) rows: RecordRows<CheckRecord>,
+    pub(super) totals: StoredValue<CheckTotals>,
+}
+
 impl CheckRecords {
     pub(super) fn by_key(&self, key: JobId) -> Option<CheckSummary> {
         let mut found = None;
-        for entry in self.buffer.find(by_key(key)) {
+        for entry in self.rows.find(by_key(key)) {
             match (entry, &mut found) {
                 (CheckRecord::Started { key: of, wallet, at }, None) if of == key => {
                     found = Some(CheckSummary {
@@ -136,51 +140,39 @@ impl CheckRecords {
     }
 
     fn find_by(&self, wanted: &str, named: impl Fn(JobId) -> String) -> Option<CheckSummary> {
-        let near = self.buffer.find(by_text(wanted)).into_iter();
+        let near = self.rows.find(by_text(wanted)).into_iter();
         let key = near.map(|entry| entry.key()).find(|key| named(*key) == wanted)?;
         self.by_key(key)
     }
 }
 
-impl ArchiveState for CheckRecords {
-    type Item = CheckRecord;
+impl RecordBook for CheckRecords {
+    type Record = CheckRecord;
 
     fn apply(&mut self, entry: &CheckRecord) -> Result<(), String> {
-        let (count, at) = match entry {
-            CheckRecord::Started { at, .. } => (&mut self.started, *at),
+        let totals = &mut *self.totals;
+        let (CheckRecord::Started { at, .. } | CheckRecord::Answered { at, .. }) = entry;
+        totals.now = totals.now.max(*at);
+        match entry {
+            CheckRecord::Started { key, .. } => totals.last = Some(*key),
             CheckRecord::Answered {
                 verdict: Verdict::Passed,
-                at,
                 ..
-            } => (&mut self.passed, *at),
-            CheckRecord::Answered { at, .. } => (&mut self.failed, *at),
-        };
-        *count += 1;
-        if let CheckRecord::Started { key, .. } = entry {
-            self.last = Some(*key);
+            } => totals.passed += 1,
+            CheckRecord::Answered { .. } => totals.failed += 1,
         }
-        self.now = self.now.max(at);
-        self.buffer.add(entry.clone());
         Ok(())
     }
 
-    fn buffer(&mut self) -> &mut RecordBuffer<CheckRecord> {
-        &mut self.buffer
+    fn rows(&self) -> &RecordRows<CheckRecord> {
+        &self.rows
     }
 
-    fn save(&self) -> Vec<u8> {
-        let saved = (self.started, self.passed, self.failed, self.last, self.now);
-        // Encoding plain data into memory cannot fail.
-        bincode::encode_to_vec(saved, bincode::config::standard()).unwrap_or_default()
+    fn rows_mut(&mut self) -> &mut RecordRows<CheckRecord> {
+        &mut self.rows
     }
 
-    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
-        let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
-        (self.started, self.passed, self.failed, self.last, self.now) = saved;
-        Ok(())
-    }
-
-    fn weight(&self) -> usize {
-        0
+    fn fields(&mut self) -> Vec<&mut dyn StateField> {
+        vec![&mut self.totals]
     }
 }

@@ -1,14 +1,17 @@
 #![allow(clippy::unwrap_used)]
 
+use std::path::Path;
+
 use purser_actors::id::{JobId, Wallet};
 
 use super::*;
+use crate::sandbox::store::tests::store_in;
 use crate::system::SystemClock;
 
 const WALLET: Wallet = Wallet::Evm([1; 20]);
 
 fn open(dir: &Path) -> Arc<SandboxIdentityCheck> {
-    Arc::new(SandboxIdentityCheck::open(dir, 0, Arc::new(SystemClock)).unwrap())
+    Arc::new(SandboxIdentityCheck::open(&store_in(dir), 0, Arc::new(SystemClock)).unwrap())
 }
 
 fn order(key: u128) -> IdentityCheckRequest {
@@ -39,8 +42,8 @@ async fn one_key_is_one_check() {
     let dir = tempfile::tempdir().unwrap();
     let provider = open(dir.path());
     let remaining = Some(1);
-    let fault = CheckFault::Timeout;
-    provider.add_fault(FaultRule { fault, remaining });
+    let fault = Fault::Timeout;
+    provider.faults.add(fault, remaining);
     assert_eq!(provider.start(&order(1)).await.unwrap_err().kind, ErrorKind::Unknown);
     let begun = provider.start(&order(1)).await.unwrap();
     assert_eq!(provider.start(&order(1)).await.unwrap(), begun);
@@ -111,12 +114,12 @@ async fn faults_reveal_whether_something_may_have_happened() {
     let dir = tempfile::tempdir().unwrap();
     let provider = open(dir.path());
     for (fault, kind) in [
-        (CheckFault::Unreachable, ErrorKind::Temporary),
-        (CheckFault::MalformedResponse, ErrorKind::Unknown),
-        (CheckFault::Decline, ErrorKind::Permanent),
+        (Fault::Unreachable, ErrorKind::Temporary),
+        (Fault::MalformedResponse, ErrorKind::Unknown),
+        (Fault::Decline, ErrorKind::Permanent),
     ] {
         let remaining = Some(1);
-        provider.add_fault(FaultRule { fault, remaining });
+        provider.faults.add(fault, remaining);
         assert_eq!(provider.start(&order(9)).await.unwrap_err().kind, kind, "{fault:?}");
     }
     assert_eq!(provider.state().await.unwrap().started, 0);

@@ -1,41 +1,12 @@
-//! Faults of the sandbox's rails, and the amounts that trigger them.
+//! Which calls of the sandbox's rails meet a fault, and the amounts that trigger an outcome.
 
 use purser_actors::money::Cents;
 
-/// Kinds of faults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PayoutFault {
-    /// No response; an order is not accepted.
-    Unreachable,
-    /// The call is delayed and then proceeds normally.
-    Slow { ms: u64 },
-    /// The response is malformed. An order is not accepted, but the caller cannot know that.
-    MalformedResponse,
-    /// The order is accepted and the response is lost.
-    Timeout,
-    /// The order is declined.
-    Decline,
-    /// All events so far are reported again, once.
-    Duplicate,
-}
+use crate::sandbox::faults::Fault;
 
-impl PayoutFault {
-    /// Name in the sandbox controls.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unreachable => "unreachable",
-            Self::Slow { .. } => "slow",
-            Self::MalformedResponse => "malformed_response",
-            Self::Timeout => "timeout",
-            Self::Decline => "decline",
-            Self::Duplicate => "duplicate",
-        }
-    }
-
-    /// Whether it can happen to a query of events.
-    pub(super) const fn affects_event_reads(self) -> bool {
-        matches!(self, Self::Unreachable | Self::MalformedResponse)
-    }
+/// Whether it can happen to a query of events.
+pub(super) const fn affects_event_reads(fault: Fault) -> bool {
+    matches!(fault, Fault::Unreachable | Fault::MalformedResponse)
 }
 
 /// What a magic amount does, on every rail and in every currency.

@@ -1,33 +1,23 @@
 //! Orders at the sandbox's rails: each key pays at most once, whatever fails.
 
-use std::time::Duration;
-
 use purser_actors::id::{JobId, PayoutId};
 use purser_actors::port::payouts::{PayoutStatusUpdate, RecallResult};
 use purser_actors::port::{ErrorKind, PortError, Timestamp};
 use sha2::{Digest as _, Sha256};
 
-use super::faults::{MagicOutcome, PayoutFault, magic_of};
+use super::SandboxPayouts;
+use super::faults::{MagicOutcome, affects_event_reads, magic_of};
 use super::records::{PayoutEventKind, PayoutEventRecord, PayoutOrderRecord, PayoutRecord, PayoutRecords};
-use super::{SandboxPayouts, failed};
 use crate::provider::payouts::{PlainPayee, PlainPayout};
-use crate::sandbox::record_log::LogError;
+use crate::sandbox::faults::{Fault, OrderResult};
+use crate::sandbox::records::RecordBook as _;
 
 const SEND: &str = "pay out";
 const RECALL: &str = "recall";
 
-/// An order's outcome under the lock.
-enum OrderResult {
-    InjectedFault,
-    Conflict,
-    Existing(PayoutStatusUpdate),
-    Created(PayoutStatusUpdate),
-}
-
 impl SandboxPayouts {
     pub(super) async fn place_order(&self, order: PlainPayout) -> Result<PayoutStatusUpdate, PortError> {
-        let fault = self.faults.take(|_| true);
-        self.before(SEND, fault).await?;
+        let fault = self.faults.before(SEND, |_| true).await?;
         let magic = magic_of(order.amount);
         let (taken, durable) = {
             let mut book = self.records.lock();
@@ -35,27 +25,16 @@ impl SandboxPayouts {
             let taken = self.decide(&mut book, &order, fault, magic);
             // Events of a new order that are due at once are emitted before it is answered.
             let durable = self.emit_due_events(&mut book);
-            if fault == Some(PayoutFault::Duplicate) {
+            if fault == Some(Fault::Duplicate) {
                 self.repeat(&mut book, order.key);
             }
             (taken, durable)
         };
-        let stopped = |e: LogError| failed(SEND, ErrorKind::Unknown, &e.to_string());
-        durable.wait().await.map_err(stopped)?;
-        let (report, fresh) = match taken {
-            OrderResult::InjectedFault => {
-                return Err(failed(SEND, ErrorKind::Temporary, "the rail is busy (magic amount)"));
-            }
-            OrderResult::Conflict => {
-                let message = "this key belongs to an order with another content";
-                return Err(failed(SEND, ErrorKind::Permanent, message));
-            }
-            OrderResult::Existing(report) => (report, false),
-            OrderResult::Created(report) => (report, true),
-        };
-        if fault == Some(PayoutFault::Timeout) || (fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess)) {
-            tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
-            return Err(failed(SEND, ErrorKind::Unknown, "no answer in time"));
+        durable.or(ErrorKind::Unknown, SEND).await?;
+        let (report, fresh) = taken.order(SEND, "the rail is busy (magic amount)")?;
+        self.faults.after(SEND, fault).await?;
+        if fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess) {
+            return self.faults.time_out(SEND).await;
         }
         Ok(report)
     }
@@ -64,9 +43,9 @@ impl SandboxPayouts {
         &self,
         book: &mut PayoutRecords,
         order: &PlainPayout,
-        fault: Option<PayoutFault>,
+        fault: Option<Fault>,
         magic: Option<MagicOutcome>,
-    ) -> OrderResult {
+    ) -> OrderResult<PayoutStatusUpdate> {
         let digest = digest(order);
         if let Some(known) = book.order(order.key) {
             if known.digest != digest {
@@ -77,11 +56,11 @@ impl SandboxPayouts {
             let begun = event_record(order, 1, known.at, PayoutEventKind::InProcess);
             return OrderResult::Existing(last.unwrap_or(begun).status_update());
         }
-        if magic == Some(MagicOutcome::TwoTemporaryErrors) && book.stumbles(order.key) {
-            return OrderResult::InjectedFault;
+        if magic == Some(MagicOutcome::TwoTemporaryErrors) && self.faults.fails_temporarily(order.key) {
+            return OrderResult::Busy;
         }
         let magic = match fault {
-            Some(PayoutFault::Decline) => Some(MagicOutcome::Declined),
+            Some(Fault::Decline) => Some(MagicOutcome::Declined),
             _ => magic,
         };
         let taken = PayoutOrderRecord {
@@ -91,18 +70,18 @@ impl SandboxPayouts {
             amount: order.amount,
             currency: order.currency,
             digest,
-            at: book.now,
+            at: book.totals.now,
             not_recallable: magic == Some(MagicOutcome::LostAfterDecline),
             paid_after_decline: matches!(
                 magic,
                 Some(MagicOutcome::LostAfterDecline | MagicOutcome::PaidAfterDecline)
             ),
-            scheduled_events: self.plan(order, magic, book.now),
+            scheduled_events: self.plan(order, magic, book.totals.now),
         };
         let first = taken.scheduled_events.first().map(PayoutEventRecord::status_update);
-        drop(self.persist(book, &PayoutRecord::Ordered(taken)));
+        drop(book.append(&[PayoutRecord::Ordered(taken)]));
         OrderResult::Created(
-            first.unwrap_or(event_record(order, 1, book.now, PayoutEventKind::InProcess).status_update()),
+            first.unwrap_or(event_record(order, 1, book.totals.now, PayoutEventKind::InProcess).status_update()),
         )
     }
 
@@ -140,16 +119,15 @@ impl SandboxPayouts {
 
     /// Repeats all events of an order.
     fn repeat(&self, book: &mut PayoutRecords, key: JobId) {
-        let at = book.now;
+        let at = book.totals.now;
         for word in book.events_of(key) {
-            drop(self.persist(book, &PayoutRecord::Event(PayoutEventRecord { at, ..word })));
+            drop(book.append(&[PayoutRecord::Event(PayoutEventRecord { at, ..word })]));
         }
     }
 
     pub(super) async fn find_order(&self, key: JobId) -> Result<Option<PayoutStatusUpdate>, PortError> {
         const CALL: &str = "ask after";
-        self.before(CALL, self.faults.take(PayoutFault::affects_event_reads))
-            .await?;
+        self.faults.before(CALL, affects_event_reads).await?;
         let (known, durable) = {
             let mut book = self.records.lock();
             let durable = self.emit_due_events(&mut book);
@@ -157,16 +135,13 @@ impl SandboxPayouts {
             let said = book.order(key).and_then(|_| book.events_of(key).pop());
             (said.map(|word| word.status_update()), durable)
         };
-        let stopped = |e: LogError| failed(CALL, ErrorKind::Unknown, &e.to_string());
-        durable.wait().await.map_err(stopped)?;
+        durable.or(ErrorKind::Unknown, CALL).await?;
         Ok(known)
     }
 
     pub(super) async fn recall_order(&self, key: JobId, payout: PayoutId) -> Result<RecallResult, PortError> {
-        let fault = self
-            .faults
-            .take(|fault| !matches!(fault, PayoutFault::Decline | PayoutFault::Duplicate));
-        self.before(RECALL, fault).await?;
+        let asked = |fault| !matches!(fault, Fault::Decline | Fault::Duplicate);
+        let fault = self.faults.before(RECALL, asked).await?;
         let (recall, durable) = {
             let mut book = self.records.lock();
             let durable = self.emit_due_events(&mut book);
@@ -181,27 +156,20 @@ impl SandboxPayouts {
                 }
                 _ => {
                     let sequence = book.latest(key).map_or(1, |word| word.sequence + 1);
-                    drop(self.persist(&mut book, &PayoutRecord::Recalled(key)));
+                    drop(book.append(&[PayoutRecord::Recalled(key)]));
                     let word = PayoutEventRecord {
-                        at: book.now,
+                        at: book.totals.now,
                         key,
                         payout,
                         sequence,
                         kind: PayoutEventKind::Returned,
                     };
-                    (
-                        RecallResult::Recalled,
-                        self.persist(&mut book, &PayoutRecord::Event(word)),
-                    )
+                    (RecallResult::Recalled, book.append(&[PayoutRecord::Event(word)]))
                 }
             }
         };
-        let stopped = |e: LogError| failed(RECALL, ErrorKind::Unknown, &e.to_string());
-        durable.wait().await.map_err(stopped)?;
-        if fault == Some(PayoutFault::Timeout) {
-            tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
-            return Err(failed(RECALL, ErrorKind::Unknown, "no answer in time"));
-        }
+        durable.or(ErrorKind::Unknown, RECALL).await?;
+        self.faults.after(RECALL, fault).await?;
         Ok(recall)
     }
 }

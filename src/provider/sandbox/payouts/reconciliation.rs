@@ -1,11 +1,12 @@
 //! The rails' list of all orders: one line per event of an order, so that an order is listed again when its status
 //! changes.
 
+use parking_lot::MutexGuard;
 use purser_actors::id::JobId;
-use purser_actors::port::{BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderEntry, ProviderList};
+use purser_actors::port::{EntryKey, ProviderEntry};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
-use super::super::issuer_reconciliation::{ListedRecord, await_durable, page, position};
+use super::super::lists::{ListedRecord, RecordList};
 use super::SandboxPayouts;
 use super::records::{PayoutEventKind, PayoutRecord, PayoutRecords};
 
@@ -34,35 +35,23 @@ fn entry(book: &PayoutRecords, key: JobId) -> Option<ProviderEntry> {
     })
 }
 
-impl ProviderList for SandboxPayouts {
-    fn entries<'a>(
-        &'a self,
-        after: Option<&'a ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
-        Box::pin(async move {
-            let after = position(after)?;
-            let (page, durable) = {
-                let mut book = self.records.lock();
-                let durable = self.emit_due_events(&mut book);
-                let shown = |record: &PayoutRecord| match record {
-                    PayoutRecord::Event(word) => entry(&book, word.key).map_or(ListedRecord::Nothing, ListedRecord::As),
-                    PayoutRecord::Ordered(_) | PayoutRecord::Recalled(_) => ListedRecord::Nothing,
-                };
-                (page(book.events(), after, limit, shown), durable)
-            };
-            await_durable(page, durable).await
-        })
+impl RecordList for SandboxPayouts {
+    type Book = PayoutRecords;
+
+    fn book(&self) -> MutexGuard<'_, PayoutRecords> {
+        let mut book = self.records.lock();
+        drop(self.emit_due_events(&mut book));
+        book
     }
 
-    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
-        Box::pin(async move {
-            let (found, durable) = {
-                let mut book = self.records.lock();
-                let durable = self.emit_due_events(&mut book);
-                (name.order().and_then(|key| entry(&book, key)), durable)
-            };
-            await_durable(found, durable).await
-        })
+    fn listed(&self, book: &PayoutRecords, record: &PayoutRecord) -> ListedRecord {
+        match record {
+            PayoutRecord::Event(word) => entry(book, word.key).into(),
+            PayoutRecord::Ordered(_) | PayoutRecord::Recalled(_) => ListedRecord::Nothing,
+        }
+    }
+
+    fn find(&self, book: &PayoutRecords, name: &EntryKey) -> Option<ProviderEntry> {
+        entry(book, name.order()?)
     }
 }

@@ -1,14 +1,14 @@
 //! Records of the sandbox's rails: orders with their scheduled events, and all emitted events in order.
 
-use std::collections::{BTreeMap, HashMap};
-
 use purser_actors::id::{JobId, PayoutId};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
 use purser_actors::port::payouts::{PayoutEvent, PayoutRailStatus, PayoutStatusUpdate};
 use purser_actors::product::{Currency, ProductLine};
+use purser_storage::codec::Stored;
 
-use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
+use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use crate::sandbox::state::{StateField, StoredMap, StoredValue};
 
 /// Maximum delay after which the caller is asked to retry, in milliseconds.
 const RETRY_MS: u64 = 1_000;
@@ -49,7 +49,7 @@ impl PayoutEventKind {
 
 /// An event of one payout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct PayoutEventRecord {
+pub(crate) struct PayoutEventRecord {
     /// Time at which it was or will be emitted.
     pub(super) at: Timestamp,
     pub(super) key: JobId,
@@ -69,7 +69,7 @@ impl PayoutEventRecord {
 
 /// An accepted order.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct PayoutOrderRecord {
+pub(crate) struct PayoutOrderRecord {
     pub(super) key: JobId,
     pub(super) payout: PayoutId,
     pub(super) line: ProductLine,
@@ -86,34 +86,21 @@ pub(super) struct PayoutOrderRecord {
     pub(super) scheduled_events: Vec<PayoutEventRecord>,
 }
 
-/// Contents of the file.
+/// A stored record.
 #[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
-pub(super) enum PayoutRecord {
+pub(crate) enum PayoutRecord {
     Ordered(PayoutOrderRecord),
     Event(PayoutEventRecord),
     /// The payout was recalled: its scheduled events are dropped.
     Recalled(JobId),
 }
 
-impl PayoutRecord {
-    pub(super) fn encode(&self) -> Vec<u8> {
-        // Encoding plain data into memory cannot fail.
-        bincode::encode_to_vec(self, bincode::config::standard()).unwrap_or_default()
-    }
+impl Stored for PayoutRecord {
+    const SCHEMA: u16 = 709;
 }
 
-impl ArchiveRecord for PayoutRecord {
-    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
-        let (read, used) =
-            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
-        if used == record.len() {
-            Ok(vec![read])
-        } else {
-            Err("trailing bytes".into())
-        }
-    }
-
-    fn index_keys(&self) -> Vec<u64> {
+impl SandboxRecord for PayoutRecord {
+    fn names(&self) -> Vec<u64> {
         match self {
             Self::Ordered(order) => vec![by_key(order.key), by_payout(order.payout)],
             Self::Event(word) => vec![by_key(word.key)],
@@ -121,7 +108,7 @@ impl ArchiveRecord for PayoutRecord {
         }
     }
 
-    fn is_counted(&self) -> bool {
+    fn is_numbered(&self) -> bool {
         matches!(self, Self::Event(_))
     }
 }
@@ -137,32 +124,44 @@ fn by_payout(payout: PayoutId) -> u64 {
 /// Time of an event, and its order among events of the same time.
 type DueKey = (Timestamp, u64);
 
-#[derive(Default)]
-pub(super) struct PayoutRecords {
-    buffer: RecordBuffer<PayoutRecord>,
-    orders: usize,
-    recalled: usize,
-    /// Events that are not due yet.
-    scheduled_events: BTreeMap<DueKey, PayoutEventRecord>,
+#[derive(Debug, Default, bincode::Encode, bincode::Decode)]
+pub(crate) struct PayoutTotals {
+    pub(super) orders: usize,
+    pub(super) recalled: usize,
     /// Number of events ever scheduled, which orders events of the same time.
     planned: u64,
-    /// Number of temporary errors that a magic order has had; removed once it is accepted.
-    faults: HashMap<JobId, u32>,
     /// The rails' time never runs backwards.
     pub(super) now: Timestamp,
 }
 
-impl ArchiveState for PayoutRecords {
-    type Item = PayoutRecord;
+impl Stored for PayoutTotals {
+    const SCHEMA: u16 = 710;
+}
+
+impl Stored for PayoutEventRecord {
+    const SCHEMA: u16 = 726;
+}
+
+#[derive(Default)]
+pub(crate) struct PayoutRecords {
+    /// All emitted events are numbered.
+    pub(super) rows: RecordRows<PayoutRecord>,
+    pub(super) totals: StoredValue<PayoutTotals>,
+    /// Events that are not due yet.
+    scheduled_events: StoredMap<DueKey, PayoutEventRecord>,
+}
+
+impl RecordBook for PayoutRecords {
+    type Record = PayoutRecord;
 
     fn apply(&mut self, record: &PayoutRecord) -> Result<(), String> {
         match record {
             PayoutRecord::Ordered(order) => {
-                self.now = self.now.max(order.at);
-                self.orders += 1;
+                self.totals.now = self.totals.now.max(order.at);
+                self.totals.orders += 1;
                 for word in &order.scheduled_events {
-                    self.planned += 1;
-                    self.scheduled_events.insert((word.at, self.planned), *word);
+                    self.totals.planned += 1;
+                    self.scheduled_events.insert((word.at, self.totals.planned), *word);
                 }
             }
             // Events of the sandbox controls were never scheduled.
@@ -173,48 +172,31 @@ impl ArchiveState for PayoutRecords {
                 }
             }
             PayoutRecord::Recalled(key) => {
-                self.recalled += 1;
+                self.totals.recalled += 1;
                 self.scheduled_events.retain(|_, word| word.key != *key);
             }
         }
-        self.buffer.add(record.clone());
         Ok(())
     }
 
-    fn buffer(&mut self) -> &mut RecordBuffer<PayoutRecord> {
-        &mut self.buffer
+    fn rows(&self) -> &RecordRows<PayoutRecord> {
+        &self.rows
     }
 
-    fn save(&self) -> Vec<u8> {
-        let to_come: Vec<_> = self.scheduled_events.iter().map(|(due, word)| (*due, *word)).collect();
-        let saved = (self.orders, self.recalled, to_come, self.planned, self.now);
-        // Encoding plain data into memory cannot fail.
-        bincode::encode_to_vec(saved, bincode::config::standard()).unwrap_or_default()
+    fn rows_mut(&mut self) -> &mut RecordRows<PayoutRecord> {
+        &mut self.rows
     }
 
-    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
-        let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
-        let to_come: Vec<(DueKey, PayoutEventRecord)>;
-        (self.orders, self.recalled, to_come, self.planned, self.now) = saved;
-        self.scheduled_events = to_come.into_iter().collect();
-        Ok(())
-    }
-
-    fn weight(&self) -> usize {
-        self.scheduled_events.len()
+    fn fields(&mut self) -> Vec<&mut dyn StateField> {
+        vec![&mut self.totals, &mut self.scheduled_events]
     }
 }
 
 impl PayoutRecords {
-    /// Number of orders, events and recalls.
-    pub(super) const fn totals(&self) -> (usize, u64, usize) {
-        (self.orders, self.buffer.counted(), self.recalled)
-    }
-
     /// The next event that is due.
     pub(super) fn due(&self) -> Option<PayoutEventRecord> {
         let (due, word) = self.scheduled_events.first_key_value()?;
-        (due.0 <= self.now).then_some(*word)
+        (due.0 <= self.totals.now).then_some(*word)
     }
 
     pub(super) fn order(&self, key: JobId) -> Option<PayoutOrderRecord> {
@@ -226,7 +208,7 @@ impl PayoutRecords {
     }
 
     fn near(&self, name: u64) -> impl Iterator<Item = PayoutOrderRecord> {
-        let found = self.buffer.find(name).into_iter();
+        let found = self.rows.find(name).into_iter();
         found.filter_map(|record| match record {
             PayoutRecord::Ordered(order) => Some(order),
             PayoutRecord::Event(_) | PayoutRecord::Recalled(_) => None,
@@ -235,18 +217,14 @@ impl PayoutRecords {
 
     /// All events of an order, oldest first.
     pub(super) fn events_of(&self, key: JobId) -> Vec<PayoutEventRecord> {
-        let found = self.buffer.find(by_key(key)).into_iter();
+        let found = self.rows.find(by_key(key)).into_iter();
         let words = found.filter_map(|record| match record {
             PayoutRecord::Event(word) if word.key == key => Some(word),
             _ => None,
         });
-        let mut said: Vec<PayoutEventRecord> = Vec::new();
-        // A frame of the file is found once for each of its index names.
-        words.for_each(|word| {
-            if said.last() != Some(&word) {
-                said.push(word);
-            }
-        });
+        let mut said: Vec<PayoutEventRecord> = words.collect();
+        // A repetition at the same moment counts once.
+        said.dedup();
         said
     }
 
@@ -256,19 +234,14 @@ impl PayoutRecords {
     }
 
     pub(super) fn is_recalled(&self, key: JobId) -> bool {
-        let mut found = self.buffer.find(by_key(key)).into_iter();
+        let mut found = self.rows.find(by_key(key)).into_iter();
         found.any(|record| matches!(record, PayoutRecord::Recalled(recalled) if recalled == key))
-    }
-
-    /// All emitted events, by number.
-    pub(super) const fn events(&self) -> &RecordBuffer<PayoutRecord> {
-        &self.buffer
     }
 
     /// Events after this number.
     pub(super) fn events_after(&self, after: u64, limit: usize) -> Vec<PayoutEvent> {
         let mut page = Vec::new();
-        self.buffer.scan(after, |number, record| {
+        self.rows.scan(after, |number, record| {
             if let PayoutRecord::Event(word) = record {
                 page.push(PayoutEvent {
                     position: number + 1,
@@ -279,16 +252,5 @@ impl PayoutRecords {
             page.len() < limit
         });
         page
-    }
-
-    /// Whether this attempt of a magic order fails; the first two do.
-    pub(super) fn stumbles(&mut self, key: JobId) -> bool {
-        let stumbles = self.faults.entry(key).or_default();
-        *stumbles += 1;
-        if *stumbles <= 2 {
-            return true;
-        }
-        self.faults.remove(&key);
-        false
     }
 }

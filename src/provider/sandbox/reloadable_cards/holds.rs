@@ -4,15 +4,16 @@ use purser_actors::id::JobId;
 use purser_actors::money::Cents;
 use purser_actors::port::{ErrorKind, HoldRequest, HoldResult, HoldStatus, PortError};
 
-use super::faults::{self, ReloadableCardFault, failed};
+use super::SandboxReloadableCards;
 use super::records::{ReloadableCardRecord, ReloadableCardRecords};
-use super::{SandboxReloadableCards, another_content, written};
 use crate::provider::CardBalanceReader;
+use crate::sandbox::faults::{Fault, conflict, failed};
+use crate::sandbox::records::RecordBook as _;
 
 impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     pub(super) async fn create_hold(&self, order: &HoldRequest) -> Result<HoldResult, PortError> {
         const CALL: &str = "reserve";
-        let fault = faults::before(&self.rules, CALL).await?;
+        let fault = self.faults.before(CALL, |_| true).await?;
         let counted = self.counted(&order.account).await?;
         let (answer, durable) = {
             let mut book = self.records.lock();
@@ -24,12 +25,12 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                         None => HoldResult::Held,
                         Some(paid) => HoldResult::AlreadySettled { paid },
                     };
-                    (held, self.archive.barrier())
+                    (held, book.rows.barrier())
                 }
                 Some(ReloadableCardRecord::Declined { reason, .. }) => {
-                    (no_such_hold(reason.clone()), self.archive.barrier())
+                    (no_such_hold(reason.clone()), book.rows.barrier())
                 }
-                Some(_) => return Err(another_content(CALL)),
+                Some(_) => return Err(conflict(CALL)),
                 None => {
                     let (key, account, amount) = (order.key, order.account, order.amount);
                     let at = self.clock.now();
@@ -41,7 +42,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                         at,
                     };
                     let left = counted.saturating_sub(book.spent_balance(&account));
-                    let (answer, entry) = if fault == Some(ReloadableCardFault::Decline) {
+                    let (answer, entry) = if fault == Some(Fault::Decline) {
                         let reason = Some("withdrawal_declined".to_owned());
                         (no_such_hold(reason.clone()), refused(reason))
                     } else if amount.get() > left {
@@ -55,18 +56,18 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                         };
                         (HoldResult::Held, reserved)
                     };
-                    (answer, self.persist(&mut book, &[entry]))
+                    (answer, book.append(&[entry]))
                 }
             }
         };
-        written(CALL, durable).await?;
-        faults::after(CALL, fault).await?;
+        durable.or(ErrorKind::Unknown, CALL).await?;
+        self.faults.after(CALL, fault).await?;
         Ok(answer)
     }
 
     pub(super) async fn read_hold_status(&self, key: JobId) -> Result<HoldStatus, PortError> {
         const CALL: &str = "reservation";
-        let fault = faults::before(&self.rules, CALL).await?;
+        let fault = self.faults.before(CALL, |_| true).await?;
         let (status, durable) = {
             let book = self.records.lock();
             let status = match hold_state(&book, key) {
@@ -74,20 +75,20 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 (Some(_), None) => HoldStatus::Held,
                 (Some(_), Some(paid)) => HoldStatus::Settled { paid },
             };
-            (status, self.archive.barrier())
+            (status, book.rows.barrier())
         };
-        written(CALL, durable).await?;
-        faults::after(CALL, fault).await?;
+        durable.or(ErrorKind::Unknown, CALL).await?;
+        self.faults.after(CALL, fault).await?;
         Ok(status)
     }
 
     pub(super) async fn end_hold(&self, key: JobId, paid: bool) -> Result<(), PortError> {
         const CALL: &str = "end reservation";
-        let fault = faults::before(&self.rules, CALL).await?;
+        let fault = self.faults.before(CALL, |_| true).await?;
         let durable = {
             let mut book = self.records.lock();
             match hold_state(&book, key) {
-                (Some(_), Some(before)) if before == paid => self.archive.barrier(),
+                (Some(_), Some(before)) if before == paid => book.rows.barrier(),
                 (Some((account, amount)), None) => {
                     let ended = ReloadableCardRecord::HoldSettled {
                         key,
@@ -96,7 +97,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                         captured: paid,
                         at: self.clock.now(),
                     };
-                    self.persist(&mut book, &[ended])
+                    book.append(&[ended])
                 }
                 (Some(_), Some(_)) => return Err(failed(ErrorKind::Permanent, CALL, "it has ended the other way")),
                 (None, _) => {
@@ -104,8 +105,8 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 }
             }
         };
-        written(CALL, durable).await?;
-        faults::after(CALL, fault).await
+        durable.or(ErrorKind::Unknown, CALL).await?;
+        self.faults.after(CALL, fault).await
     }
 }
 

@@ -2,27 +2,26 @@
 
 use std::sync::Arc;
 
+use parking_lot::MutexGuard;
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderList, Timestamp};
+use purser_actors::port::{EntryKey, ProviderEntry, Timestamp};
 use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::SandboxReloadableCards;
 use super::records::{ReloadableCardRecord, ReloadableCardRecords};
 use crate::provider::sandbox::card_balances::SandboxCardBalances;
-use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, await_durable, page, position};
-
-type ListFuture = purser_actors::port::ProviderEntry;
+use crate::provider::sandbox::lists::{ListedRecord, RecordList};
 
 /// Orders of cards, and holds.
-pub struct ReloadableCardList(pub Arc<SandboxReloadableCards<SandboxCardBalances>>);
+pub(crate) struct ReloadableCardList(pub(crate) Arc<SandboxReloadableCards<SandboxCardBalances>>);
 
 /// Remaining balance of each card, under the key of its order.
-pub struct ReloadableCardBalanceList(pub Arc<SandboxReloadableCards<SandboxCardBalances>>);
+pub(crate) struct ReloadableCardBalanceList(pub(crate) Arc<SandboxReloadableCards<SandboxCardBalances>>);
 
-fn listed(key: JobId, product: &'static str, (standing, amount): (EntryStatus, Cents), at: Timestamp) -> ListFuture {
-    ListFuture {
+fn listed(key: JobId, product: &'static str, (standing, amount): (EntryStatus, Cents), at: Timestamp) -> ProviderEntry {
+    ProviderEntry {
         name: EntryKey::for_order(key),
         product: product.into(),
         amount: EntryAmount::Cents(amount, Currency::USD),
@@ -34,7 +33,7 @@ fn listed(key: JobId, product: &'static str, (standing, amount): (EntryStatus, C
 }
 
 /// Current entry of an order.
-fn order(book: &ReloadableCardRecords, key: JobId) -> Option<ListFuture> {
+fn order(book: &ReloadableCardRecords, key: JobId) -> Option<ProviderEntry> {
     let mut statuses = book.records_of(key).into_iter().filter_map(|entry| match entry {
         ReloadableCardRecord::Opened(opened) => {
             Some(listed(key, "card", (EntryStatus::Completed, opened.amount), opened.at))
@@ -67,91 +66,61 @@ fn order(book: &ReloadableCardRecords, key: JobId) -> Option<ListFuture> {
 }
 
 /// Current entry of a card's balance.
-fn balance(book: &ReloadableCardRecords, card: CardId) -> Option<ListFuture> {
+fn balance(book: &ReloadableCardRecords, card: CardId) -> Option<ProviderEntry> {
     let file = book.card(card)?;
     let left = (EntryStatus::Completed, file.available);
     Some(listed(file.opened.key, "balance", left, file.changed_at))
 }
 
-fn listed_record(entry: Option<ListFuture>) -> ListedRecord {
-    entry.map_or(ListedRecord::Nothing, ListedRecord::As)
-}
+impl RecordList for ReloadableCardList {
+    type Book = ReloadableCardRecords;
 
-impl SandboxReloadableCards<SandboxCardBalances> {
-    async fn listed(
-        &self,
-        after: Option<&ListCursor>,
-        limit: usize,
-        list: impl Fn(&ReloadableCardRecords, &ReloadableCardRecord) -> ListedRecord + Send,
-    ) -> Result<ListPage<ListFuture>, PortError> {
-        let after = position(after)?;
-        let (page, durable) = {
-            let book = self.records.lock();
-            let page = page(&book.buffer, after, limit, |entry| list(&book, entry));
-            (page, self.archive.barrier())
-        };
-        await_durable(page, durable).await
+    fn book(&self) -> MutexGuard<'_, ReloadableCardRecords> {
+        self.0.records.lock()
     }
 
-    async fn one(
-        &self,
-        find: impl FnOnce(&ReloadableCardRecords) -> Option<ListFuture> + Send,
-    ) -> Result<Option<ListFuture>, PortError> {
-        let (found, durable) = {
-            let book = self.records.lock();
-            (find(&book), self.archive.barrier())
-        };
-        await_durable(found, durable).await
-    }
-}
-
-impl ProviderList for ReloadableCardList {
-    fn entries<'a>(
-        &'a self,
-        after: Option<&'a ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ListFuture>, PortError>> {
-        let list = |book: &ReloadableCardRecords, entry: &ReloadableCardRecord| match entry {
-            ReloadableCardRecord::Opened(opened) => listed_record(order(book, opened.key)),
+    fn listed(&self, book: &ReloadableCardRecords, entry: &ReloadableCardRecord) -> ListedRecord {
+        match entry {
+            ReloadableCardRecord::Opened(opened) => order(book, opened.key).into(),
             ReloadableCardRecord::Declined { key, .. }
             | ReloadableCardRecord::HoldCreated { key, .. }
-            | ReloadableCardRecord::HoldSettled { key, .. } => listed_record(order(book, *key)),
+            | ReloadableCardRecord::HoldSettled { key, .. } => order(book, *key).into(),
             ReloadableCardRecord::StateChanged { .. }
             | ReloadableCardRecord::Charged { .. }
             | ReloadableCardRecord::ChargeUpdated { .. } => ListedRecord::Nothing,
-        };
-        Box::pin(self.0.listed(after, limit, list))
+        }
     }
 
-    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ListFuture>, PortError>> {
-        Box::pin(self.0.one(|book| order(book, name.order()?)))
+    fn find(&self, book: &ReloadableCardRecords, name: &EntryKey) -> Option<ProviderEntry> {
+        order(book, name.order()?)
     }
 }
 
-impl ProviderList for ReloadableCardBalanceList {
-    fn entries<'a>(
-        &'a self,
-        after: Option<&'a ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ListFuture>, PortError>> {
-        let list = |book: &ReloadableCardRecords, entry: &ReloadableCardRecord| match entry {
-            ReloadableCardRecord::Opened(opened) => listed_record(balance(book, opened.card)),
-            ReloadableCardRecord::StateChanged { card, .. }
-            | ReloadableCardRecord::Charged { card, .. }
-            | ReloadableCardRecord::ChargeUpdated { card, .. } => listed_record(balance(book, *card)),
-            _ => ListedRecord::Nothing,
-        };
-        Box::pin(self.0.listed(after, limit, list))
+impl RecordList for ReloadableCardBalanceList {
+    type Book = ReloadableCardRecords;
+
+    fn book(&self) -> MutexGuard<'_, ReloadableCardRecords> {
+        self.0.records.lock()
     }
 
-    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ListFuture>, PortError>> {
-        Box::pin(self.0.one(|book| {
-            let key = name.order()?;
-            let opened = book.records_of(key).into_iter().find_map(|entry| match entry {
+    fn listed(&self, book: &ReloadableCardRecords, entry: &ReloadableCardRecord) -> ListedRecord {
+        match entry {
+            ReloadableCardRecord::Opened(opened) => balance(book, opened.card).into(),
+            ReloadableCardRecord::StateChanged { card, .. }
+            | ReloadableCardRecord::Charged { card, .. }
+            | ReloadableCardRecord::ChargeUpdated { card, .. } => balance(book, *card).into(),
+            _ => ListedRecord::Nothing,
+        }
+    }
+
+    fn find(&self, book: &ReloadableCardRecords, name: &EntryKey) -> Option<ProviderEntry> {
+        let opened = book
+            .records_of(name.order()?)
+            .into_iter()
+            .find_map(|entry| match entry {
                 ReloadableCardRecord::Opened(opened) => Some(opened.card),
                 _ => None,
             });
-            balance(book, opened?)
-        }))
+        balance(book, opened?)
     }
 }

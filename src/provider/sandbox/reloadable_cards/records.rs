@@ -5,14 +5,16 @@ use purser_actors::money::Cents;
 use purser_actors::port::{
     CardActivity, CardEvent, CardSnapshot, CardState, CardTransaction, Timestamp, TransactionStatus,
 };
+use purser_storage::codec::Stored;
 
-use super::super::CardCharge;
+use super::super::card_charges::{CardCharge, can_become};
 use super::card_numbers;
-use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
+use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use crate::sandbox::state::{StateField, StoredValue};
 
-/// Contents of the file.
+/// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) enum ReloadableCardRecord {
+pub(crate) enum ReloadableCardRecord {
     /// A card was opened and loaded.
     Opened(OpenedCard),
     /// The order under this key was declined: the balance was too low, or for another reason.
@@ -65,7 +67,7 @@ pub(super) enum ReloadableCardRecord {
 
 /// A card as it was opened.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct OpenedCard {
+pub(crate) struct OpenedCard {
     pub(super) key: JobId,
     pub(super) card: CardId,
     pub(super) account: [u8; 20],
@@ -76,18 +78,12 @@ pub(super) struct OpenedCard {
     pub(super) attempt: u32,
 }
 
-impl ArchiveRecord for ReloadableCardRecord {
-    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
-        let (entries, used) =
-            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
-        if used == record.len() {
-            Ok(entries)
-        } else {
-            Err("trailing bytes".into())
-        }
-    }
+impl Stored for ReloadableCardRecord {
+    const SCHEMA: u16 = 717;
+}
 
-    fn index_keys(&self) -> Vec<u64> {
+impl SandboxRecord for ReloadableCardRecord {
+    fn names(&self) -> Vec<u64> {
         match self {
             Self::Opened(opened) => vec![
                 by_key(opened.key),
@@ -110,7 +106,7 @@ impl ArchiveRecord for ReloadableCardRecord {
     }
 
     /// All records are reported or on a list.
-    fn is_counted(&self) -> bool {
+    fn is_numbered(&self) -> bool {
         true
     }
 }
@@ -137,7 +133,7 @@ fn by_account(account: &[u8; 20]) -> u64 {
 
 /// Current ledger of a card.
 #[derive(Clone, Debug)]
-pub(super) struct CardLedger {
+pub(crate) struct CardLedger {
     pub(super) opened: OpenedCard,
     pub(super) state: CardState,
     pub(super) available: Cents,
@@ -169,18 +165,7 @@ impl CardLedger {
             CardState::Open if sale.amount > self.available => Some("insufficient_funds"),
             CardState::Open => None,
         };
-        CardTransaction {
-            id: self.next_charge(),
-            merchant: sale.merchant.to_owned(),
-            amount: sale.amount,
-            at: now,
-            status: match (refused, sale.settles) {
-                (Some(_), _) => TransactionStatus::Declined,
-                (None, true) => TransactionStatus::Settled,
-                (None, false) => TransactionStatus::Pending,
-            },
-            reason: refused.map(str::to_owned),
-        }
+        sale.transaction(self.opened.key, self.charges.len() + 1, refused, now)
     }
 
     /// The record for settling or refunding a charge; `None` if the charge cannot change that way. A refund to a closed
@@ -192,13 +177,7 @@ impl CardLedger {
         at: Timestamp,
     ) -> Option<Vec<ReloadableCardRecord>> {
         let one = self.charges.iter().find(|one| one.id == charge)?;
-        let follows = matches!(
-            (one.status, status),
-            (
-                TransactionStatus::Pending,
-                TransactionStatus::Settled | TransactionStatus::Refunded
-            ) | (TransactionStatus::Settled, TransactionStatus::Refunded)
-        );
+        let follows = can_become(one.status, status);
         let is_back = self.state == CardState::Closed && status == TransactionStatus::Refunded;
         follows.then(|| {
             vec![ReloadableCardRecord::ChargeUpdated {
@@ -211,24 +190,26 @@ impl CardLedger {
             }]
         })
     }
+}
 
-    /// The issuer's reference of the next charge.
-    fn next_charge(&self) -> String {
-        let name = card_numbers::issuer_ref(self.opened.key);
-        format!("{name}_txn_{:06}", self.charges.len() + 1)
-    }
+/// Number of opened cards.
+#[derive(Debug, Default, bincode::Encode, bincode::Decode)]
+pub(crate) struct CardCount(pub(super) u64);
+
+impl Stored for CardCount {
+    const SCHEMA: u16 = 718;
 }
 
 #[derive(Default)]
-pub(super) struct ReloadableCardRecords {
-    pub(super) buffer: RecordBuffer<ReloadableCardRecord>,
-    pub(super) cards: u64,
+pub(crate) struct ReloadableCardRecords {
+    pub(super) rows: RecordRows<ReloadableCardRecord>,
+    pub(super) cards: StoredValue<CardCount>,
 }
 
 impl ReloadableCardRecords {
     /// All records under this key, oldest first.
     pub(super) fn records_of(&self, wanted: JobId) -> Vec<ReloadableCardRecord> {
-        let mut found = self.buffer.find(by_key(wanted));
+        let mut found = self.rows.find(by_key(wanted));
         found.retain(|entry| match entry {
             ReloadableCardRecord::Opened(opened) => opened.key == wanted,
             ReloadableCardRecord::Declined { key, .. }
@@ -242,7 +223,7 @@ impl ReloadableCardRecords {
 
     pub(super) fn card(&self, wanted: CardId) -> Option<CardLedger> {
         let mut file: Option<CardLedger> = None;
-        for entry in self.buffer.find(by_card(wanted)) {
+        for entry in self.rows.find(by_card(wanted)) {
             match (entry, &mut file) {
                 (ReloadableCardRecord::Opened(opened), None) if opened.card == wanted => {
                     file = Some(CardLedger {
@@ -306,7 +287,7 @@ impl ReloadableCardRecords {
 
     /// A card by the issuer's reference.
     pub(super) fn by_ref(&self, issuer_ref: &str) -> Option<CardLedger> {
-        let near = self.buffer.find(by_ref(issuer_ref)).into_iter();
+        let near = self.rows.find(by_ref(issuer_ref)).into_iter();
         let mut own = near.filter_map(|entry| match entry {
             ReloadableCardRecord::Opened(opened) if card_numbers::issuer_ref(opened.key) == issuer_ref => {
                 Some(opened.card)
@@ -318,7 +299,7 @@ impl ReloadableCardRecords {
 
     /// Whether a card has the number with this account part.
     pub(super) fn is_number_used(&self, account_part: u64) -> bool {
-        let near = self.buffer.find(by_number(account_part)).into_iter();
+        let near = self.rows.find(by_number(account_part)).into_iter();
         near.into_iter().any(|entry| match entry {
             ReloadableCardRecord::Opened(opened) => {
                 card_numbers::account_part(opened.key, opened.attempt) == account_part
@@ -329,7 +310,7 @@ impl ReloadableCardRecords {
 
     /// Cents of an account that are on cards, on hold or spent.
     pub(super) fn spent_balance(&self, wanted: &[u8; 20]) -> u64 {
-        let moved = self.buffer.find(by_account(wanted)).into_iter();
+        let moved = self.rows.find(by_account(wanted)).into_iter();
         moved.fold(0, |drawn: u64, entry| match entry {
             ReloadableCardRecord::Opened(opened) if opened.account == *wanted => {
                 drawn.saturating_add(opened.amount.get())
@@ -360,7 +341,7 @@ impl ReloadableCardRecords {
     /// Card events after this position, at most `limit`.
     pub(super) fn events_after(&self, after: u64, limit: usize) -> Vec<CardEvent> {
         let mut changed = Vec::new();
-        self.buffer.scan(after, |number, entry| {
+        self.rows.scan(after, |number, entry| {
             if let ReloadableCardRecord::StateChanged { card, .. }
             | ReloadableCardRecord::Charged { card, .. }
             | ReloadableCardRecord::ChargeUpdated { card, .. } = entry
@@ -385,30 +366,23 @@ fn less(from: Cents, by: Cents) -> Cents {
     Cents::new(from.get().saturating_sub(by.get()))
 }
 
-impl ArchiveState for ReloadableCardRecords {
-    type Item = ReloadableCardRecord;
+impl RecordBook for ReloadableCardRecords {
+    type Record = ReloadableCardRecord;
 
     fn apply(&mut self, entry: &ReloadableCardRecord) -> Result<(), String> {
-        self.cards += u64::from(matches!(entry, ReloadableCardRecord::Opened(_)));
-        self.buffer.add(entry.clone());
+        self.cards.0 += u64::from(matches!(entry, ReloadableCardRecord::Opened(_)));
         Ok(())
     }
 
-    fn buffer(&mut self) -> &mut RecordBuffer<ReloadableCardRecord> {
-        &mut self.buffer
+    fn rows(&self) -> &RecordRows<ReloadableCardRecord> {
+        &self.rows
     }
 
-    fn save(&self) -> Vec<u8> {
-        self.cards.to_be_bytes().to_vec()
+    fn rows_mut(&mut self) -> &mut RecordRows<ReloadableCardRecord> {
+        &mut self.rows
     }
 
-    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
-        let saved: [u8; 8] = saved.try_into().map_err(|_| "not a number".to_owned())?;
-        self.cards = u64::from_be_bytes(saved);
-        Ok(())
-    }
-
-    fn weight(&self) -> usize {
-        0
+    fn fields(&mut self) -> Vec<&mut dyn StateField> {
+        vec![&mut self.cards]
     }
 }

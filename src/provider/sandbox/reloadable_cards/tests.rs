@@ -1,10 +1,13 @@
 //! The provider checks a balance once for each key, even under concurrency, and keeps the decision after a restart.
 #![allow(clippy::unwrap_used)]
 
+use std::path::Path;
+
 use purser_actors::id::WithdrawalId;
 use purser_actors::port::HoldResult;
 
 use super::*;
+use crate::sandbox::store::tests::store_in;
 use crate::system::SystemClock;
 
 const ACCOUNT: [u8; 20] = [7; 20];
@@ -20,7 +23,7 @@ impl CardBalanceReader for Deposited {
 }
 
 fn open(dir: &Path, cents: u64) -> SandboxReloadableCards<Deposited> {
-    SandboxReloadableCards::open_in(dir, Arc::new(Deposited(cents)), Arc::new(SystemClock)).unwrap()
+    SandboxReloadableCards::open_in(&store_in(dir), Arc::new(Deposited(cents)), Arc::new(SystemClock)).unwrap()
 }
 
 fn order(n: u128, cents: u64, reusable: bool) -> OpenCardRequest {
@@ -212,20 +215,20 @@ async fn faults_take_at_most_once() {
     let dir = tempfile::tempdir().unwrap();
     let program = open(dir.path(), 1_000);
     for (fault, kind) in [
-        (ReloadableCardFault::Unreachable, ErrorKind::Temporary),
-        (ReloadableCardFault::MalformedResponse, ErrorKind::Unknown),
-        (ReloadableCardFault::Timeout, ErrorKind::Unknown),
+        (Fault::Unreachable, ErrorKind::Temporary),
+        (Fault::MalformedResponse, ErrorKind::Unknown),
+        (Fault::Timeout, ErrorKind::Unknown),
     ] {
         let remaining = Some(1);
-        program.add_fault(FaultRule { fault, remaining });
+        program.faults.add(fault, remaining);
         assert_eq!(program.open(&order(1, 600, true)).await.unwrap_err().kind, kind);
     }
     assert!(matches!(
         program.open(&order(1, 600, true)).await.unwrap(),
         PlainOpenResult::Open { .. }
     ));
-    let (fault, remaining) = (ReloadableCardFault::Decline, Some(1));
-    program.add_fault(FaultRule { fault, remaining });
+    let (fault, remaining) = (Fault::Decline, Some(1));
+    program.faults.add(fault, remaining);
     for _ in 0..2 {
         let declined = program.open(&order(2, 100, true)).await.unwrap();
         assert!(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::archive::transaction_hash;
+use super::rows::transaction_hash;
 use super::{ChainLedger, ReplayKey, SettledTransfer};
 
 impl ChainLedger {
@@ -13,7 +13,7 @@ impl ChainLedger {
 
     /// All transfers of the transaction with this id, dropped or not, in their order.
     pub(crate) fn in_transaction(&self, transaction: &str) -> Vec<SettledTransfer> {
-        let near = self.buffer.find(transaction_hash(transaction));
+        let near = self.rows.find(transaction_hash(transaction));
         let its = near.iter().filter_map(|record| {
             let (transfer, index) = record.transferred()?;
             (transfer.transaction == transaction).then_some((index, transfer.key))
@@ -32,7 +32,7 @@ impl ChainLedger {
         if limit == 0 {
             return page;
         }
-        self.buffer.scan(from, |place, record| {
+        self.rows.scan(from, |place, record| {
             if let Some((transfer, index)) = record.transferred() {
                 page.push((
                     place,

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
-use crate::sandbox::archive::ArchiveState as _;
+use crate::sandbox::records::RecordBook as _;
 
 const ALICE: Wallet = Wallet::Evm([1; 20]);
 const BOB: Wallet = Wallet::Evm([2; 20]);
@@ -25,7 +25,7 @@ fn transfer(from: Wallet, to: Wallet, amount: u64, nonce: u8) -> ChainTransfer {
 }
 
 fn apply(ledger: &mut ChainLedger, records: &[LedgerRecord]) {
-    records.iter().for_each(|r| ledger.apply(r).unwrap());
+    records.iter().for_each(|r| ledger.accept(r).unwrap());
 }
 
 fn held(ledger: &ChainLedger) -> u64 {

@@ -1,9 +1,9 @@
-//! Transfers that were moved from memory to the index.
+//! Transfers that are no longer in memory.
 
 use super::*;
 
 impl Harness {
-    /// Closes the chains and opens them again on the same files, including the index.
+    /// Closes the chains and opens them again.
     fn reopened(self) -> Self {
         let Self { dir, clock, chains } = self;
         drop(chains);
@@ -11,7 +11,7 @@ impl Harness {
         Self { dir, clock, chains }
     }
 
-    /// Moves earlier transfers to the index by making forty payments.
+    /// Makes forty payments, so that earlier ones are no longer in memory.
     async fn age(&self) {
         for nonce in 100..140 {
             settled(self.pay(&payment(1_000, nonce)).await);

@@ -1,0 +1,89 @@
+//! Lists of the providers' orders for reconciliation: pages of a book's numbered records.
+
+use std::sync::Arc;
+
+use parking_lot::MutexGuard;
+use purser_actors::port::{
+    BoxFuture, EntryKey, ErrorKind, ListCursor, ListPage, PortError, ProviderEntry, ProviderList,
+};
+
+use crate::sandbox::faults::failed;
+use crate::sandbox::records::RecordBook;
+
+const LIST: &str = "list";
+
+/// What a list shows for a record.
+pub(super) enum ListedRecord {
+    As(ProviderEntry),
+    Nothing,
+    /// It becomes an entry later, so the list ends before it.
+    NotYet,
+}
+
+impl From<Option<ProviderEntry>> for ListedRecord {
+    fn from(entry: Option<ProviderEntry>) -> Self {
+        entry.map_or(Self::Nothing, Self::As)
+    }
+}
+
+/// A list over the records of one book.
+pub(super) trait RecordList: Send + Sync + 'static {
+    type Book: RecordBook<Record: Send + Sync> + Send;
+
+    /// The records, with the provider's time and its events up to date.
+    fn book(&self) -> MutexGuard<'_, Self::Book>;
+
+    /// What is shown for a numbered record.
+    fn listed(&self, book: &Self::Book, record: &<Self::Book as RecordBook>::Record) -> ListedRecord;
+
+    /// The entry of this name, in any status.
+    fn find(&self, book: &Self::Book, name: &EntryKey) -> Option<ProviderEntry>;
+}
+
+/// The list as reconciliation reads it.
+pub(super) struct Listed<L>(pub(super) Arc<L>);
+
+impl<L: RecordList> Listed<L> {
+    fn page(&self, book: &L::Book, after: u64, limit: usize) -> ListPage<ProviderEntry> {
+        let (mut items, mut at) = (Vec::new(), after);
+        book.rows().scan(after, |number, record| {
+            match self.0.listed(book, record) {
+                ListedRecord::NotYet => return false,
+                ListedRecord::Nothing => {}
+                ListedRecord::As(entry) => items.push(entry),
+            }
+            at = number + 1;
+            items.len() < limit.max(1)
+        });
+        let next = (!items.is_empty()).then(|| ListCursor::from_number(at));
+        ListPage { items, next }
+    }
+}
+
+impl<L: RecordList> ProviderList for Listed<L> {
+    fn entries<'a>(
+        &'a self,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+        Box::pin(async move {
+            let wrong = || failed(ErrorKind::Permanent, LIST, "not a cursor of this list");
+            let after = after.map_or(Ok(0), |cursor| cursor.number().ok_or_else(wrong))?;
+            let (page, durable) = {
+                let book = self.0.book();
+                (self.page(&book, after, limit), book.rows().barrier())
+            };
+            durable.or(ErrorKind::Temporary, LIST).await.map(|()| page)
+        })
+    }
+
+    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
+        Box::pin(async move {
+            let (found, durable) = {
+                let book = self.0.book();
+                (self.0.find(&book, name), book.rows().barrier())
+            };
+            durable.or(ErrorKind::Temporary, LIST).await.map(|()| found)
+        })
+    }
+}
