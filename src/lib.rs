@@ -3,7 +3,7 @@
 //! This crate contains everything that faces the network. [`purser_actors`] decides what is sold and paid, and
 //! [`purser_storage`] makes it durable.
 //!
-//! - A request: [`http`] (sockets, middleware, routes) → [`checkout`] for a paid one, with [`prices`] and
+//! - A request: [`edge`] (sockets, the front) → [`http`] (routes) → [`checkout`] for a paid one, with [`prices`] and
 //!   [`payment`] → the engine → [`stream`] for subscribers.
 //! - Search by name: [`search`].
 //! - Payee accounts: [`bank_account_number`]. Caller identity: [`identity`]. Card numbers: [`vault`].

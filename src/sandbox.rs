@@ -1,11 +1,10 @@
-//! Shared parts of the sandbox's chains and providers: their journal, their published keys, and the control API.
+//! Shared parts of the sandbox's chains and providers: their journal, and their published keys.
 //!
 //! Nothing here is reachable outside the sandbox: [`keys::reject_outside_sandbox`] prevents the start when a real
 //! configuration names one of the published keys.
 
 pub mod chains;
 pub mod clock;
-pub mod control;
 pub mod faults;
 pub(crate) mod records;
 pub(crate) mod state;

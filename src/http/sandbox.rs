@@ -33,14 +33,14 @@ use super::{json, openapi};
 use crate::payment::decode::{Payload, decode};
 use crate::payment::evm::parse_fields;
 use crate::provider::sandbox::all::SandboxProviders;
-use crate::sandbox::chains::SandboxSettlement;
-use crate::sandbox::chains::remote::{ChainRpcRequest, ChainRpcResponse};
-use crate::sandbox::control::catalogs::CatalogControl;
-use crate::sandbox::control::payouts::PayoutControl;
-use crate::sandbox::control::{
+use crate::provider::sandbox::control::catalogs::CatalogControl;
+use crate::provider::sandbox::control::payouts::PayoutControl;
+use crate::provider::sandbox::control::{
     BalanceRequest, BalanceResponse, ChainFaultRequest, ControlError, FaucetRequest, IssuerFaultRequest, MagicValue,
     NetworkParam, SandboxControl, SandboxView, TransferList, TransfersRequest,
 };
+use crate::sandbox::chains::SandboxSettlement;
+use crate::sandbox::chains::remote::{ChainRpcRequest, ChainRpcResponse};
 
 /// State of the controls of the built-in providers. `purser serve-providers` serves some of them too.
 pub struct ProviderControls {

@@ -10,6 +10,7 @@ pub mod bridge;
 pub mod card_balances;
 mod card_charges;
 mod card_numbers;
+pub mod control;
 pub mod gift_cards;
 pub mod identity_check;
 pub mod issuer_accounts;

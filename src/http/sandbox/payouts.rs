@@ -10,7 +10,7 @@ use super::SandboxApp;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::route::routes;
-use crate::sandbox::control::payouts::{
+use crate::provider::sandbox::control::payouts::{
     BankRecipientRequest, BankRecipientResponse, PayoutControlRequest, SandboxPayoutView,
 };
 

@@ -172,6 +172,35 @@ async fn refused_record_ends_the_book() {
     Numbers::at(&dir).check(2);
 }
 
+// Checks: an old record that cannot be read is an error, not a missing record: all later lookups and responses fail.
+#[tokio::test]
+async fn unreadable_record_ends_all_responses() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = store_in(dir.path());
+    let mut book = Numbers::default().open(&store, Table::Bank).unwrap();
+    book.append(&[Number(1)]).wait().await.unwrap();
+    assert!(book.rows.find(named(2)).is_empty());
+    let (done, durable) = oneshot::channel();
+    let (name, place) = (named(2).to_be_bytes(), 0_u64.to_be_bytes());
+    let damage = Batch {
+        writes: vec![put(
+            key(Table::Bank, RowKind::Name, &[&name, &place]),
+            9_u64.to_be_bytes().to_vec(),
+        )],
+        ..Batch::default()
+    };
+    store
+        .journal()
+        .commit(damage, Box::new(move |_| done.send(()).unwrap_or_default()));
+    durable.await.unwrap();
+    // Its own record is durable and no longer in memory after the next one.
+    book.append(&[Number(3)]).wait().await.unwrap();
+    assert!(book.rows.find(named(2)).is_empty());
+    assert!(book.rows.has_failed());
+    assert!(book.rows.barrier().wait().await.is_err());
+    assert!(book.append(&[Number(4)]).wait().await.is_err());
+}
+
 // Checks: the store of another version, and files of a sandbox before 0.1.0, are refused in words that say what to do.
 #[tokio::test]
 async fn other_versions_are_refused() {

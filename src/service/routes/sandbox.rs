@@ -6,9 +6,9 @@ use axum::Router;
 
 use super::AppState;
 use crate::http::sandbox::{self, ProviderControls, SandboxApp, clock};
-use crate::sandbox::control::SandboxControl;
-use crate::sandbox::control::catalogs::CatalogControl;
-use crate::sandbox::control::payouts::PayoutControl;
+use crate::provider::sandbox::control::SandboxControl;
+use crate::provider::sandbox::control::catalogs::CatalogControl;
+use crate::provider::sandbox::control::payouts::PayoutControl;
 use crate::service::chains::SandboxHandles;
 
 pub(super) fn router(state: &AppState, own: &SandboxHandles) -> Router {
