@@ -45,7 +45,7 @@ pub struct OperatorPolicy {
     pub outcomes: Outcomes,
     /// When the owner is credited with what was paid.
     pub credits: Credits,
-    /// Whether the credit needs a proof, or the operator's word, that the money has not left.
+    /// Whether the credit needs a proof, or the operator's statement, that the money has not left.
     pub credit_needs_proof: bool,
     /// Whether absence from the provider's records proves that the order was never placed. A list may leave out
     /// undecided orders.

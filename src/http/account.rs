@@ -62,12 +62,12 @@ pub async fn authenticated_account(engine: &Engine, claims: &AuthClaims) -> Resu
         (status = 401, description = "No good token."), (status = 403, description = "Frozen."),
         (status = 404, description = "No such account.")))]
 async fn get_account_balance(
-    State(accounts): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
-    let read = accounts
+    let read = app
         .engine
         .account(&claims.wallet)
         .await
@@ -92,7 +92,7 @@ async fn get_account_balance(
         (status = 403, description = "Another wallet's payment, or a frozen account."),
         (status = 404, description = "No such payment.")))]
 async fn get_payment(
-    State(accounts): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -103,7 +103,7 @@ async fn get_payment(
         BearerAuth::Absent => None,
         bearer => Some(bearer.claims()?),
     };
-    let payment = accounts
+    let payment = app
         .engine
         .payment(&id)
         .await
@@ -117,9 +117,9 @@ async fn get_payment(
                 "This payment belongs to another wallet.",
             ));
         }
-        authenticated_account(&accounts.engine, claims).await?;
+        authenticated_account(&app.engine, claims).await?;
         view = view.object("payment", &payment.view(&id));
-        view = with_product(&accounts.engine, view, &payment, false).await?;
+        view = with_product(&app.engine, view, &payment, false).await?;
     }
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }

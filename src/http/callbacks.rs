@@ -89,14 +89,13 @@ impl App {
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the rails' signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_payout_callback(
-    State(callbacks): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let answer =
-        callbacks.verified_callback::<PayoutCallbackType>(callbacks.callback_keys.payouts.as_ref(), &headers, body);
+    let answer = app.verified_callback::<PayoutCallbackType>(app.callback_keys.payouts.as_ref(), &headers, body);
     let answer = answer.await?;
-    callbacks.engine.wake_payout_poller();
+    app.engine.wake_payout_poller();
     Ok(answer)
 }
 
@@ -108,15 +107,10 @@ async fn post_payout_callback(
     responses((status = 200, description = "It will be asked.", body = schemas::CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the issuer's signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
-async fn post_card_callback(
-    State(callbacks): State<Arc<App>>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let answer =
-        callbacks.verified_callback::<CardCallbackType>(callbacks.callback_keys.issuer.as_ref(), &headers, body);
+async fn post_card_callback(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let answer = app.verified_callback::<CardCallbackType>(app.callback_keys.issuer.as_ref(), &headers, body);
     let answer = answer.await?;
-    callbacks.engine.wake_card_poller();
+    app.engine.wake_card_poller();
     Ok(answer)
 }
 
@@ -129,14 +123,10 @@ async fn post_card_callback(
     responses((status = 200, description = "It will be asked.", body = schemas::CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the bank's signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
-async fn post_bank_callback(
-    State(callbacks): State<Arc<App>>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let answer = callbacks.verified_callback::<BankCallbackType>(callbacks.callback_keys.bank.as_ref(), &headers, body);
+async fn post_bank_callback(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let answer = app.verified_callback::<BankCallbackType>(app.callback_keys.bank.as_ref(), &headers, body);
     let answer = answer.await?;
-    callbacks.engine.wake_bank_poller();
+    app.engine.wake_bank_poller();
     Ok(answer)
 }
 

@@ -61,14 +61,14 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. This call charged nothing.")))]
 async fn get_card(
-    State(cards): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["amount", "format"])?;
-    let amount = query.amount(&cards.config.products.usa_prepaid_card)?;
+    let amount = query.amount(&app.config.products.usa_prepaid_card)?;
     let html = query.choice("format", &["json", "html"])? == "html";
     let call = PaidCall {
         headers: &headers,
@@ -80,7 +80,7 @@ async fn get_card(
         description: format!("USA prepaid card, {amount} USD"),
         html,
     };
-    cards.checkout.handle(call).await
+    app.checkout.handle(call).await
 }
 
 /// Read cards
@@ -100,7 +100,7 @@ async fn get_card(
         (status = 403, description = "Another wallet's card, or a frozen account."),
         (status = 404, description = "No such card."), (status = 429, description = "Too many requests.")))]
 async fn get_card_data(
-    State(cards): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -108,28 +108,28 @@ async fn get_card_data(
         query.as_deref(),
         &["card_id", "details", "card_type", "limit", "starting_after"],
     )?;
-    authenticated_account(&cards.engine, &claims).await?;
+    authenticated_account(&app.engine, &claims).await?;
     let details = query.choice("details", &["true", "false"])? == "true";
     match query.get("card_id") {
         Some(text) => {
             let id: CardId = text.parse().map_err(|_| not_found())?;
-            one(&cards, &claims, id, details).await
+            one(&app, &claims, id, details).await
         }
-        None => list(&cards, &claims, &query).await,
+        None => list(&app, &claims, &query).await,
     }
 }
 
-async fn one(cards: &App, claims: &AuthClaims, id: CardId, details: bool) -> Result<Response, ApiError> {
-    let held = load_owned(&cards.engine, claims, id).await?;
+async fn one(app: &App, claims: &AuthClaims, id: CardId, details: bool) -> Result<Response, ApiError> {
+    let held = load_owned(&app.engine, claims, id).await?;
     let mut view = held.view(&id);
     if details && held.vault_record() {
-        if !claims.may_read_secrets(held.payment(), cards.config.identity.payment_token_can_read_cards) {
+        if !claims.may_read_secrets(held.payment(), app.config.identity.payment_token_can_read_cards) {
             return Err(of_earlier());
         }
-        if held.is_unfinal(&cards.engine).await? {
-            return not_final(&cards.engine, &held, view).await;
+        if held.is_unfinal(&app.engine).await? {
+            return not_final(&app.engine, &held, view).await;
         }
-        view = held.with_details(cards, id, view).await?;
+        view = held.with_details(app, id, view).await?;
     }
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
@@ -202,7 +202,7 @@ pub(super) fn require_card_rights(
     Err(ApiError::new(ErrorCode::SignInRequired, error).hint("Sign in with GET /auth."))
 }
 
-async fn list(cards: &App, claims: &AuthClaims, query: &Query) -> Result<Response, ApiError> {
+async fn list(app: &App, claims: &AuthClaims, query: &Query) -> Result<Response, ApiError> {
     let card_type = query.choice("card_type", &CARD_TYPES)?;
     let limit = query.number("limit", 20, 1, 100)?;
     let after = match query.get("starting_after") {
@@ -211,14 +211,14 @@ async fn list(cards: &App, claims: &AuthClaims, query: &Query) -> Result<Respons
         // silently restart the list.
         Some(text) => {
             let id: CardId = text.parse().map_err(|_| not_found())?;
-            let held = load_owned(&cards.engine, claims, id).await?;
+            let held = load_owned(&app.engine, claims, id).await?;
             (held.card_type() == card_type)
                 .then_some(Some(id))
                 .ok_or_else(not_found)?
         }
     };
     let limit = usize::try_from(limit).unwrap_or(20);
-    let (shown, more) = AnyCard::list(&cards.engine, card_type, &claims.wallet, after, limit).await?;
+    let (shown, more) = AnyCard::list(&app.engine, card_type, &claims.wallet, after, limit).await?;
     let body = format!("{{\"cards\":[{}],\"has_more\":{more}}}", shown.join(","));
     Ok(json::private(json::bytes_as_json(body)))
 }

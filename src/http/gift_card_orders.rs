@@ -50,7 +50,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network or the catalog cannot be reached, or there is no exchange rate. This call charged nothing.")))]
 async fn order_gift_card(
-    State(orders): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
@@ -64,9 +64,9 @@ async fn order_gift_card(
     let id = query.required("product_id")?;
     query.text("product_id", 64)?;
     let amount = query.plain_amount()?;
-    let country = orders.gift_card_country(&query)?;
+    let country = app.gift_card_country(&query)?;
     // A payer gets the claimed purchase, even if the catalog does not answer or no longer has the product.
-    let claimed = orders.checkout.existing_claim(&headers).await;
+    let claimed = app.checkout.existing_claim(&headers).await;
     let target = uri.path_and_query().map_or("/order-gift-card", |p| p.as_str());
     if let Some(purchase) = claimed.filter(|bought| same(bought, id, amount, country)) {
         let call = PaidCall {
@@ -79,12 +79,12 @@ async fn order_gift_card(
             description: String::from("Gift card"),
             html: false,
         };
-        return orders.checkout.handle(call).await;
+        return app.checkout.handle(call).await;
     }
-    let found = orders.gift_card_product(id).await?;
+    let found = app.gift_card_product(id).await?;
     let product = found.ok_or_else(|| ApiError::new(ErrorCode::ProductNotFound, "There is no such gift card."))?;
-    let currency = orders.check_gift_card(&product, country, amount)?;
-    let rates = orders.quotable_rates(&product).await?;
+    let currency = app.check_gift_card(&product, country, amount)?;
+    let rates = app.quotable_rates(&product).await?;
     let call = PaidCall {
         headers: &headers,
         bearer: &bearer,
@@ -100,7 +100,7 @@ async fn order_gift_card(
         description: format!("Gift card, {amount} {currency}, {}", product.name),
         html: false,
     };
-    orders.checkout.handle(call).await
+    app.checkout.handle(call).await
 }
 
 /// Whether an earlier purchase matches this request.

@@ -6,12 +6,12 @@
 //! command. One function renders the response, for the caller and for the record:
 //!
 //! ```text
-//! async fn cancel(State(orders): SharedState, BearerClaims(claims), key: IdempotencyKey, body: Body) -> … {
-//!     let request: CancelOrderRequest = orders.body(body).await?; // 400: not recorded
-//!     authenticated_account(&orders.engine, &claims).await?;      // 403 frozen: not recorded
-//!     let id = load_owned(&orders, &claims, &request).await?;     // 404, 403: not recorded; only fixed properties
-//!     let engine = orders.engine.clone();
-//!     key.run(&orders.engine, &claims, "/cancel-intl-order", &request, move |slot| async move {
+//! async fn cancel(State(app): SharedState, BearerClaims(claims), key: IdempotencyKey, body: Body) -> … {
+//!     let request: CancelOrderRequest = app.body(body).await?; // 400: not recorded
+//!     authenticated_account(&app.engine, &claims).await?;      // 403 frozen: not recorded
+//!     let id = load_owned(&app, &claims, &request).await?;     // 404, 403: not recorded; only fixed properties
+//!     let engine = app.engine.clone();
+//!     key.run(&app.engine, &claims, "/cancel-intl-order", &request, move |slot| async move {
 //!         let recorder = slot.map(|slot| recorder(slot, move |result| cancelled(id, result.map(drop))));
 //!         match engine.cancel_order(id, recorder).await {   // records in the same batch
 //!             Ok(()) => cancelled(id, Ok(())),

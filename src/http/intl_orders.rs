@@ -63,14 +63,14 @@ const MAX_LABEL_LEN: usize = 100;
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. This call charged nothing.")))]
 async fn order_intl_card(
-    State(cards): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["amount", "label"])?;
-    let amount = whole_dollars(query.amount(&cards.config.products.intl_prepaid_card)?)?;
+    let amount = whole_dollars(query.amount(&app.config.products.intl_prepaid_card)?)?;
     let label = label(&query)?;
     let call = PaidCall {
         headers: &headers,
@@ -82,7 +82,7 @@ async fn order_intl_card(
         description: format!("International prepaid card, {amount} USD"),
         html: false,
     };
-    cards.checkout.handle(call).await
+    app.checkout.handle(call).await
 }
 
 fn whole_dollars(amount: Cents) -> Result<Cents, ApiError> {
@@ -124,18 +124,18 @@ struct CancelOrderRequest {
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
 async fn cancel_intl_order(
-    State(cards): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let request: CancelOrderRequest = cards.body(body).await?;
-    authenticated_account(&cards.engine, &claims).await?;
+    let request: CancelOrderRequest = app.body(body).await?;
+    authenticated_account(&app.engine, &claims).await?;
     // The order is loaded inside the key: a used key replays its response, whatever the body names.
-    let (engine, caller, named) = (cards.engine.clone(), claims.clone(), request.card_id.clone());
-    let earlier = cards.config.identity.payment_token_can_read_cards;
+    let (engine, caller, named) = (app.engine.clone(), claims.clone(), request.card_id.clone());
+    let earlier = app.config.identity.payment_token_can_read_cards;
     key.run(
-        &cards.engine,
+        &app.engine,
         &claims,
         "/cancel-intl-order",
         &request,

@@ -45,12 +45,12 @@ type SharedState = State<Arc<App>>;
     responses((status = 200, description = "`status` is `none`, `in-review`, `verified` or `rejected`; a rejected owner may try again.", body = schemas::KycStatusResponse),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen.")))]
 async fn get_kyc_status(
-    State(kyc): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
-    let engine = &kyc.engine;
+    let engine = &app.engine;
     authenticated_account(engine, &claims).await?;
     let identity = engine
         .identity(&claims.wallet)
@@ -75,19 +75,19 @@ async fn get_kyc_status(
         (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or a token issued for a payment. `GET /auth` issues one with this permission.")))]
 async fn get_kyc_link(
-    State(kyc): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
-    let engine = &kyc.engine;
+    let engine = &app.engine;
     authenticated_account(engine, &claims).await?;
     signed_in(&claims)?;
     let identity = engine
         .identity(&claims.wallet)
         .await
         .map_err(|_| ApiError::internal())?;
-    let url = login_link(&kyc, &claims).await?;
+    let url = login_link(&app, &claims).await?;
     let body = JsonObject::new()
         .text("kyc_url", url.expose())
         .text("user_id", claims.wallet.user_id())
@@ -123,15 +123,10 @@ enum IdentityCallbackType {
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the provider's signature."),
         (status = 404, description = "No such check."), (status = 408, description = "The body did not come."),
         (status = 409, description = "It was decided otherwise."), (status = 413, description = "Too long.")))]
-async fn post_callback(State(kyc): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let login = &*kyc;
-    let body = login.collect(body, MAX_CALLBACK_BYTES).await?;
-    signed(
-        kyc.callback_keys.identity.as_ref().ok_or_else(unsigned)?,
-        &headers,
-        &body,
-        login.clock.now(),
-    )?;
+async fn post_callback(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let body = app.collect(body, MAX_CALLBACK_BYTES).await?;
+    let key = app.callback_keys.identity.as_ref().ok_or_else(unsigned)?;
+    signed(key, &headers, &body, app.clock.now())?;
     let IdentityCallback {
         r#type,
         reference,
@@ -146,7 +141,7 @@ async fn post_callback(State(kyc): SharedState, headers: HeaderMap, body: Body) 
             reason: reason.map_or_else(|| "not_given".into(), ExternalText::from),
         },
     };
-    match login.engine.record_identity_verdict(wallet, reference, verdict).await {
+    match app.engine.record_identity_verdict(wallet, reference, verdict).await {
         Ok(()) => Ok(json::ok(&serde_json::json!({ "received": true }))),
         Err(OperationError::Rejected(Rejection::AlreadyDecided(status))) => {
             tracing::warn!(%wallet, status, "a callback contradicts what the identity check came to");

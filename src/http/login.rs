@@ -47,13 +47,13 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds).", body = schemas::AuthLinkResponse),
         (status = 401, description = "No good token.")))]
 async fn get_auth_link(
-    State(login): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     // Frozen accounts get a link too: the page shows only the reason.
-    let url = login_link(&login, &claims).await?;
+    let url = login_link(&app, &claims).await?;
     let body = JsonObject::new()
         .text("auth_url", url.expose())
         .text("user_id", claims.wallet.user_id())
@@ -65,10 +65,10 @@ async fn get_auth_link(
 ///
 /// # Errors
 /// 404 if the account does not exist, 503 if the link could not be created.
-pub(super) async fn login_link(login: &App, claims: &AuthClaims) -> Result<SecretText, ApiError> {
-    let (code, hash) = new_login_code(&*login.entropy);
-    let expires_s = login.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
-    let offered = login
+pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretText, ApiError> {
+    let (code, hash) = new_login_code(&*app.entropy);
+    let expires_s = app.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
+    let offered = app
         .engine
         .create_login_code(
             claims.wallet,
@@ -81,7 +81,7 @@ pub(super) async fn login_link(login: &App, claims: &AuthClaims) -> Result<Secre
         )
         .await;
     match offered {
-        Ok(()) => Ok(login_url(&login.origin, &code)),
+        Ok(()) => Ok(login_url(&app.origin, &code)),
         Err(OperationError::Rejected(rejection)) => Err(account_error(rejection)),
         Err(_) => Err(ApiError::unavailable(
             ErrorCode::ServiceUnavailable,
@@ -114,13 +114,13 @@ pub(super) fn signed_in(claims: &AuthClaims) -> Result<(), ApiError> {
 #[utoipa::path(get, path = "/login", operation_id = "showLoginPage", tag = "Account pages",
     params(("code" = Option<String>, Query, description = "Of the link; the page posts it back.")),
     responses((status = 200, description = "The page.", body = String, content_type = "text/html")))]
-async fn get_login(State(login): State<Arc<App>>, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
-    let page = login.login_page.sign_in(query.as_deref());
+async fn get_login(State(app): State<Arc<App>>, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
+    let page = app.login_page.sign_in(query.as_deref());
     if query.is_some_and(|query| !query.is_empty()) {
         return page;
     }
-    match owner_page::section(&login, cookie_of(&headers)).await {
-        Some(section) => login.login_page.account(StatusCode::OK, &section),
+    match owner_page::section(&app, cookie_of(&headers)).await {
+        Some(section) => app.login_page.account(StatusCode::OK, &section),
         None => page,
     }
 }
@@ -130,14 +130,14 @@ async fn get_login(State(login): State<Arc<App>>, headers: HeaderMap, RawQuery(q
 /// # Errors
 /// 401 `token_missing` without the cookie. `token_invalid`, `token_expired` or `token_revoked` if the cookie is not
 /// valid.
-pub(super) async fn session(login: &App, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
+pub(super) async fn session(app: &App, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
     let cookie = cookie_of(headers);
-    if !login.cookies.is_in(cookie) {
+    if !app.cookies.is_in(cookie) {
         let error = "This route needs the session cookie that a login link sets; it takes no token.";
         return Err(ApiError::unauthorized(ErrorCode::TokenMissing, error)
             .hint("GET /get-auth-link makes a login link for the account's owner."));
     }
-    Ok(login.authenticator.authenticate_session(cookie).await?)
+    Ok(app.authenticator.authenticate_session(cookie).await?)
 }
 
 pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
@@ -152,12 +152,12 @@ pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Signed in: back to the page."),
         (status = 403, description = "The page, without a session: the link is used up or too old. Or another page's form.", body = String, content_type = "text/html")))]
-async fn post_login(State(login): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    if !is_same_origin_form(&login, &headers) {
+async fn post_login(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    if !is_same_origin_form(&app, &headers) {
         let refused = ApiError::new(ErrorCode::OriginNotAllowed, "This form is sent by our own page only.");
-        return owner::redirect_or_error(&login, &headers, Err(refused));
+        return owner::redirect_or_error(&app, &headers, Err(refused));
     }
-    Ok(match open_session(&login, body).await {
+    Ok(match open_session(&app, body).await {
         Some(cookie) => {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::SEE_OTHER;
@@ -167,14 +167,14 @@ async fn post_login(State(login): State<Arc<App>>, headers: HeaderMap, body: Bod
             headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
             json::private(response)
         }
-        None => super::error::with_prebuilt_body(login.login_page.response(StatusCode::FORBIDDEN)),
+        None => super::error::with_prebuilt_body(app.login_page.response(StatusCode::FORBIDDEN)),
     })
 }
 
 /// Rejects forms of other sites: they would sign a visitor in to an account that the visitor did not choose. Our own
 /// page sends no referrer, so its `Origin` is `null` and the browser reports only same-site. Clients other than
 /// browsers send neither header.
-fn is_same_origin_form(login: &App, headers: &HeaderMap) -> bool {
+fn is_same_origin_form(app: &App, headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let (origin, another) = (origins.next(), origins.next());
     let fetched = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
@@ -183,13 +183,13 @@ fn is_same_origin_form(login: &App, headers: &HeaderMap) -> bool {
         _ if another.is_some() => false,
         None => same_site,
         Some(b"null") => fetched.is_some() && same_site,
-        Some(origin) => origin == login.origin.as_str().as_bytes(),
+        Some(origin) => origin == app.origin.as_str().as_bytes(),
     }
 }
 
-async fn open_session(login: &App, body: Body) -> Option<HeaderValue> {
+async fn open_session(app: &App, body: Body) -> Option<HeaderValue> {
     let read = Limited::new(body, MAX_FORM_BYTES).collect();
-    let form = tokio::time::timeout(login.config.server.body_timeout(), read)
+    let form = tokio::time::timeout(app.config.server.body_timeout(), read)
         .await
         .ok()?
         .ok()?
@@ -200,13 +200,11 @@ async fn open_session(login: &App, body: Body) -> Option<HeaderValue> {
         .split('&')
         .find_map(|pair| pair.strip_prefix("code="))?;
     let hash = login_code_hash(code)?;
-    let new_session = |owner: &Wallet| login.credentials.new_session(owner);
-    let (_, session) = login.engine.redeem_login_code(hash.0, new_session).await.ok()?;
-    let cookie = login.cookies.set(
-        session,
-        login.clock.now(),
-        login.config.identity.browser_session_seconds,
-    );
+    let new_session = |owner: &Wallet| app.credentials.new_session(owner);
+    let (_, session) = app.engine.redeem_login_code(hash.0, new_session).await.ok()?;
+    let cookie = app
+        .cookies
+        .set(session, app.clock.now(), app.config.identity.browser_session_seconds);
     HeaderValue::from_str(cookie.expose()).ok()
 }
 
@@ -216,20 +214,20 @@ async fn open_session(login: &App, body: Body) -> Option<HeaderValue> {
 #[utoipa::path(get, path = "/account", operation_id = "getAccountOverview", tag = "Account pages",
     responses((status = 200, description = "The balance, the newest cards of all kinds, and the cursor for `/stream`.", body = schemas::AccountOverview),
         (status = 401, description = "No session."), (status = 403, description = "Frozen.")))]
-async fn get_account(State(login): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    let claims = session(&login, &headers).await?;
-    authenticated_account(&login.engine, &claims).await?;
+async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
+    let claims = session(&app, &headers).await?;
+    authenticated_account(&app.engine, &claims).await?;
     // Read before the state: an event in between arrives on the stream again, rather than never.
-    let seq = stream::newest(&*login.store, &claims.wallet.key()).await;
+    let seq = stream::newest(&*app.store, &claims.wallet.key()).await;
     let seq = seq.map_err(|_| ApiError::internal())?;
-    let account = login
+    let account = app
         .engine
         .account(&claims.wallet)
         .await
         .map_err(|_| ApiError::internal())?;
     // An account opens its sessions, so it always exists.
     let account = account.ok_or_else(ApiError::internal)?;
-    let cards = login.engine.newest_cards(&claims.wallet, MAX_CARDS_SHOWN).await;
+    let cards = app.engine.newest_cards(&claims.wallet, MAX_CARDS_SHOWN).await;
     let cards = cards.map_err(|_| ApiError::internal())?;
     let cards: Vec<String> = cards.iter().map(JsonObject::to_json).collect();
     let mut body = account.view(&claims.wallet).integer("seq", seq).to_json();

@@ -66,16 +66,16 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     responses((status = 303, description = "Started: back to the page."), (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session from a payment, or frozen."),
         (status = 409, description = "Verified already.")))]
-async fn post_identity(State(login): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
-    let done = start_identity_check(&login, &headers).await;
-    redirect_or_error(&login, &headers, done)
+async fn post_identity(State(app): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
+    let done = start_identity_check(&app, &headers).await;
+    redirect_or_error(&app, &headers, done)
 }
 
-async fn start_identity_check(login: &App, headers: &HeaderMap) -> Result<Response, ApiError> {
-    let claims = owner(login, headers).await?;
-    match login.engine.request_identity_check(claims.wallet).await {
+async fn start_identity_check(app: &App, headers: &HeaderMap) -> Result<Response, ApiError> {
+    let claims = owner(app, headers).await?;
+    match app.engine.request_identity_check(claims.wallet).await {
         Ok(()) => {
-            drop(tokio::time::timeout(WAIT, login.engine.await_identity_started(claims.wallet)).await);
+            drop(tokio::time::timeout(WAIT, app.engine.await_identity_started(claims.wallet)).await);
             Ok(redirect_to_login())
         }
         Err(OperationError::Rejected(_)) => Err(ApiError::new(
@@ -92,17 +92,17 @@ async fn start_identity_check(login: &App, headers: &HeaderMap) -> Result<Respon
 #[utoipa::path(post, path = "/account/link", operation_id = "linkIssuerAccount", tag = "Account pages",
     responses((status = 303, description = "Linked or in progress: back to the page."), (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session from a payment, or frozen.")))]
-async fn post_link(State(login): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
-    let done = set_linked(&login, &headers, true).await;
-    redirect_or_error(&login, &headers, done)
+async fn post_link(State(app): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
+    let done = set_linked(&app, &headers, true).await;
+    redirect_or_error(&app, &headers, done)
 }
 
-async fn set_linked(login: &App, headers: &HeaderMap, linked: bool) -> Result<Response, ApiError> {
-    let claims = owner(login, headers).await?;
-    let set = login.engine.request_issuer_link(claims.wallet, linked).await;
+async fn set_linked(app: &App, headers: &HeaderMap, linked: bool) -> Result<Response, ApiError> {
+    let claims = owner(app, headers).await?;
+    let set = app.engine.request_issuer_link(claims.wallet, linked).await;
     set.map_err(|_| unavailable())?;
     if linked {
-        drop(tokio::time::timeout(WAIT, login.engine.await_issuer_link(claims.wallet)).await);
+        drop(tokio::time::timeout(WAIT, app.engine.await_issuer_link(claims.wallet)).await);
     }
     Ok(redirect_to_login())
 }
@@ -113,9 +113,9 @@ async fn set_linked(login: &App, headers: &HeaderMap, linked: bool) -> Result<Re
 #[utoipa::path(post, path = "/account/unlink", operation_id = "unlinkIssuerAccount", tag = "Account pages",
     responses((status = 303, description = "Unlinked: back to the page."), (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session from a payment, or frozen.")))]
-async fn post_unlink(State(login): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
-    let done = set_linked(&login, &headers, false).await;
-    redirect_or_error(&login, &headers, done)
+async fn post_unlink(State(app): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
+    let done = set_linked(&app, &headers, false).await;
+    redirect_or_error(&app, &headers, done)
 }
 
 /// Set the owner's daily caps
@@ -128,16 +128,16 @@ async fn post_unlink(State(login): SharedState, headers: HeaderMap) -> Result<Re
         (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session from a payment, or frozen."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
-async fn post_caps(State(login): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let done = set_caps(&login, &headers, body).await;
-    redirect_or_error(&login, &headers, done)
+async fn post_caps(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let done = set_caps(&app, &headers, body).await;
+    redirect_or_error(&app, &headers, done)
 }
 
-async fn set_caps(login: &App, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let claims = owner(login, headers).await?;
-    let body = login.collect(body, MAX_FORM_BYTES).await?;
+async fn set_caps(app: &App, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let claims = owner(app, headers).await?;
+    let body = app.collect(body, MAX_FORM_BYTES).await?;
     let caps = parse_caps(&body)?;
-    match login.engine.set_owner_caps(claims.wallet, caps).await {
+    match app.engine.set_owner_caps(claims.wallet, caps).await {
         Ok(()) => Ok(redirect_to_login()),
         Err(OperationError::Rejected(rejection)) => Err(account_error(rejection)),
         Err(_) => Err(unavailable()),
@@ -154,16 +154,16 @@ async fn set_caps(login: &App, headers: &HeaderMap, body: Body) -> Result<Respon
         (status = 403, description = "Another page's form, a session from a payment, or frozen."),
         (status = 404, description = "There is no managed wallet."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
-async fn post_spending(State(login): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let done = set_spending(&login, &headers, body).await;
-    redirect_or_error(&login, &headers, done)
+async fn post_spending(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let done = set_spending(&app, &headers, body).await;
+    redirect_or_error(&app, &headers, done)
 }
 
-async fn set_spending(login: &App, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let claims = owner(login, headers).await?;
-    let body = login.collect(body, MAX_FORM_BYTES).await?;
+async fn set_spending(app: &App, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let claims = owner(app, headers).await?;
+    let body = app.collect(body, MAX_FORM_BYTES).await?;
     let limits = parse_spending(&body)?;
-    match login.engine.set_wallet_caps(claims.wallet, limits).await {
+    match app.engine.set_wallet_caps(claims.wallet, limits).await {
         Ok(()) => Ok(redirect_to_login()),
         Err(OperationError::Rejected(why)) => Err(agent_wallet::payment_error(&why)),
         Err(_) => Err(unavailable()),
@@ -180,20 +180,20 @@ async fn set_spending(login: &App, headers: &HeaderMap, body: Body) -> Result<Re
         (status = 403, description = "Another page's form, a session from a payment or an API key, another's key, or frozen."),
         (status = 404, description = "There is no such key."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
-async fn post_revoke(State(login): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let done = revoke(&login, &headers, body).await;
-    redirect_or_error(&login, &headers, done)
+async fn post_revoke(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let done = revoke(&app, &headers, body).await;
+    redirect_or_error(&app, &headers, done)
 }
 
-async fn revoke(login: &App, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let claims = owner(login, headers).await?;
-    let body = login.collect(body, MAX_FORM_BYTES).await?;
+async fn revoke(app: &App, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let claims = owner(app, headers).await?;
+    let body = app.collect(body, MAX_FORM_BYTES).await?;
     let form = Query::parse(Some(parse_form(&body)?), &["api_key_id"])?;
     let unknown = || api_keys::map_error(&OperationError::Rejected(Rejection::NotFound));
     let id = form.required("api_key_id")?.parse().map_err(|_| unknown())?;
-    let key = login.engine.api_key(&id).await.map_err(|_| ApiError::internal())?;
+    let key = app.engine.api_key(&id).await.map_err(|_| ApiError::internal())?;
     api_keys::authorize_owner(&claims, &key.ok_or_else(unknown)?)?;
-    let done = login.engine.revoke_api_key(id).await;
+    let done = app.engine.revoke_api_key(id).await;
     done.map_err(|denied| api_keys::map_error(&denied))?;
     Ok(redirect_to_login())
 }
@@ -202,31 +202,31 @@ async fn revoke(login: &App, headers: &HeaderMap, body: Body) -> Result<Response
 ///
 /// # Errors
 /// 403 for another page's form, 401 without a session, 403 for a session from a payment or of a frozen account.
-pub(super) async fn owner(login: &App, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
+pub(super) async fn owner(app: &App, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let ours = origins
         .next()
-        .is_some_and(|o| o.as_bytes() == login.origin.as_str().as_bytes());
+        .is_some_and(|o| o.as_bytes() == app.origin.as_str().as_bytes());
     if !ours || origins.next().is_some() {
         return Err(ApiError::new(
             ErrorCode::OriginNotAllowed,
             "This form is sent by the account page only.",
         ));
     }
-    let claims = session(login, headers).await?;
-    authenticated_account(&login.engine, &claims).await?;
+    let claims = session(app, headers).await?;
+    authenticated_account(&app.engine, &claims).await?;
     signed_in(&claims)?;
     Ok(claims)
 }
 
 /// Browsers get an error as a page, other clients as JSON.
 pub(super) fn redirect_or_error(
-    login: &App,
+    app: &App,
     headers: &HeaderMap,
     done: Result<Response, ApiError>,
 ) -> Result<Response, ApiError> {
     match done {
-        Err(error) if accepts(headers, "text/html") => Ok(error_page(login, &error)),
+        Err(error) if accepts(headers, "text/html") => Ok(error_page(app, &error)),
         done => done,
     }
 }
@@ -238,10 +238,10 @@ pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
 }
 
 /// Renders an error as a page.
-pub(super) fn error_page(login: &App, error: &ApiError) -> Response {
+pub(super) fn error_page(app: &App, error: &ApiError) -> Response {
     let words = error.frozen_message.as_deref().unwrap_or(&error.error);
     let section = owner_page::render_error(words, error.code.as_str(), error.hint.as_deref());
-    let mut page = login.login_page.account(error.status, &section);
+    let mut page = app.login_page.account(error.status, &section);
     if let Some(seconds) = error.retry_after_seconds {
         page.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }

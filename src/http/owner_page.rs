@@ -18,9 +18,9 @@ use super::owner::BUDGETS;
 use crate::identity::api_key::ApiKeyCodec;
 
 /// The section for the owner of this cookie. `None` without a valid session.
-pub(super) async fn section(login: &App, cookie: &str) -> Option<String> {
-    let claims = login.authenticator.authenticate_session(cookie).await.ok()?;
-    let (engine, wallet) = (&login.engine, claims.wallet);
+pub(super) async fn section(app: &App, cookie: &str) -> Option<String> {
+    let claims = app.authenticator.authenticate_session(cookie).await.ok()?;
+    let (engine, wallet) = (&app.engine, claims.wallet);
     let account = engine.account(&wallet).await.ok()??;
     if let Some(message) = &account.frozen {
         let text = escaped(message);
@@ -43,9 +43,9 @@ pub(super) async fn section(login: &App, cookie: &str) -> Option<String> {
         "{forms}{}{}{}{}{}",
         of_identity(identity.as_ref(), may),
         of_link(link.as_ref(), may),
-        of_caps(&account, login, may),
+        of_caps(&account, app, may),
         of_spending(spending.as_ref(), may),
-        of_keys(&login.api_keys, &keys, may)
+        of_keys(&app.api_keys, &keys, may)
     )))
 }
 
@@ -161,7 +161,7 @@ const fn title(line: ProductLine) -> &'static str {
     }
 }
 
-fn of_caps(account: &Account, login: &App, may: bool) -> String {
+fn of_caps(account: &Account, app: &App, may: bool) -> String {
     let off = if may { "" } else { " disabled" };
     let mut rows = String::new();
     for (line, count, usd) in BUDGETS {
@@ -172,7 +172,7 @@ fn of_caps(account: &Account, login: &App, may: bool) -> String {
         );
         let (name, most) = (
             title(line),
-            service_cap_text(login.config.caps.daily_caps().for_line(line)),
+            service_cap_text(app.config.caps.daily_caps().for_line(line)),
         );
         // Writing to a String cannot fail.
         let _ = write!(

@@ -40,22 +40,22 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         (status = 403, description = "Frozen, or `starting_after` is another wallet's."),
         (status = 404, description = "`starting_after` is no payment.")))]
 async fn list_payments(
-    State(payments): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
-    authenticated_account(&payments.engine, &claims).await?;
+    authenticated_account(&app.engine, &claims).await?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let after = match query.get("starting_after") {
         None => None,
-        Some(text) => Some(payments.load_owned_payment(&claims.wallet, text).await?),
+        Some(text) => Some(app.load_owned_payment(&claims.wallet, text).await?),
     };
-    let found = payments.engine.payments_of(&claims.wallet, after, limit).await;
+    let found = app.engine.payments_of(&claims.wallet, after, limit).await;
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let mut shown = Vec::with_capacity(found.len());
     for (id, payment) in &found {
-        shown.push(payments.render_payment(*id, payment).await?);
+        shown.push(app.render_payment(*id, payment).await?);
     }
     let body = JsonObject::new().list("payments", shown).boolean("has_more", more);
     Ok(json::private(json::bytes_as_json(body.to_json())))

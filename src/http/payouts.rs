@@ -96,16 +96,16 @@ impl App {
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn get_push_to_card(
-    State(payouts): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["amount", "currency"])?.require(&["amount", "currency"]);
-    let amount = query.amount(&payouts.config.products.push_to_card)?;
+    let amount = query.amount(&app.config.products.push_to_card)?;
     let given = query.required("currency")?;
-    let sold = &payouts.config.products.push_to_card.currencies;
+    let sold = &app.config.products.push_to_card.currencies;
     let currency: Currency = match sold.iter().find(|currency| *currency == given) {
         Some(currency) => currency.parse().map_err(|_| ApiError::internal())?,
         None => {
@@ -120,9 +120,7 @@ async fn get_push_to_card(
     };
     let description = format!("Payout to a debit card, {amount} {currency}");
     let purchase = Purchase::PushToCard { amount, currency };
-    payouts
-        .sell_payout(asked, "/get-push-to-card", purchase, description)
-        .await
+    app.sell_payout(asked, "/get-push-to-card", purchase, description).await
 }
 
 /// Pay out to a bank
@@ -142,14 +140,14 @@ async fn get_push_to_card(
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn send_bank_payment(
-    State(payouts): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["amount", "destination_id"])?.require(&["amount", "destination_id"]);
-    let amount = query.amount(&payouts.config.products.bank_payment)?;
+    let amount = query.amount(&app.config.products.bank_payment)?;
     let destination: BankDestinationId = query.required("destination_id")?.parse().map_err(|_| {
         let error = "`destination_id` is not the id of a bank destination.";
         ApiError::parameter(ErrorCode::ParameterInvalid, "destination_id", error)
@@ -162,8 +160,7 @@ async fn send_bank_payment(
     };
     let description = format!("Bank payment, {amount} USD");
     let purchase = Purchase::BankPayment { amount, destination };
-    payouts
-        .sell_payout(asked, "/send-bank-payment", purchase, description)
+    app.sell_payout(asked, "/send-bank-payment", purchase, description)
         .await
 }
 
@@ -192,13 +189,13 @@ async fn send_bank_payment(
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn send_payment(
-    State(payouts): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let (amount, platform, payee) = payouts.parse_app_payment(query.as_deref()).await?;
+    let (amount, platform, payee) = app.parse_app_payment(query.as_deref()).await?;
     let asked = CheckoutInput {
         headers: &headers,
         bearer: &bearer,
@@ -213,7 +210,7 @@ async fn send_payment(
         platform,
         payee: Box::new(payee),
     };
-    payouts.sell_payout(asked, "/send-payment", purchase, description).await
+    app.sell_payout(asked, "/send-payment", purchase, description).await
 }
 
 /// Read payouts
@@ -230,16 +227,16 @@ async fn send_payment(
         (status = 403, description = "Another wallet's payout, or a frozen account."),
         (status = 404, description = "No such payout."), (status = 429, description = "Too many requests.")))]
 async fn get_payment_status(
-    State(payouts): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["payout_id", "limit", "starting_after"])?;
-    authenticated_account(&payouts.engine, &claims).await?;
+    authenticated_account(&app.engine, &claims).await?;
     if let Some(text) = query.get("payout_id") {
         let id: PayoutId = text.parse().map_err(|_| unknown())?;
-        let payout = payouts.load_owned_payout(&claims, id).await?;
-        let view = payouts.payout_view(&claims, id, &payout).await?;
+        let payout = app.load_owned_payout(&claims, id).await?;
+        let view = app.payout_view(&claims, id, &payout).await?;
         return Ok(json::private(json::bytes_as_json(view.to_json())));
     }
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
@@ -248,14 +245,14 @@ async fn get_payment_status(
         None => None,
         Some(text) => {
             let id = text.parse().map_err(|_| unknown())?;
-            payouts.load_owned_payout(&claims, id).await.map(|_| Some(id))?
+            app.load_owned_payout(&claims, id).await.map(|_| Some(id))?
         }
     };
-    let found = payouts.engine.payouts_of(&claims.wallet, after, limit).await;
+    let found = app.engine.payouts_of(&claims.wallet, after, limit).await;
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let mut shown = Vec::with_capacity(found.len());
     for (id, payout) in &found {
-        let view = with_hold_reason(&payouts.engine, payout::Job::SendPayout(*id).into(), payout.view(id)).await?;
+        let view = with_hold_reason(&app.engine, payout::Job::SendPayout(*id).into(), payout.view(id)).await?;
         shown.push(view.to_json());
     }
     let body = format!("{{\"payouts\":[{}],\"has_more\":{more}}}", shown.join(","));

@@ -62,29 +62,26 @@ const MAX_NAME_LEN: usize = 100;
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or `starting_after` is another wallet's."), (status = 404, description = "`starting_after` is no recipient.")))]
 async fn get_payment_recipients(
-    State(recipients): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let known = ["platform", "include_archived", "limit", "starting_after"];
     let query = Query::parse(query.as_deref(), &known)?;
-    authenticated_account(&recipients.engine, &claims).await?;
+    authenticated_account(&app.engine, &claims).await?;
     let platform = platform(&query)?;
     let archived = query.choice("include_archived", &["false", "true"])? == "true";
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     // A cursor from another account would reveal when its recipient was saved.
     let after = match query.get("starting_after") {
         None => None,
-        Some(text) => Some(recipients.load_owned_recipient(&claims.wallet, text).await?.0),
+        Some(text) => Some(app.load_owned_recipient(&claims.wallet, text).await?.0),
     };
     let shown = |saved: &PaymentRecipient| {
         let listed = saved.status == Status::Active || archived && saved.status == Status::Archived;
         listed && platform.is_none_or(|platform| platform == saved.platform)
     };
-    let found = recipients
-        .engine
-        .recipients_of(&claims.wallet, after, limit, shown)
-        .await;
+    let found = app.engine.recipients_of(&claims.wallet, after, limit, shown).await;
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let texts: Vec<_> = found.iter().map(|(id, saved)| listed(*id, saved).to_json()).collect();
     let body = format!("{{\"recipients\":[{}],\"has_more\":{more}}}", texts.join(","));
@@ -140,12 +137,12 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Erro
         (status = 409, description = "The first request with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 async fn post_payment_recipients(
-    State(recipients): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let request: UpdateRecipientRequest = recipients.body(body).await?;
+    let request: UpdateRecipientRequest = app.body(body).await?;
     let name = request.display_name.map(display_name).transpose()?;
     let archived = request.archived.map(|value| match value {
         Value::Bool(archived) => Ok(archived),
@@ -160,15 +157,15 @@ async fn post_payment_recipients(
         let error = "Give `display_name`, `archived` or both.";
         return Err(ApiError::parameter(ErrorCode::ParameterMissing, "display_name", error));
     }
-    authenticated_account(&recipients.engine, &claims).await?;
+    authenticated_account(&app.engine, &claims).await?;
     let params = UpdateRecipientParams {
         recipient_id: request.recipient_id.clone(),
         platform: request.platform.clone(),
         display_name: name.clone(),
         archived,
     };
-    let (running, owner) = (recipients.clone(), claims.wallet);
-    key.run(&recipients.engine, &claims, CHANGE, &params, move |place| async move {
+    let (running, owner) = (app.clone(), claims.wallet);
+    key.run(&app.engine, &claims, CHANGE, &params, move |place| async move {
         // Inside the key: a recorded response is replayed even if the recipient is deleted in between.
         let id = running
             .load_active_recipient(&owner, &request.recipient_id, &request.platform)
@@ -243,7 +240,7 @@ fn display_name(value: Value) -> Result<String, ApiError> {
         (status = 409, description = "The first request with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 async fn delete_payment_recipients(
-    State(recipients): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     RawQuery(query): RawQuery,
@@ -253,10 +250,10 @@ async fn delete_payment_recipients(
         platform: query.required("platform")?.to_owned(),
         recipient_id: query.required("recipient_id")?.to_owned(),
     };
-    authenticated_account(&recipients.engine, &claims).await?;
+    authenticated_account(&app.engine, &claims).await?;
     may_change(&claims)?;
-    let (running, owner, request) = (recipients.clone(), claims.wallet, params.clone());
-    key.run(&recipients.engine, &claims, DELETE, &params, move |place| async move {
+    let (running, owner, request) = (app.clone(), claims.wallet, params.clone());
+    key.run(&app.engine, &claims, DELETE, &params, move |place| async move {
         let id = running
             .load_active_recipient(&owner, &request.recipient_id, &request.platform)
             .await?;
@@ -325,28 +322,24 @@ fn unknown() -> ApiError {
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen."), (status = 404, description = "`starting_after` is no destination.")))]
 async fn get_bank_recipients(
-    State(recipients): State<Arc<App>>,
+    State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
-    authenticated_account(&recipients.engine, &claims).await?;
+    authenticated_account(&app.engine, &claims).await?;
     let unknown = || ApiError::new(ErrorCode::DestinationNotFound, "There is no such bank destination.");
     let after = match query.get("starting_after") {
         None => None,
         Some(text) => {
             let id: BankDestinationId = text.parse().map_err(|_| unknown())?;
-            let known = recipients
-                .engine
-                .destination(&id)
-                .await
-                .map_err(|_| ApiError::internal())?;
+            let known = app.engine.destination(&id).await.map_err(|_| ApiError::internal())?;
             let own = known.filter(|known| known.owner == claims.wallet);
             Some(own.map(|_| id).ok_or_else(unknown)?)
         }
     };
-    let found = recipients.engine.destinations_of(&claims.wallet, after, limit).await;
+    let found = app.engine.destinations_of(&claims.wallet, after, limit).await;
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let body = format!("{{\"recipients\":[{}],\"has_more\":{more}}}", by_recipient(&found));
     Ok(json::private(json::bytes_as_json(body)))

@@ -43,11 +43,11 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     responses((status = 200, description = "The form, or what became of the payout.", body = String, content_type = "text/html"),
         (status = 403, description = "Not now: the payer's account is frozen.", body = String, content_type = "text/html"),
         (status = 404, description = "The link is not one.", body = String, content_type = "text/html")))]
-async fn get_redeem(State(redeem): State<Arc<App>>, RawQuery(query): RawQuery) -> Response {
-    let Some((id, key)) = link(&redeem, query.as_deref()) else {
+async fn get_redeem(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> Response {
+    let Some((id, key)) = link(&app, query.as_deref()) else {
         return invalid_link_page();
     };
-    match redeem.redeemable_payout(id).await {
+    match app.redeemable_payout(id).await {
         Ok(payout) => status_page(id, &key, &payout),
         Err(answer) => answer,
     }
@@ -64,22 +64,22 @@ async fn get_redeem(State(redeem): State<Arc<App>>, RawQuery(query): RawQuery) -
         (status = 409, description = "The payout waits for no card any more.", body = String, content_type = "text/html"),
         (status = 422, description = "The form again, with what is wrong.", body = String, content_type = "text/html"),
         (status = 503, description = "Not now.", body = String, content_type = "text/html")))]
-async fn post_redeem(State(redeem): State<Arc<App>>, headers: HeaderMap, body: Body) -> Response {
+async fn post_redeem(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Response {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     if !matches!(site, None | Some(b"same-origin" | b"none")) {
         let text = "<p>Open the link itself and fill the form in there.</p>";
         return page(StatusCode::FORBIDDEN, "Not from here", text);
     }
     let read = Limited::new(body, MAX_FORM_BYTES).collect();
-    let Ok(Ok(form)) = tokio::time::timeout(redeem.config.server.body_timeout(), read).await else {
+    let Ok(Ok(form)) = tokio::time::timeout(app.config.server.body_timeout(), read).await else {
         return invalid_link_page();
     };
     let form = Zeroizing::new(form.to_bytes().to_vec());
     let form = std::str::from_utf8(&form).ok();
-    let Some((id, key)) = link(&redeem, form) else {
+    let Some((id, key)) = link(&app, form) else {
         return invalid_link_page();
     };
-    let payout = match redeem.redeemable_payout(id).await {
+    let payout = match app.redeemable_payout(id).await {
         Ok(payout) => payout,
         Err(answer) => return answer,
     };
@@ -87,12 +87,12 @@ async fn post_redeem(State(redeem): State<Arc<App>>, headers: HeaderMap, body: B
         return status_page(id, &key, &payout);
     }
     let wrong = |wrong| form_page(StatusCode::UNPROCESSABLE_ENTITY, id, &key, &payout, wrong);
-    let card = match redeem.parse_debit_card(form) {
+    let card = match app.parse_debit_card(form) {
         Ok(card) => card,
         Err(what) => return wrong(what),
     };
-    match redeem.is_payable(&payout, &card).await {
-        Ok(true) => redeem.submit_card(id, &card).await,
+    match app.is_payable(&payout, &card).await {
+        Ok(true) => app.submit_card(id, &card).await,
         Ok(false) => wrong("That card cannot be paid in this currency. Please use a debit card of a bank where it is."),
         Err(error) => {
             tracing::warn!(%error, "the rails do not say whose a debit card is");
@@ -102,12 +102,11 @@ async fn post_redeem(State(redeem): State<Arc<App>>, headers: HeaderMap, body: B
 }
 
 /// The payout that the link's parameters open. A form has more parameters.
-fn link(redeem: &App, pairs: Option<&str>) -> Option<(PayoutId, String)> {
+fn link(app: &App, pairs: Option<&str>) -> Option<(PayoutId, String)> {
     let query = Query::parse(pairs, &["payout_id", "key", "card_number", "expiry"]).ok()?;
     let id: PayoutId = query.get("payout_id")?.parse().ok()?;
     let key = query.get("key")?;
-    redeem
-        .checkout
+    app.checkout
         .response_writer
         .form_links
         .verify(id, key)

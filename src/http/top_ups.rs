@@ -78,14 +78,14 @@ const STATUSES: [&str; 9] = [
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn fund_card_balance(
-    State(top_ups): SharedState,
+    State(app): SharedState,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["amount"])?;
-    let amount = query.amount(&top_ups.config.products.card_balance)?;
+    let amount = query.amount(&app.config.products.card_balance)?;
     let call = PaidCall {
         headers: &headers,
         bearer: &bearer,
@@ -96,7 +96,7 @@ async fn fund_card_balance(
         description: format!("Card balance top-up, {amount} USD"),
         html: false,
     };
-    top_ups.checkout.handle(call).await
+    app.checkout.handle(call).await
 }
 
 /// List card transactions and top-ups
@@ -113,12 +113,12 @@ async fn fund_card_balance(
         (status = 403, description = "Another wallet's card or top-up, or a frozen account."),
         (status = 404, description = "No such card or top-up.")))]
 async fn list_card_transactions(
-    State(top_ups): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["card_id", "status", "limit", "starting_after"])?;
-    authenticated_account(&top_ups.engine, &claims).await?;
+    authenticated_account(&app.engine, &claims).await?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let status = match query.get("status") {
         None => "",
@@ -126,17 +126,17 @@ async fn list_card_transactions(
     };
     let card = match query.get("card_id") {
         None => None,
-        Some(text) => Some(cards::load_owned_card(&top_ups.engine, &claims, text).await?),
+        Some(text) => Some(cards::load_owned_card(&app.engine, &claims, text).await?),
     };
     let after = match query.get("starting_after") {
         None => None,
-        Some(text) => Some(load_owned_top_up(&top_ups, &claims.wallet, text).await?),
+        Some(text) => Some(load_owned_top_up(&app, &claims.wallet, text).await?),
     };
     let found = match card {
         Some(_) => (Vec::new(), false),
-        None => filter_by_status(&top_ups.engine, &claims.wallet, after, (status, limit)).await?,
+        None => filter_by_status(&app.engine, &claims.wallet, after, (status, limit)).await?,
     };
-    let linked = top_ups.engine.deposit_address(&claims.wallet).await;
+    let linked = app.engine.deposit_address(&claims.wallet).await;
     let note = match linked.map_err(|_| ApiError::internal())? {
         Some(_) => "Top-ups usually reach the balance within a minute.",
         None => {
@@ -145,11 +145,11 @@ async fn list_card_transactions(
     };
     let cards = match card {
         Some(one) => vec![one],
-        None => cards::AnyCard::newest(&top_ups.engine, &claims.wallet, MAX_CARDS_READ).await?,
+        None => cards::AnyCard::newest(&app.engine, &claims.wallet, MAX_CARDS_READ).await?,
     };
     let mut loaded = Vec::with_capacity(found.0.len());
     for (id, top_up) in &found.0 {
-        loaded.push(with_hold_reason(&top_ups.engine, top_up::Job::SendTopUp(*id).into(), top_up.view(id)).await?);
+        loaded.push(with_hold_reason(&app.engine, top_up::Job::SendTopUp(*id).into(), top_up.view(id)).await?);
     }
     let body = JsonObject::new()
         .list("transactions", charges(&cards, (status, limit)))
@@ -225,14 +225,14 @@ async fn filter_by_status(
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 503, description = "The card issuer does not answer.")))]
 async fn get_card_deposit_address(
-    State(top_ups): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
-    authenticated_account(&top_ups.engine, &claims).await?;
-    let address = linked(&top_ups.engine, &claims.wallet).await?;
-    let balance = top_ups
+    authenticated_account(&app.engine, &claims).await?;
+    let address = linked(&app.engine, &claims.wallet).await?;
+    let balance = app
         .providers
         .balances
         .balance(&address)
@@ -322,10 +322,10 @@ fn issuer_unavailable() -> ApiError {
     ApiError::unavailable(ErrorCode::IssuerUnavailable, "The card issuer does not answer.", 2)
 }
 
-async fn load_owned_top_up(top_ups: &App, wallet: &Wallet, text: &str) -> Result<TopUpId, ApiError> {
+async fn load_owned_top_up(app: &App, wallet: &Wallet, text: &str) -> Result<TopUpId, ApiError> {
     let unknown = || ApiError::new(ErrorCode::TopUpNotFound, "There is no such top-up.");
     let id: TopUpId = text.parse().map_err(|_| unknown())?;
-    let known = top_ups.engine.top_up(&id).await.map_err(|_| ApiError::internal())?;
+    let known = app.engine.top_up(&id).await.map_err(|_| ApiError::internal())?;
     if known.ok_or_else(unknown)?.owner != *wallet {
         let error = "This top-up belongs to another wallet.";
         return Err(ApiError::new(ErrorCode::TopUpAccessDenied, error));

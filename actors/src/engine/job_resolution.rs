@@ -13,7 +13,7 @@ use super::Engine;
 use super::approvals::Authority;
 use super::dead_letters::ProviderReport;
 use super::jobs::table;
-use super::jobs::work::OperatorWord;
+use super::jobs::work::OperatorResolution;
 use super::operator_actions::{AuditEntry, OperatorLock};
 use super::operators::corrupt;
 use crate::approval::ApprovableAction;
@@ -196,14 +196,14 @@ impl Engine {
         (outcome, reference): (JobOutcome, &str),
         words: &AuditEntry<'_>,
     ) -> Result<(), ResolveError> {
-        let word = OperatorWord {
+        let resolution = OperatorResolution {
             id: effect.id,
             done: outcome == JobOutcome::Completed,
             reference,
             lock: one,
             words,
         };
-        table::resolve(&effect.job, self, &word).await
+        table::resolve(&effect.job, self, &resolution).await
     }
 }
 

@@ -196,7 +196,11 @@ async fn job_of_an_unknown_type_is_dead_lettered_by_name() {
         writes: unknown.iter().enumerate().map(row).collect(),
         ..Batch::default()
     };
-    world.store.commit(batch, Box::new(|_| {}));
+    let (done, committed) = tokio::sync::oneshot::channel();
+    world
+        .store
+        .commit(batch, Box::new(move |result| drop(done.send(result))));
+    assert!(committed.await.unwrap().is_ok());
     let world = world.crash().await;
     let dead = async || world.engine.dead_letters().await.unwrap().jobs;
     eventually("they are dead letters", async || dead().await.len() == unknown.len()).await;

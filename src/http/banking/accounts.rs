@@ -60,19 +60,19 @@ struct CreateAccountParams {
         (status = 409, description = "The application is not approved, there are too many, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_banking_account(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<CreateAccountRequest>(body).await?;
+    let call = app.read_call::<CreateAccountRequest>(body).await?;
     let label = call
         .data
         .label
         .as_deref()
         .map(|label| line("label", label, 60))
         .transpose()?;
-    banking.admit(&claims, &call).await?;
+    app.admit(&claims, &call).await?;
     let ramp = match call.data.r#type {
         AccountTypeParam::Onramp => AccountType::OnRamp,
         AccountTypeParam::Offramp => AccountType::OffRamp,
@@ -81,10 +81,10 @@ pub(super) async fn create_banking_account(
         r#type: call.data.r#type,
         label: label.clone(),
     };
-    let id = BankAccountId::mint(claims.wallet.shard(), banking.entropy.random());
-    let (state, owner) = (banking.clone(), claims.wallet);
+    let id = BankAccountId::mint(claims.wallet.shard(), app.entropy.random());
+    let (state, owner) = (app.clone(), claims.wallet);
     let route = "/createBankingAccount";
-    key.run(&banking.engine, &claims, route, &request, move |place| async move {
+    key.run(&app.engine, &claims, route, &request, move |place| async move {
         let customer = state.bank_customer(&owner).await?;
         let engine = &state.engine;
         let kept = engine.bank_accounts_of(&owner, None, MAX_ACCOUNTS).await;
@@ -132,28 +132,23 @@ pub(super) struct ListAccountsRequest {
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or account, or frozen."), (status = 404, description = "`startingAfter` is no account.")))]
 pub(super) async fn list_banking_accounts(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<ListAccountsRequest>(body).await?;
+    let call = app.read_call::<ListAccountsRequest>(body).await?;
     let limit = limit(call.data.limit)?;
-    banking.admit(&claims, &call).await?;
+    app.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
         None => None,
-        Some(text) => Some(
-            banking
-                .load_owned_account(&claims.wallet, text, "startingAfter")
-                .await?
-                .0,
-        ),
+        Some(text) => Some(app.load_owned_account(&claims.wallet, text, "startingAfter").await?.0),
     };
-    let engine = &banking.engine;
+    let engine = &app.engine;
     let found = engine.bank_accounts_of(&claims.wallet, after, limit).await;
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let mut shown = Vec::with_capacity(found.len());
     for (id, account) in &found {
-        shown.push(banking.bank_account_view(*id, account).await);
+        shown.push(app.bank_account_view(*id, account).await);
     }
     Ok(callable::result(
         &JsonObject::new().list("accounts", shown).boolean("has_more", more),

@@ -74,14 +74,14 @@ struct UpdateApplicationParams<'a> {
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet.")))]
 pub(super) async fn get_banking_application(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<EmptyRequest>(body).await?;
-    banking.admit(&claims, &call).await?;
-    let application = banking.banking_application(&claims.wallet).await?;
-    let verified = banking.is_verified(&claims.wallet).await?;
+    let call = app.read_call::<EmptyRequest>(body).await?;
+    app.admit(&claims, &call).await?;
+    let application = app.banking_application(&claims.wallet).await?;
+    let verified = app.is_verified(&claims.wallet).await?;
     Ok(callable::result(&render(&claims.wallet, &application, verified)))
 }
 
@@ -96,27 +96,27 @@ pub(super) async fn get_banking_application(
         (status = 409, description = "It is with the bank or approved, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn update_banking_application_details(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<UpdateApplicationRequest>(body).await?;
-    let answers = banking.parse_answers(&call.data)?;
+    let call = app.read_call::<UpdateApplicationRequest>(body).await?;
+    let answers = app.parse_answers(&call.data)?;
     if answers.is_empty() && call.data.tax_id.is_none() {
         let error = "Give at least one answer.";
         return Err(ApiError::parameter(ErrorCode::ParameterMissing, "dateOfBirth", error));
     }
     let tax = call.data.tax_id.as_deref().map(tax_number).transpose()?;
-    banking.admit(&claims, &call).await?;
+    app.admit(&claims, &call).await?;
     let request = UpdateApplicationParams {
         answers: answers.iter().map(|(q, answer)| (q.name(), answer.as_str())).collect(),
         tax: tax.as_ref().map(|(_, number)| number.expose_secret().as_str()),
     };
-    let request = keyed_fingerprint(&banking.vault, &request)?;
-    let (running, owner) = (banking.clone(), claims.wallet);
+    let request = keyed_fingerprint(&app.vault, &request)?;
+    let (running, owner) = (app.clone(), claims.wallet);
     let route = "/updateBankingApplicationDetails";
-    key.run(&banking.engine, &claims, route, &request, move |place| async move {
+    key.run(&app.engine, &claims, route, &request, move |place| async move {
         let application = running.banking_application(&owner).await?;
         let sealed = tax.map(|tax| running.sealed_tax(&application, tax)).transpose()?;
         let verified = running.is_verified(&owner).await?;
@@ -141,16 +141,16 @@ pub(super) async fn update_banking_application_details(
         (status = 409, description = "Something is missing; it was submitted already; or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn submit_banking_application(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<EmptyRequest>(body).await?;
-    banking.admit(&claims, &call).await?;
-    let (running, owner) = (banking.clone(), claims.wallet);
+    let call = app.read_call::<EmptyRequest>(body).await?;
+    app.admit(&claims, &call).await?;
+    let (running, owner) = (app.clone(), claims.wallet);
     let route = "/submitBankingApplication";
-    key.run(&banking.engine, &claims, route, &(), move |place| async move {
+    key.run(&app.engine, &claims, route, &(), move |place| async move {
         let application = running.banking_application(&owner).await?;
         let verified = running.is_verified(&owner).await?;
         if !verified && application.status() == "incomplete" {

@@ -121,22 +121,22 @@ struct RenameDestinationParams {
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn update_banking_destination(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<RenameDestinationRequest>(body).await?;
+    let call = app.read_call::<RenameDestinationRequest>(body).await?;
     let nickname = line("nickname", &call.data.nickname, 100)?;
-    banking.admit(&claims, &call).await?;
+    app.admit(&claims, &call).await?;
     may_change(&claims)?;
     let asked = RenameDestinationParams {
         destination_id: call.data.destination_id.clone(),
         nickname: nickname.clone(),
     };
-    let (state, owner) = (banking.clone(), claims.wallet);
+    let (state, owner) = (app.clone(), claims.wallet);
     let route = "/updateBankingDestination";
-    key.run(&banking.engine, &claims, route, &asked, move |place| async move {
+    key.run(&app.engine, &claims, route, &asked, move |place| async move {
         let (id, _) = state.load_owned_destination(&owner, &call.data.destination_id).await?;
         let engine = &state.engine;
         let memo = place.map(|place| destination_recorder(place, id));

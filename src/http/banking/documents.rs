@@ -73,33 +73,33 @@ struct UploadDocumentParams {
         (status = 413, description = "More than 10 MB."), (status = 415, description = "Neither PDF, PNG nor JPEG."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn upload_banking_document(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking
+    let call = app
         .read_call_up_to::<UploadDocumentRequest>(body, MAX_UPLOAD_BYTES)
         .await?;
     let (document_type, bytes) = (call.data.r#type.document_type(), decoded(&call.data.content)?);
     let media = detect_media_type(&bytes)?;
-    banking.admit(&claims, &call).await?;
+    app.admit(&claims, &call).await?;
     let sha256: [u8; 32] = Sha256::digest(&bytes).into();
     let document = Document {
-        id: DocumentId::mint(claims.wallet.shard(), banking.entropy.random()),
+        id: DocumentId::mint(claims.wallet.shard(), app.entropy.random()),
         document_type,
         media,
         bytes: bytes.len() as u64,
         sha256,
-        at: banking.clock.now(),
+        at: app.clock.now(),
     };
     let request = UploadDocumentParams {
         document_type: document_type.name(),
         sha256: hex::encode(sha256),
     };
-    let (state, owner) = (banking.clone(), claims.wallet);
+    let (state, owner) = (app.clone(), claims.wallet);
     let route = "/uploadBankingDocument";
-    key.run(&banking.engine, &claims, route, &request, move |place| async move {
+    key.run(&app.engine, &claims, route, &request, move |place| async move {
         let application = state.banking_application(&owner).await?;
         let verified = state.is_verified(&owner).await?;
         let same = |kept: &&Document| kept.document_type == document_type && document_type != DocumentType::Other;

@@ -69,17 +69,17 @@ struct CreateProfileParams {
         (status = 409, description = "There is a profile, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_banking_profile(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<CreateProfileRequest>(body).await?;
-    let request = banking.parse_profile(&call.data)?;
-    banking.admit(&claims, &call).await?;
-    let (engine, owner) = (banking.engine.clone(), claims.wallet);
+    let call = app.read_call::<CreateProfileRequest>(body).await?;
+    let request = app.parse_profile(&call.data)?;
+    app.admit(&claims, &call).await?;
+    let (engine, owner) = (app.engine.clone(), claims.wallet);
     let profile = request.profile(owner)?;
-    let engine_of_key = banking.engine.clone();
+    let engine_of_key = app.engine.clone();
     key.run(
         &engine_of_key,
         &claims,
@@ -181,13 +181,13 @@ pub(super) struct EmptyRequest {}
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen.")))]
 pub(super) async fn get_banking_profile_status(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<EmptyRequest>(body).await?;
-    banking.admit(&claims, &call).await?;
-    let engine = &banking.engine;
+    let call = app.read_call::<EmptyRequest>(body).await?;
+    app.admit(&claims, &call).await?;
+    let engine = &app.engine;
     let failed = |_| ApiError::internal();
     let profile = engine.banking_profile(&claims.wallet).await.map_err(failed)?;
     let identity = engine.identity(&claims.wallet).await.map_err(failed)?;

@@ -83,14 +83,14 @@ fn fingerprint(vault: &Vault, recipient: &str, address: &str, account: &ParsedAc
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_banking_recipient(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<CreateRecipientRequest>(body).await?;
+    let call = app.read_call::<CreateRecipientRequest>(body).await?;
     let recipient = BankRecipient {
-        id: BankRecipientId::mint(claims.wallet.shard(), banking.entropy.random()),
+        id: BankRecipientId::mint(claims.wallet.shard(), app.entropy.random()),
         name: line("name", &call.data.name, 100)?,
         address: call
             .data
@@ -99,12 +99,12 @@ pub(super) async fn create_banking_recipient(
             .map_or(Ok(String::new()), |text| line("address", text, 200))?,
     };
     let account = account(&call.data.destination, &recipient)?;
-    banking.admit(&claims, &call).await?;
+    app.admit(&claims, &call).await?;
     // The recipient's id is left out, because each call draws a new one.
-    let request = fingerprint(&banking.vault, &recipient.name, &recipient.address, &account)?;
-    let (state, owner) = (banking.clone(), claims.wallet);
+    let request = fingerprint(&app.vault, &recipient.name, &recipient.address, &account)?;
+    let (state, owner) = (app.clone(), claims.wallet);
     let route = "/createBankingRecipient";
-    key.run(&banking.engine, &claims, route, &request, move |place| async move {
+    key.run(&app.engine, &claims, route, &request, move |place| async move {
         state.persist_destination(owner, recipient, account, place).await
     })
     .await
@@ -130,23 +130,23 @@ pub(super) struct AddDestinationRequest {
         (status = 409, description = "It has too many, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn add_banking_destination(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<AddDestinationRequest>(body).await?;
+    let call = app.read_call::<AddDestinationRequest>(body).await?;
     let unnamed = BankRecipient {
         id: BankRecipientId(0),
         name: "-".into(),
         address: String::new(),
     };
     let read = account(&call.data.destination, &unnamed)?;
-    banking.admit(&claims, &call).await?;
-    let request = fingerprint(&banking.vault, &call.data.recipient_id, "", &read)?;
-    let (state, owner) = (banking.clone(), claims.wallet);
+    app.admit(&claims, &call).await?;
+    let request = fingerprint(&app.vault, &call.data.recipient_id, "", &read)?;
+    let (state, owner) = (app.clone(), claims.wallet);
     let route = "/addBankingDestination";
-    key.run(&banking.engine, &claims, route, &request, move |place| async move {
+    key.run(&app.engine, &claims, route, &request, move |place| async move {
         let (_, kept) = state.bank_recipient(&owner, &call.data.recipient_id).await?;
         let (_, first) = kept.first().ok_or_else(recipient_unknown)?;
         if kept.len() >= MAX_DESTINATIONS {
@@ -176,18 +176,18 @@ pub(super) struct ListRecipientsRequest {
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no destination.")))]
 pub(super) async fn list_banking_recipients(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<ListRecipientsRequest>(body).await?;
+    let call = app.read_call::<ListRecipientsRequest>(body).await?;
     let limit = limit(call.data.limit)?;
-    banking.admit(&claims, &call).await?;
+    app.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
         None => None,
-        Some(text) => Some(banking.load_active_destinations(&claims.wallet, text).await?.0),
+        Some(text) => Some(app.load_active_destinations(&claims.wallet, text).await?.0),
     };
-    let found = banking.engine.destinations_of(&claims.wallet, after, limit).await;
+    let found = app.engine.destinations_of(&claims.wallet, after, limit).await;
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let shown = format!("{{\"recipients\":[{}],\"has_more\":{more}}}", by_recipient(&found));
     Ok(callable::result_of(&shown))
@@ -212,17 +212,17 @@ pub(super) struct DeleteRecipientRequest {
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn delete_banking_recipient(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<DeleteRecipientRequest>(body).await?;
-    banking.admit(&claims, &call).await?;
+    let call = app.read_call::<DeleteRecipientRequest>(body).await?;
+    app.admit(&claims, &call).await?;
     may_change(&claims)?;
-    let (state, owner, request) = (banking.clone(), claims.wallet, call.data.recipient_id.clone());
+    let (state, owner, request) = (app.clone(), claims.wallet, call.data.recipient_id.clone());
     let route = "/deleteBankingRecipient";
-    key.run(&banking.engine, &claims, route, &call.data, move |place| async move {
+    key.run(&app.engine, &claims, route, &call.data, move |place| async move {
         let (id, kept) = state.bank_recipient(&owner, &request).await?;
         let ids: Vec<BankDestinationId> = kept.into_iter().map(|(id, _)| id).collect();
         let engine = &state.engine;

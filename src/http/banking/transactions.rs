@@ -38,16 +38,16 @@ pub(super) struct GetTransactionRequest {
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such transaction.")))]
 pub(super) async fn get_banking_transaction(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<GetTransactionRequest>(body).await?;
-    banking.admit(&claims, &call).await?;
-    let found = banking
+    let call = app.read_call::<GetTransactionRequest>(body).await?;
+    app.admit(&claims, &call).await?;
+    let found = app
         .bank_transaction(&claims, &call.data.transaction_id, "transactionId")
         .await?;
-    let view = found.render(&banking.engine).await?;
+    let view = found.render(&app.engine).await?;
     Ok(callable::result(&JsonObject::new().object("transaction", &view)))
 }
 
@@ -67,27 +67,22 @@ pub(super) struct ListTransactionsRequest {
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no transaction.")))]
 pub(super) async fn list_banking_transactions(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<ListTransactionsRequest>(body).await?;
+    let call = app.read_call::<ListTransactionsRequest>(body).await?;
     let limit = limit(call.data.limit)?;
-    banking.admit(&claims, &call).await?;
+    app.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
         None => None,
-        Some(text) => Some(
-            banking
-                .bank_transaction(&claims, text, "startingAfter")
-                .await?
-                .sort_key(),
-        ),
+        Some(text) => Some(app.bank_transaction(&claims, text, "startingAfter").await?.sort_key()),
     };
-    let engine = &banking.engine;
+    let engine = &app.engine;
     let failed = |_| ApiError::internal();
     let transfers = engine.bank_transfers_of(&claims.wallet, after, limit).await;
     let (transfers, more_transfers) = transfers.map_err(failed)?;
-    let (payouts, more_payouts) = banking.bank_payouts(&claims, after, limit).await?;
+    let (payouts, more_payouts) = app.bank_payouts(&claims, after, limit).await?;
     let transfers = transfers
         .into_iter()
         .map(|(id, transfer)| BankTransactionRecord::Transfer(id, transfer));

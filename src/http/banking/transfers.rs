@@ -75,12 +75,12 @@ struct CreateTransferParams {
         (status = 409, description = "The account is not open or not for that, the balance is too small, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_banking_transfer(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<CreateTransferRequest>(body).await?;
+    let call = app.read_call::<CreateTransferRequest>(body).await?;
     let cents = amount(&call.data.amount)?;
     let note = call
         .data
@@ -89,7 +89,7 @@ pub(super) async fn create_banking_transfer(
         .map(|note| line("note", note, 140))
         .transpose()?;
     let direction = call.data.direction.unwrap_or(TransferDirectionParam::ToAccount);
-    banking.admit(&claims, &call).await?;
+    app.admit(&claims, &call).await?;
     require_sign_in(&claims)?;
     let asked = CreateTransferParams {
         account_id: call.data.account_id.clone(),
@@ -98,10 +98,10 @@ pub(super) async fn create_banking_transfer(
         note: note.clone(),
     };
     let usdc = Usdc::from_cents(cents).map_err(|_| too_large())?;
-    let id = BankTransferId::mint(claims.wallet.shard(), banking.entropy.random());
-    let (state, owner) = (banking.clone(), claims.wallet);
+    let id = BankTransferId::mint(claims.wallet.shard(), app.entropy.random());
+    let (state, owner) = (app.clone(), claims.wallet);
     let route = "/createBankingTransfer";
-    key.run(&banking.engine, &claims, route, &asked, move |place| async move {
+    key.run(&app.engine, &claims, route, &asked, move |place| async move {
         let (account, kept) = state
             .load_owned_account(&owner, &call.data.account_id, "accountId")
             .await?;
@@ -190,31 +190,31 @@ struct CreatePayoutParams {
         (status = 409, description = "The balance is too small, the destination cannot be paid so, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn send_banking_payout(
-    State(banking): SharedState,
+    State(app): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.read_call::<CreatePayoutRequest>(body).await?;
+    let call = app.read_call::<CreatePayoutRequest>(body).await?;
     let cents = amount(&call.data.amount)?;
     let (least, most) = (
-        banking.config.products.bank_payment.min_amount,
-        banking.config.products.bank_payment.max_amount,
+        app.config.products.bank_payment.min_amount,
+        app.config.products.bank_payment.max_amount,
     );
     if cents < least || cents > most {
         let error = format!("`amount` must be between {least} and {most}.");
         return Err(ApiError::parameter(ErrorCode::AmountOutOfRange, "amount", error));
     }
-    banking.admit(&claims, &call).await?;
+    app.admit(&claims, &call).await?;
     require_sign_in(&claims)?;
     let asked = CreatePayoutParams {
         destination_id: call.data.destination_id.clone(),
         amount: cents.to_string(),
     };
-    let id = PayoutId::mint(claims.wallet.shard(), banking.entropy.random());
-    let (state, owner) = (banking.clone(), claims.wallet);
+    let id = PayoutId::mint(claims.wallet.shard(), app.entropy.random());
+    let (state, owner) = (app.clone(), claims.wallet);
     let route = "/sendBankingPayout";
-    key.run(&banking.engine, &claims, route, &asked, move |place| async move {
+    key.run(&app.engine, &claims, route, &asked, move |place| async move {
         let (destination, kept) = state.load_owned_destination(&owner, &call.data.destination_id).await?;
         if kept.scheme != DestinationType::FiatUs {
             let error = "Payouts go to destinations of type fiat_us.";

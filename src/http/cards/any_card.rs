@@ -178,26 +178,26 @@ impl AnyCard {
     }
 
     /// Adds the secret details. The record that they were read is durable before they are returned.
-    pub(super) async fn with_details(&self, cards: &App, id: CardId, view: JsonObject) -> Result<JsonObject, ApiError> {
+    pub(super) async fn with_details(&self, app: &App, id: CardId, view: JsonObject) -> Result<JsonObject, ApiError> {
         match self {
             Self::Usa(card) => {
                 let asked = async |issuer_ref: String| {
-                    let cvv = cards.providers.issuer.cvv(&issuer_ref).await?;
-                    Ok((cvv, cards.providers.issuer.available_balance(&issuer_ref).await?))
+                    let cvv = app.providers.issuer.cvv(&issuer_ref).await?;
+                    Ok((cvv, app.providers.issuer.available_balance(&issuer_ref).await?))
                 };
-                let shown = details(cards, id, card.details(), asked, cards.engine.reveal_card(id)).await?;
+                let shown = details(app, id, card.details(), asked, app.engine.reveal_card(id)).await?;
                 Ok(view.object("card_details", &shown))
             }
             Self::Reloadable(card) => {
                 let asked = async |issuer_ref: String| {
-                    let cvv = cards.providers.reloadable_cards.cvv(&issuer_ref).await?;
-                    Ok((cvv, cards.providers.reloadable_cards.available(&issuer_ref).await?))
+                    let cvv = app.providers.reloadable_cards.cvv(&issuer_ref).await?;
+                    Ok((cvv, app.providers.reloadable_cards.available(&issuer_ref).await?))
                 };
-                let shown = details(cards, id, card.details(), asked, cards.engine.reveal_reloadable(id)).await?;
+                let shown = details(app, id, card.details(), asked, app.engine.reveal_reloadable(id)).await?;
                 Ok(view.object("card_details", &shown))
             }
-            Self::Gift(_) => redeemable(cards, id, view).await,
-            Self::Intl(order) => Ok(view.object("card_details", &operator_entered_details(cards, id, order).await?)),
+            Self::Gift(_) => redeemable(app, id, view).await,
+            Self::Intl(order) => Ok(view.object("card_details", &operator_entered_details(app, id, order).await?)),
         }
     }
 }
@@ -253,17 +253,17 @@ fn unreadable(_: LoadError) -> ApiError {
     ApiError::internal()
 }
 
-async fn sealed(cards: &App, id: CardId) -> Result<Vec<u8>, ApiError> {
-    let sealed = cards.engine.sealed(id).await.ok().flatten();
+async fn sealed(app: &App, id: CardId) -> Result<Vec<u8>, ApiError> {
+    let sealed = app.engine.sealed(id).await.ok().flatten();
     sealed.ok_or_else(ApiError::internal)
 }
 
-async fn redeemable(cards: &App, id: CardId, view: JsonObject) -> Result<JsonObject, ApiError> {
-    let redemption = gift_cards::open(&cards.vault, id, &sealed(cards, id).await?).map_err(|error| {
+async fn redeemable(app: &App, id: CardId, view: JsonObject) -> Result<JsonObject, ApiError> {
+    let redemption = gift_cards::open(&app.vault, id, &sealed(app, id).await?).map_err(|error| {
         tracing::error!(card = %id, %error, "a gift card's code cannot be opened");
         ApiError::internal()
     })?;
-    match cards.engine.reveal_gift_card(id).await {
+    match app.engine.reveal_gift_card(id).await {
         Ok(()) => {}
         Err(OperationError::Rejected(_)) => return Err(not_found()),
         Err(_) => {
@@ -283,32 +283,29 @@ async fn redeemable(cards: &App, id: CardId, view: JsonObject) -> Result<JsonObj
 
 /// Number and CVV from the vault, and the billing address that the operator entered. The record that they were read is
 /// durable before they are returned. The remaining amount is the operators' last report.
-async fn operator_entered_details(cards: &App, id: CardId, order: &IntlOrder) -> Result<JsonObject, ApiError> {
+async fn operator_entered_details(app: &App, id: CardId, order: &IntlOrder) -> Result<JsonObject, ApiError> {
     let closed = |error: &dyn std::fmt::Display| {
         tracing::error!(card = %id, %error, "a card's secrets cannot be opened");
         ApiError::internal()
     };
-    let number = cards
-        .vault
-        .open(id, &sealed(cards, id).await?)
-        .map_err(|e| closed(&e))?;
-    let cvv = match cards.engine.sealed_cvv(id).await.ok().flatten() {
+    let number = app.vault.open(id, &sealed(app, id).await?).map_err(|e| closed(&e))?;
+    let cvv = match app.engine.sealed_cvv(id).await.ok().flatten() {
         None => None,
         Some(sealed) => {
-            let cvvs = cards.cvvs.clone();
+            let cvvs = app.cvvs.clone();
             let opened = tokio::task::spawn_blocking(move || cvvs.open_cvv(id, &sealed)).await;
             opened.map_err(|e| closed(&e))?.map_err(|e| closed(&e))?
         }
     };
     let Some(cvv) = cvv else {
         // The CVV is destroyed when the card ends, which may have happened since it was read.
-        let now = cards.engine.intl_order(&id).await.map_err(unreadable)?;
+        let now = app.engine.intl_order(&id).await.map_err(unreadable)?;
         return Err(match now.is_some_and(|order| order.is_usable()) {
             true => closed(&"its CVV or the key of that is gone"),
             false => ApiError::unavailable(ErrorCode::ServiceUnavailable, "The card has just ended.", 1),
         });
     };
-    match cards.engine.reveal_intl(id).await {
+    match app.engine.reveal_intl(id).await {
         Ok(()) => {}
         Err(OperationError::Rejected(_)) => return Err(not_found()),
         Err(_) => {
@@ -341,7 +338,7 @@ fn address(billing: &BillingAddress) -> JsonObject {
 /// The number from the vault; CVV and remaining amount from the issuer. The record that they were read is durable
 /// before they are returned.
 async fn details<R>(
-    cards: &App,
+    app: &App,
     id: CardId,
     known: Option<&card::CardDetails>,
     asked: impl AsyncFnOnce(String) -> Result<(Secret<String>, Cents), PortError>,
@@ -349,8 +346,8 @@ async fn details<R>(
 ) -> Result<JsonObject, ApiError> {
     let later = || ApiError::unavailable(ErrorCode::IssuerUnavailable, "The card issuer does not answer.", 2);
     let issuer_ref = known.map(|d| d.issuer_ref.clone()).ok_or_else(ApiError::internal)?;
-    let sealed = sealed(cards, id).await?;
-    let number = cards.vault.open(id, &sealed).map_err(|error| {
+    let sealed = sealed(app, id).await?;
+    let number = app.vault.open(id, &sealed).map_err(|error| {
         tracing::error!(card = %id, %error, "a card number cannot be opened");
         ApiError::internal()
     })?;
@@ -360,7 +357,7 @@ async fn details<R>(
         Err(OperationError::Rejected(_)) => return Err(not_found()),
         Err(_) => return Err(later()),
     }
-    let address = address(&cards.providers.billing_address);
+    let address = address(&app.providers.billing_address);
     Ok(JsonObject::new()
         .text("card_number", number.number().expose_secret())
         .integer("exp_month", u64::from(number.exp_month()))

@@ -1,6 +1,6 @@
 //! Jobs of accounts: credits, holds and daily caps.
 
-use super::work::{Inquiry, OperatorWord, Summary, Work, ask, not_queryable, not_resolvable, summarize, usd};
+use super::work::{Inquiry, OperatorResolution, Summary, Work, ask, not_queryable, not_resolvable, summarize, usd};
 use super::{HandlerResult, JobHandlers};
 use crate::account::{Command, Job, UnclaimedCapUsage};
 use crate::engine::job_resolution::credit_command;
@@ -100,12 +100,17 @@ impl Work for Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(
+        self,
+        engine: &'a Engine,
+        resolution: &'a OperatorResolution<'a>,
+    ) -> BoxFuture<'a, Result<(), ResolveError>> {
         match self {
-            Self::CreditAccount { account, amount, cause } if !word.done => Box::pin(async move {
+            Self::CreditAccount { account, amount, cause } if !resolution.done => Box::pin(async move {
                 let unfinal = engine.pending_payment_of_credit(cause).await?;
-                let credit = || credit_command(word.id, amount, (cause, unfinal));
-                word.tell(engine, (&engine.0.registries.accounts, account), credit)
+                let credit = || credit_command(resolution.id, amount, (cause, unfinal));
+                resolution
+                    .send(engine, (&engine.0.registries.accounts, account), credit)
                     .await
             }),
             Self::CreditAccount { .. }

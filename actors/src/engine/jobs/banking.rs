@@ -5,7 +5,7 @@ use std::time::Duration;
 use purser_storage::mutants::{self, Mutant};
 
 use super::work::{
-    Inquiry, NOT_COMPLETED_REASON, OperatorWord, Summary, Work, listed, not_queryable, not_resolvable, summarize,
+    Inquiry, NOT_COMPLETED_REASON, OperatorResolution, Summary, Work, listed, not_queryable, not_resolvable, summarize,
 };
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::banking::application::{self, BankingApplication, Question};
@@ -41,7 +41,7 @@ impl Work for application::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }
@@ -61,14 +61,18 @@ impl Work for account::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(
+        self,
+        engine: &'a Engine,
+        resolution: &'a OperatorResolution<'a>,
+    ) -> BoxFuture<'a, Result<(), ResolveError>> {
         let Self::OpenBankAccount(id) = self;
-        if word.done {
+        if resolution.done {
             return not_resolvable();
         }
-        word.tell(engine, (&engine.0.registries.bank_accounts, id), || {
+        resolution.send(engine, (&engine.0.registries.bank_accounts, id), || {
             account::Command::RecordResult {
-                job: word.id,
+                job: resolution.id,
                 result: OpenAccountResult::Rejected {
                     reason: NOT_COMPLETED_REASON.to_owned(),
                 },
@@ -92,14 +96,18 @@ impl Work for transfer::Job {
         listed(engine, ReconciliationSource::BankTransfers, key)
     }
 
-    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(
+        self,
+        engine: &'a Engine,
+        resolution: &'a OperatorResolution<'a>,
+    ) -> BoxFuture<'a, Result<(), ResolveError>> {
         let Self::ExecuteBankTransfer(id) = self;
-        word.tell(engine, (&engine.0.registries.bank_transfers, id), || {
+        resolution.send(engine, (&engine.0.registries.bank_transfers, id), || {
             transfer::Command::RecordResult {
-                job: word.id,
-                result: match word.done {
+                job: resolution.id,
+                result: match resolution.done {
                     true => BankTransferResult::Complete {
-                        reference: word.reference.to_owned(),
+                        reference: resolution.reference.to_owned(),
                     },
                     false => BankTransferResult::Failed {
                         reason: NOT_COMPLETED_REASON.to_owned(),

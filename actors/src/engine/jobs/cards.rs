@@ -5,7 +5,8 @@ use std::time::Duration;
 use purser_storage::mutants::{self, Mutant};
 
 use super::work::{
-    Inquiry, NOT_COMPLETED_REASON, OperatorWord, Summary, Work, ask, listed, not_queryable, not_resolvable, summarize,
+    Inquiry, NOT_COMPLETED_REASON, OperatorResolution, Summary, Work, ask, listed, not_queryable, not_resolvable,
+    summarize,
 };
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::card::{self, Card};
@@ -42,14 +43,20 @@ impl Work for card::Job {
         }
     }
 
-    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(
+        self,
+        engine: &'a Engine,
+        resolution: &'a OperatorResolution<'a>,
+    ) -> BoxFuture<'a, Result<(), ResolveError>> {
         match self {
-            Self::IssueCard(id) if !word.done => word.tell(engine, (&engine.0.registries.cards, id), || {
-                card::Command::RecordDecline {
-                    job: word.id,
-                    reason: NOT_COMPLETED_REASON.into(),
-                }
-            }),
+            Self::IssueCard(id) if !resolution.done => {
+                resolution.send(engine, (&engine.0.registries.cards, id), || {
+                    card::Command::RecordDecline {
+                        job: resolution.id,
+                        reason: NOT_COMPLETED_REASON.into(),
+                    }
+                })
+            }
             Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) | Self::ChangePrepaidCardState(_) => {
                 not_resolvable()
             }

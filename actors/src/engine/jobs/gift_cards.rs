@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::work::{Inquiry, NOT_COMPLETED_REASON, OperatorWord, Summary, Work, listed, not_resolvable, summarize};
+use super::work::{
+    Inquiry, NOT_COMPLETED_REASON, OperatorResolution, Summary, Work, listed, not_resolvable, summarize,
+};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::engine::registries::Registries;
 use crate::engine::{Engine, ResolveError};
@@ -27,14 +29,18 @@ impl Work for Job {
         listed(engine, ReconciliationSource::GiftCards, key)
     }
 
-    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(
+        self,
+        engine: &'a Engine,
+        resolution: &'a OperatorResolution<'a>,
+    ) -> BoxFuture<'a, Result<(), ResolveError>> {
         let Self::OrderGiftCard(id) = self;
-        if word.done {
+        if resolution.done {
             return not_resolvable();
         }
-        word.tell(engine, (&engine.0.registries.gift_cards, id), || {
+        resolution.send(engine, (&engine.0.registries.gift_cards, id), || {
             Command::RecordDecline {
-                job: word.id,
+                job: resolution.id,
                 reason: NOT_COMPLETED_REASON.into(),
             }
         })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::work::{Inquiry, OperatorWord, Summary, Work, ask, not_queryable, not_resolvable, summarize};
+use super::work::{Inquiry, OperatorResolution, Summary, Work, ask, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::account;
 use crate::engine::incoming::{SettlementMatch, match_settlement};
@@ -68,7 +68,7 @@ impl Work for incoming::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }

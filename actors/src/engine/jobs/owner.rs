@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::work::{
-    Inquiry, NOT_COMPLETED_REASON, OperatorWord, Summary, Work, not_queryable, not_resolvable, summarize,
+    Inquiry, NOT_COMPLETED_REASON, OperatorResolution, Summary, Work, not_queryable, not_resolvable, summarize,
 };
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::engine::registries::Registries;
@@ -29,7 +29,7 @@ impl Work for identity_verification::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }
@@ -49,14 +49,18 @@ impl Work for issuer_link::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(
+        self,
+        engine: &'a Engine,
+        resolution: &'a OperatorResolution<'a>,
+    ) -> BoxFuture<'a, Result<(), ResolveError>> {
         let Self::OpenIssuerAccount(wallet) = self;
-        if word.done {
+        if resolution.done {
             return not_resolvable();
         }
-        word.tell(engine, (&engine.0.registries.issuer_links, wallet), || {
+        resolution.send(engine, (&engine.0.registries.issuer_links, wallet), || {
             issuer_link::Command::RecordDecline {
-                job: word.id,
+                job: resolution.id,
                 reason: NOT_COMPLETED_REASON.into(),
             }
         })

@@ -2,7 +2,7 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::work::{Inquiry, OperatorWord, Summary, Work, ask, not_queryable, not_resolvable, summarize};
+use super::work::{Inquiry, OperatorResolution, Summary, Work, ask, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::engine::operators::corrupt;
 use crate::engine::registries::Registries;
@@ -59,7 +59,7 @@ impl Work for Job {
     }
 
     /// An unknown payment is resolved by what its chain shows, before this is asked.
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }

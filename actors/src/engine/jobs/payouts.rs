@@ -6,7 +6,7 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::finality::PAYMENT_REVERSED;
 use super::work::{
-    Inquiry, NOT_COMPLETED_REASON, OperatorWord, Summary, Work, not_queryable, not_resolvable, summarize,
+    Inquiry, NOT_COMPLETED_REASON, OperatorResolution, Summary, Work, not_queryable, not_resolvable, summarize,
 };
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::bank_destination;
@@ -60,17 +60,23 @@ impl Work for payout::Job {
         }
     }
 
-    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(
+        self,
+        engine: &'a Engine,
+        resolution: &'a OperatorResolution<'a>,
+    ) -> BoxFuture<'a, Result<(), ResolveError>> {
         let payouts = &engine.0.registries.payouts;
         match self {
-            Self::SendPayout(id) => word.tell(engine, (payouts, id), || Command::ResolveManually {
-                job: word.id,
-                state: stated_status(word),
+            Self::SendPayout(id) => resolution.send(engine, (payouts, id), || Command::ResolveManually {
+                job: resolution.id,
+                state: stated_status(resolution),
             }),
-            Self::RecallPayout(id) if word.done => word.tell(engine, (payouts, id), || Command::RecordRecall {
-                job: word.id,
-                done: true,
-            }),
+            Self::RecallPayout(id) if resolution.done => {
+                resolution.send(engine, (payouts, id), || Command::RecordRecall {
+                    job: resolution.id,
+                    done: true,
+                })
+            }
             Self::RecallPayout(_) | Self::ExpirePayout(_) | Self::CloseReturnWindow(_) => not_resolvable(),
         }
     }
@@ -91,7 +97,7 @@ impl Work for late_return::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }
@@ -113,7 +119,7 @@ impl Work for payment_recipient::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }
@@ -133,7 +139,7 @@ impl Work for bank_destination::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }
@@ -145,10 +151,10 @@ fn summarize_payout(all: &Registries, id: PayoutId) -> BoxFuture<'_, Summary> {
 }
 
 /// The status that a rail would have reported.
-fn stated_status(word: &OperatorWord<'_>) -> PayoutRailStatus {
-    match word.done {
+fn stated_status(resolution: &OperatorResolution<'_>) -> PayoutRailStatus {
+    match resolution.done {
         true => PayoutRailStatus::Complete {
-            reference: word.reference.into(),
+            reference: resolution.reference.into(),
         },
         false => PayoutRailStatus::Failed {
             reason: NOT_COMPLETED_REASON.into(),

@@ -1,6 +1,6 @@
 //! Jobs of refunds.
 
-use super::work::{Inquiry, OperatorWord, Summary, Work, ask, not_queryable, not_resolvable, summarize};
+use super::work::{Inquiry, OperatorResolution, Summary, Work, ask, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers};
 use crate::engine::registries::Registries;
 use crate::engine::{Engine, ResolveError};
@@ -30,7 +30,7 @@ impl Work for Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use purser_storage::mutants::{self, Mutant};
 
 use super::work::{
-    Inquiry, NOT_COMPLETED_REASON, OperatorWord, Summary, Work, ask, listed, not_queryable, not_resolvable, summarize,
-    usd,
+    Inquiry, NOT_COMPLETED_REASON, OperatorResolution, Summary, Work, ask, listed, not_queryable, not_resolvable,
+    summarize, usd,
 };
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::card_withdrawal;
@@ -43,12 +43,16 @@ impl Work for reloadable_card::Job {
         }
     }
 
-    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(
+        self,
+        engine: &'a Engine,
+        resolution: &'a OperatorResolution<'a>,
+    ) -> BoxFuture<'a, Result<(), ResolveError>> {
         match self {
-            Self::OpenReloadableCard(id) if !word.done => {
-                word.tell(engine, (&engine.0.registries.reloadable_cards, id), || {
+            Self::OpenReloadableCard(id) if !resolution.done => {
+                resolution.send(engine, (&engine.0.registries.reloadable_cards, id), || {
                     reloadable_card::Command::RecordDecline {
-                        job: word.id,
+                        job: resolution.id,
                         reason: NOT_COMPLETED_REASON.into(),
                     }
                 })
@@ -85,18 +89,22 @@ impl Work for card_withdrawal::Job {
         }
     }
 
-    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(
+        self,
+        engine: &'a Engine,
+        resolution: &'a OperatorResolution<'a>,
+    ) -> BoxFuture<'a, Result<(), ResolveError>> {
         let withdrawals = &engine.0.registries.card_withdrawals;
         match self {
-            Self::HoldCardBalance(id) => word.tell(engine, (withdrawals, id), || match word.done {
-                true => card_withdrawal::Command::RecordHold { job: word.id },
+            Self::HoldCardBalance(id) => resolution.send(engine, (withdrawals, id), || match resolution.done {
+                true => card_withdrawal::Command::RecordHold { job: resolution.id },
                 false => card_withdrawal::Command::RecordDecline {
-                    job: word.id,
+                    job: resolution.id,
                     reason: NOT_COMPLETED_REASON.into(),
                 },
             }),
-            Self::SettleCardHold(id) if word.done => word.tell(engine, (withdrawals, id), || {
-                card_withdrawal::Command::RecordHoldSettled { job: word.id }
+            Self::SettleCardHold(id) if resolution.done => resolution.send(engine, (withdrawals, id), || {
+                card_withdrawal::Command::RecordHoldSettled { job: resolution.id }
             }),
             Self::SettleCardHold(_) | Self::ExpireWithdrawalLease { .. } => not_resolvable(),
         }

@@ -1,6 +1,6 @@
 //! Handles a payment removed by a reorg: its account is frozen and a loss is posted.
 
-use super::work::{Inquiry, OperatorWord, Summary, Work, not_queryable, not_resolvable, summarize};
+use super::work::{Inquiry, OperatorResolution, Summary, Work, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::account;
 use crate::discrepancy::{self, Command, Status};
@@ -27,7 +27,7 @@ impl Work for discrepancy::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::future::ready;
 
-use super::work::{Inquiry, OperatorWord, Summary, Work};
+use super::work::{Inquiry, OperatorResolution, Summary, Work};
 use super::{HandlerResult, JobHandlers};
 use crate::engine::registries::{JOB_KINDS, Registries};
 use crate::engine::{Engine, ResolveError};
@@ -21,7 +21,7 @@ pub(in crate::engine) struct JobKind {
     run: for<'a> fn(&'a JobHandlers, &'a OutboxJob) -> BoxFuture<'a, HandlerResult>,
     summarize: for<'a> fn(&AnyJob, &'a Registries) -> BoxFuture<'a, Summary>,
     inquire: for<'a> fn(&OutboxJob, &'a Engine) -> BoxFuture<'a, Inquiry>,
-    resolve: for<'a> fn(&AnyJob, &'a Engine, &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>>,
+    resolve: for<'a> fn(&AnyJob, &'a Engine, &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>>,
 }
 
 impl JobKind {
@@ -41,8 +41,8 @@ impl JobKind {
                 Some(job) => job.inquire(engine, effect.id),
                 None => Box::pin(ready(Ok(None))),
             },
-            resolve: |job, engine, word| match job.typed::<J>() {
-                Some(job) => job.resolve(engine, word),
+            resolve: |job, engine, resolution| match job.typed::<J>() {
+                Some(job) => job.resolve(engine, resolution),
                 None => Box::pin(ready(Err(ResolveError::NotResolvable))),
             },
         }
@@ -229,10 +229,10 @@ pub(in crate::engine) fn inquire<'a>(effect: &OutboxJob, engine: &'a Engine) -> 
 pub(in crate::engine) fn resolve<'a>(
     job: &AnyJob,
     engine: &'a Engine,
-    word: &'a OperatorWord<'a>,
+    resolution: &'a OperatorResolution<'a>,
 ) -> BoxFuture<'a, Result<(), ResolveError>> {
     match find(job) {
-        Some(entry) => (entry.kind.resolve)(job, engine, word),
+        Some(entry) => (entry.kind.resolve)(job, engine, resolution),
         None => Box::pin(ready(Err(ResolveError::NotResolvable))),
     }
 }

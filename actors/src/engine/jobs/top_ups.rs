@@ -5,7 +5,7 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::finality::PAYMENT_REVERSED;
 use super::gate::OutgoingPermit;
-use super::work::{Inquiry, OperatorWord, Summary, Work, not_queryable, not_resolvable, summarize};
+use super::work::{Inquiry, OperatorResolution, Summary, Work, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::engine::operators::corrupt;
 use crate::engine::registries::Registries;
@@ -70,11 +70,17 @@ impl Work for Job {
         }
     }
 
-    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(
+        self,
+        engine: &'a Engine,
+        resolution: &'a OperatorResolution<'a>,
+    ) -> BoxFuture<'a, Result<(), ResolveError>> {
         match self {
-            Self::AwaitIssuerCredit(id) if word.done => word.tell(engine, (&engine.0.registries.top_ups, id), || {
-                Command::RecordIssuerCredit { job: word.id }
-            }),
+            Self::AwaitIssuerCredit(id) if resolution.done => {
+                resolution.send(engine, (&engine.0.registries.top_ups, id), || {
+                    Command::RecordIssuerCredit { job: resolution.id }
+                })
+            }
             Self::SendTopUp(_) | Self::BridgeTopUp(_) | Self::AwaitIssuerCredit(_) => not_resolvable(),
         }
     }

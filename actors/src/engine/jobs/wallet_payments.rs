@@ -6,7 +6,7 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::gate::OutgoingPermit;
 use super::sent_transfer_match::{SentTransferMatch, exclude_matched};
-use super::work::{Inquiry, OperatorWord, Summary, Work, ask, not_queryable, not_resolvable, summarize};
+use super::work::{Inquiry, OperatorResolution, Summary, Work, ask, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::agent_wallet::{self, AgentWallet};
 use crate::engine::registries::Registries;
@@ -50,7 +50,7 @@ impl Work for wallet_payment::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }
@@ -73,7 +73,7 @@ impl Work for agent_wallet::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use purser_storage::{Span, StoreError};
 
 use self::limiter::DeliveryPermit;
-use super::work::{Inquiry, OperatorWord, Summary, Work, not_queryable, not_resolvable, summarize};
+use super::work::{Inquiry, OperatorResolution, Summary, Work, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::engine::registries::Registries;
 use crate::engine::webhook_dispatcher::message_for;
@@ -57,7 +57,7 @@ impl Work for webhook_delivery::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }
@@ -77,7 +77,7 @@ impl Work for webhook::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }

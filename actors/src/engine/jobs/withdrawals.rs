@@ -1,7 +1,7 @@
 //! Jobs of withdrawals on chain.
 
 use super::gate::OutgoingPermit;
-use super::work::{Inquiry, OperatorWord, Summary, Work, not_queryable, not_resolvable, summarize};
+use super::work::{Inquiry, OperatorResolution, Summary, Work, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::gate::GateClosure;
@@ -30,7 +30,7 @@ impl Work for withdrawal::Job {
         not_queryable()
     }
 
-    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorResolution<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
         not_resolvable()
     }
 }

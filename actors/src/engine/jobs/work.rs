@@ -40,11 +40,15 @@ pub(in crate::engine) trait Work: JobTypes {
     fn inquire(self, engine: &Engine, id: JobId) -> BoxFuture<'_, Inquiry>;
 
     /// Sends the entity the command that the provider's response would have caused.
-    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>>;
+    fn resolve<'a>(
+        self,
+        engine: &'a Engine,
+        resolution: &'a OperatorResolution<'a>,
+    ) -> BoxFuture<'a, Result<(), ResolveError>>;
 }
 
 /// An operator's outcome of a job.
-pub(in crate::engine) struct OperatorWord<'a> {
+pub(in crate::engine) struct OperatorResolution<'a> {
     /// The job.
     pub(in crate::engine) id: JobId,
     /// Whether it was executed.
@@ -135,9 +139,9 @@ impl Engine {
     }
 }
 
-impl OperatorWord<'_> {
+impl OperatorResolution<'_> {
     /// Sends the operator's outcome to an entity.
-    pub(super) fn tell<'a, E: Entity>(
+    pub(super) fn send<'a, E: Entity>(
         &'a self,
         engine: &'a Engine,
         to: (&'a EntityRegistry<E>, E::Id),
