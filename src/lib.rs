@@ -5,8 +5,7 @@
 //!
 //! - A request: [`edge`] (sockets, the front) → [`http`] (routes) → [`checkout`] for a paid one, with [`prices`] and
 //!   [`payment`] → the engine → [`stream`] for subscribers.
-//! - Search by name: [`search`].
-//! - Payee accounts: [`bank_account_number`]. Caller identity: [`identity`]. Card numbers: [`vault`].
+//! - Caller identity: [`identity`]. Card numbers: [`vault`].
 //! - The engine's ports: [`settlement`] (chains), [`provider`] (providers such as the card issuer), [`system`]
 //!   (time and randomness). [`sandbox`] has what their simulated versions share.
 //! - Payments by agents: [`agent_wallet`], through [`outbound`], which also delivers events to endpoints:
@@ -17,16 +16,12 @@
 //! `ARCHITECTURE.md` follows one paid call through these modules.
 
 pub mod agent_wallet;
-pub mod bank_account_number;
 pub mod checkout;
 pub mod commands;
 pub mod http;
 pub mod metrics;
 pub mod prices;
-pub mod provider;
 pub mod revocations;
-pub mod sandbox;
-pub mod search;
 pub mod service;
 pub mod stream;
 pub mod webhooks;
@@ -37,6 +32,8 @@ pub use purser_config::suggest;
 pub use purser_edge as edge;
 pub use purser_host::{outbound, private_file, secret, system};
 pub use purser_protocol::{identity, payment, rfc3339, wallet};
+pub use purser_provider as provider;
+pub use purser_sandbox as sandbox;
 pub use purser_settlement as settlement;
 pub use purser_vault as vault;
 pub use purser_verify as verify;

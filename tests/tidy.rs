@@ -37,7 +37,7 @@ use std::process::Command;
 use source_files::{ROOT, files, lines_with, none};
 
 /// The crates of the workspace, each with those of them that it may use. A crate stands below all that use it.
-const CRATES: [(&str, &[&str]); 12] = [
+const CRATES: [(&str, &[&str]); 14] = [
     ("purser-storage", &[]),
     ("purser-chains", &[]),
     ("purser-actors", &["purser-storage"]),
@@ -75,6 +75,28 @@ const CRATES: [(&str, &[&str]); 12] = [
         ],
     ),
     (
+        "purser-sandbox",
+        &[
+            "purser-actors",
+            "purser-host",
+            "purser-protocol",
+            "purser-settlement",
+            "purser-storage",
+        ],
+    ),
+    (
+        "purser-provider",
+        &[
+            "purser-actors",
+            "purser-config",
+            "purser-host",
+            "purser-protocol",
+            "purser-sandbox",
+            "purser-storage",
+            "purser-vault",
+        ],
+    ),
+    (
         "purser",
         &[
             "purser-actors",
@@ -84,6 +106,8 @@ const CRATES: [(&str, &[&str]); 12] = [
             "purser-edge",
             "purser-host",
             "purser-protocol",
+            "purser-provider",
+            "purser-sandbox",
             "purser-settlement",
             "purser-storage",
             "purser-vault",

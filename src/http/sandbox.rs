@@ -115,16 +115,14 @@ routes! { pub static ROUTES: Arc<SandboxApp>, openapi;
     POST "/sandbox/chain-rpc" => post_settlement { Sandbox, control() }
 }
 
-impl From<ControlError> for ApiError {
-    fn from(error: ControlError) -> Self {
-        match error {
-            ControlError::Invalid { param, .. } => {
-                let text = error.to_string();
-                Self::parameter(ErrorCode::ParameterInvalid, param, text)
-            }
-            ControlError::Stopped(_) => Self::unavailable(ErrorCode::SandboxUnavailable, "The sandbox has stopped.", 1),
+/// The response to a request that reads or controls the sandbox.
+fn answer<T: Serialize>(outcome: Result<T, ControlError>) -> Result<Response, ApiError> {
+    outcome.map(|view| json::ok(&view)).map_err(|error| match error {
+        ControlError::Invalid { param, .. } => {
+            ApiError::parameter(ErrorCode::ParameterInvalid, param, error.to_string())
         }
-    }
+        ControlError::Stopped(_) => ApiError::unavailable(ErrorCode::SandboxUnavailable, "The sandbox has stopped.", 1),
+    })
 }
 
 impl ProviderControls {
@@ -137,7 +135,7 @@ impl ProviderControls {
 #[utoipa::path(get, path = "/sandbox", operation_id = "getSandboxState", tag = "Sandbox",
     responses((status = 200, description = "The simulated world.", body = SandboxView)))]
 async fn get_state(State(sandbox): SharedState) -> Result<Response, ApiError> {
-    Ok(json::ok(&sandbox.control.state().await?))
+    answer(sandbox.control.state().await)
 }
 
 /// Read the balance of a wallet on its chain
@@ -146,7 +144,7 @@ async fn get_state(State(sandbox): SharedState) -> Result<Response, ApiError> {
 async fn get_balance(State(sandbox): SharedState, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["wallet"])?;
     let wallet = query.required("wallet")?.to_owned();
-    Ok(json::ok(&sandbox.control.balance(&BalanceRequest { wallet }).await?))
+    answer(sandbox.control.balance(&BalanceRequest { wallet }).await)
 }
 
 /// List the transfers of a chain
@@ -165,7 +163,7 @@ async fn get_transfers(State(sandbox): SharedState, RawQuery(query): RawQuery) -
         after: Some(query.number("after", 0, 0, u64::MAX)?),
         limit: Some(query.number("limit", 100, 1, 1_000)? as usize),
     };
-    Ok(json::ok(&sandbox.control.transfers(&request).await?))
+    answer(sandbox.control.transfers(&request).await)
 }
 
 /// List the amounts that force an outcome
@@ -180,7 +178,7 @@ async fn get_magic(State(sandbox): SharedState) -> Response {
     responses((status = 200, description = "The chains after it.", body = SandboxView)))]
 async fn post_chain(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: ChainFaultRequest = sandbox.shared.body(body).await?;
-    Ok(json::ok(&sandbox.control.set_chain_fault(&request).await?))
+    answer(sandbox.control.set_chain_fault(&request).await)
 }
 
 /// Inject a fault into the card issuer
@@ -189,7 +187,7 @@ async fn post_chain(State(sandbox): SharedState, body: Body) -> Result<Response,
         (status = 409, description = "The provider is remote.")))]
 async fn post_issuer(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IssuerFaultRequest = sandbox.shared.body(body).await?;
-    Ok(json::ok(&sandbox.control.set_issuer_fault(&request).await?))
+    answer(sandbox.control.set_issuer_fault(&request).await)
 }
 
 /// Give a wallet test USDC
@@ -197,7 +195,7 @@ async fn post_issuer(State(sandbox): SharedState, body: Body) -> Result<Response
     responses((status = 200, description = "Its balance after it.", body = BalanceResponse)))]
 async fn post_faucet(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: FaucetRequest = sandbox.shared.body(body).await?;
-    Ok(json::ok(&sandbox.control.faucet(&request).await?))
+    answer(sandbox.control.faucet(&request).await)
 }
 
 /// Account to freeze or unfreeze.

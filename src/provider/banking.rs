@@ -16,8 +16,8 @@ use zeroize::Zeroizing;
 
 pub use self::accounts::{BankApi, RemoteBank};
 use self::documents::ReceivedDocuments;
-use crate::secret::Secret;
-use crate::vault::{DocumentStore, Vault, VaultError};
+use purser_host::secret::Secret;
+use purser_vault::{DocumentStore, Vault, VaultError};
 
 pub mod accounts;
 pub mod applications;

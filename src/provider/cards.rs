@@ -15,8 +15,8 @@ use utoipa::ToSchema;
 
 use super::definition::{Reply, provider};
 use super::wire::{self, AfterParam, DecimalAmount, SecretText, rising};
-use crate::secret::Secret;
-use crate::vault::{CardNumberRecord, Vault};
+use purser_host::secret::Secret;
+use purser_vault::{CardNumberRecord, Vault};
 
 provider! {
     /// A card issuer, with unsealed data.

@@ -20,8 +20,8 @@ use super::reconciliation::{ReconciliationListName, RemoteReconciliationList};
 use super::reloadable_cards::RemoteReloadableCards;
 use super::remote::{RemoteClient, RemoteEndpoint};
 use super::{BillingAddress, CardIssuerApi as _, ProviderLists, Providers};
-use crate::config::{RemoteProvider, RemoteProviders};
-use crate::secret::Secret;
+use purser_config::{RemoteProvider, RemoteProviders};
+use purser_host::secret::Secret;
 
 /// Placeholders at every port, for products that are not sold: every call fails as `Temporary`. `rates` is the table of
 /// the settings. There are no reconciliation lists, so nothing is reconciled.

@@ -47,7 +47,7 @@ macro_rules! provider {
     $(remote { $($own:tt)* })?) => {
         $(#[$doc])*
         pub trait $port: Send + Sync {
-            $($(#[$op_doc])* fn $name<'a>(&'a self, $($arg: $ty),*) -> $crate::provider::definition::Reply<'a, $value>;)*
+            $($(#[$op_doc])* fn $name<'a>(&'a self, $($arg: $ty),*) -> $crate::definition::Reply<'a, $value>;)*
             $($($also)*)?
         }
         provider! { port $port, client $client, tag $tag; $(fn $name($($arg: $ty),*) -> $value { $($wire)* })* $(remote { $($own)* })? }
@@ -63,11 +63,11 @@ macro_rules! provider {
         $(check |$checked:ident| $check:expr;)?
     })* $(remote { $($own:tt)* })?) => {
         /// The same provider over HTTP.
-        pub struct $client(pub $crate::provider::remote::RemoteClient);
+        pub struct $client(pub $crate::remote::RemoteClient);
 
         impl $port for $client {
-            $(fn $name<'a>(&'a self, $($arg: $ty),*) -> $crate::provider::definition::Reply<'a, $value> {
-                use $crate::provider::remote::{self, Method};
+            $(fn $name<'a>(&'a self, $($arg: $ty),*) -> $crate::definition::Reply<'a, $value> {
+                use $crate::remote::{self, Method};
                 const CALL: &str = stringify!($id);
                 Box::pin(async move {
                     $(if !self.0.is_configured() { return Ok($absent); })?
@@ -85,7 +85,7 @@ macro_rules! provider {
         }
 
         pub(super) fn routes(port: &std::sync::Arc<dyn $port>) -> axum::Router {
-            use $crate::provider::server::{Call, Failure, on, reply};
+            use $crate::server::{Call, Failure, on, reply};
             let router = axum::Router::new();
             $(let port_of_it = port.clone();
             let router = router.route($path, on(stringify!($method), move |request| {
@@ -106,7 +106,7 @@ macro_rules! provider {
             router
         }
 
-        pub(super) fn describe(document: &mut $crate::provider::document::Operations) {
+        pub(super) fn describe(document: &mut $crate::document::Operations) {
             $(document.operation(stringify!($method), $path, stringify!($id), $tag, $summary)
                 $(.at(stringify!($place), $place_doc))*$(.key($key_doc))?$(.$kind::<$asked>())?
                 .answers::<$response>($response_doc);)*
@@ -115,7 +115,7 @@ macro_rules! provider {
     (@take $response:ident $from:ident [] []) => { $from.try_into() };
     (@take $response:ident $from:ident [$($echo:ident),*] [..]) => { $from.try_into() };
     (@take $response:ident $from:ident [$($echo:ident),*] [$state:ident]) => { $from.$state.try_into() };
-    (@take $response:ident $from:ident [$($echo:ident),*] []) => { Ok::<(), $crate::provider::wire::MalformedResponse>(()) };
+    (@take $response:ident $from:ident [$($echo:ident),*] []) => { Ok::<(), $crate::wire::MalformedResponse>(()) };
     (@make $response:ident $value:ident [] []) => { $response::from($value) };
     (@make $response:ident $value:ident [$($echo:ident),*] [..]) => { $response::of($value, $($echo),*) };
     (@make $response:ident $value:ident [$($echo:ident),*] [$state:ident]) => { $response { $($echo,)* $state: $value.into() } };

@@ -18,8 +18,8 @@ use zeroize::Zeroizing;
 
 use super::definition::provider;
 use super::wire::{self, DecimalAmount, MalformedResponse, SecretText};
-use crate::secret::Secret;
-use crate::vault::{Vault, VaultError};
+use purser_host::secret::Secret;
+use purser_vault::{Vault, VaultError};
 
 provider! {
     /// A catalog of gift cards, with unsealed data.

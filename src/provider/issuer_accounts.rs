@@ -25,8 +25,8 @@ pub mod accounts {
     use serde::{Deserialize, Serialize};
     use utoipa::ToSchema;
 
-    use crate::provider::definition::provider;
-    use crate::provider::wire;
+    use crate::definition::provider;
+    use crate::wire;
 
     provider! {
         port IssuerAccounts, client RemoteIssuerAccounts, tag "Issuer accounts";
@@ -93,8 +93,8 @@ pub mod deposits {
     use utoipa::{IntoParams, ToSchema};
 
     use super::balances::{account, address_text};
-    use crate::provider::definition::provider;
-    use crate::provider::wire::UsdcAmount;
+    use crate::definition::provider;
+    use crate::wire::UsdcAmount;
 
     provider! {
         port CardBalances, client RemoteCardDeposits, tag "Issuer accounts";
@@ -141,9 +141,9 @@ pub mod balances {
     use serde::{Deserialize, Serialize};
     use utoipa::ToSchema;
 
-    use crate::provider::definition::provider;
-    use crate::provider::server::{Failure, missing};
-    use crate::provider::wire::{self, UsdcAmount};
+    use crate::definition::provider;
+    use crate::server::{Failure, missing};
+    use crate::wire::{self, UsdcAmount};
 
     provider! {
         /// Reads card balances at an issuer.

@@ -17,8 +17,8 @@ use super::definition::provider;
 use super::remote::failed;
 use super::server::missing;
 use super::wire::{self, AfterParam, DecimalAmount, MalformedResponse, SecretText, rising};
-use crate::secret::Secret;
-use crate::vault::{CardNumberRecord, Vault};
+use purser_host::secret::Secret;
+use purser_vault::{CardNumberRecord, Vault};
 
 provider! {
     /// Payout rails, with unsealed data. The rules are those of [`PayoutRails`].
@@ -494,7 +494,7 @@ pub fn seal_account(
     vault: &Vault,
     id: purser_actors::id::BankDestinationId,
     number: &Secret<String>,
-) -> Result<Vec<u8>, crate::vault::VaultError> {
+) -> Result<Vec<u8>, purser_vault::VaultError> {
     let mut plain = zeroize::Zeroizing::new(vec![ACCOUNT_TAG]);
     plain.extend_from_slice(number.expose_secret().as_bytes());
     vault.seal_bytes(CardId(id.0), &plain)

@@ -14,8 +14,8 @@ use utoipa::ToSchema;
 use super::cards::{CardActionBody, CardActionResponse, CardEventList, CvvResponse, PlainCard, sealed};
 use super::definition::provider;
 use super::wire::{self, AfterParam, DecimalAmount, MalformedResponse, rising};
-use crate::secret::Secret;
-use crate::vault::Vault;
+use purser_host::secret::Secret;
+use purser_vault::Vault;
 
 provider! {
     /// A provider of reloadable cards, with unsealed data. Methods shared with [`ReloadableCardProvider`] behave the

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::wire::{ErrorCode, ErrorResponse, KEY_HEADER, MalformedResponse, VERSION};
-use crate::secret::Secret;
+use purser_host::secret::Secret;
 
 /// Maximum size of a response body: a page of the catalog.
 const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
@@ -37,7 +37,7 @@ impl RemoteClient {
     /// # Errors
     /// When TLS cannot be set up on this machine.
     pub fn new(endpoint: RemoteEndpoint) -> Result<Self, String> {
-        let http = crate::outbound::client()
+        let http = purser_host::outbound::client()
             .no_proxy()
             .timeout(endpoint.timeout)
             .build()

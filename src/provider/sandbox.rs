@@ -37,10 +37,10 @@ use self::issuer_card_ledger::CardLedgers;
 use self::issuer_faults::{MagicOutcome, magic_of};
 use self::issuer_records::{CardOrderRecord, IssuerRecords};
 use super::{BillingAddress, CardIssuerApi, PlainCard, PlainIssueResult};
-use crate::sandbox::faults::{Fault, FaultTexts, Faults, OrderResult, failed};
-use crate::sandbox::records::RecordBook as _;
-use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
-use crate::secret::Secret;
+use purser_host::secret::Secret;
+use purser_sandbox::faults::{Fault, FaultTexts, Faults, OrderResult, failed};
+use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 const TEXTS: FaultTexts = FaultTexts {
     unreachable: "the sandbox issuer is unreachable",

@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 
 use super::Providers;
 use super::wire::{ErrorCode, ErrorDetails, ErrorResponse, KEY_HEADER, MalformedResponse, VERSION};
-use crate::secret::Secret;
+use purser_host::secret::Secret;
 
 /// Maximum body size, except for uploads of documents.
 const MAX_BODY_BYTES: usize = 64 * 1024;

@@ -25,7 +25,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::secret::Secret;
+use purser_host::secret::Secret;
 
 /// The version of the protocol; it is the first segment of every path.
 pub const VERSION: &str = "v1";

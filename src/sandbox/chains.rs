@@ -36,12 +36,12 @@ use self::chain::{ChainState, SandboxChain, TransferIntent, TransferTarget, Vali
 pub use self::inspect::{SandboxChainSummary, SandboxTransfer};
 use self::ledger::{ReplayKey, decline};
 use self::wire::Transaction;
-use crate::payment::terms::Token;
-use crate::sandbox::keys::{fee_payers, signer_of, treasury};
-use crate::sandbox::store::SandboxStore;
-pub use crate::sandbox::store::SandboxStoreError;
-use crate::settlement::chain::{Blockhash, FeePayers as _};
-use crate::settlement::fee_payers::FeePayerLoads;
+use crate::keys::{fee_payers, signer_of, treasury};
+use crate::store::SandboxStore;
+pub use crate::store::SandboxStoreError;
+use purser_protocol::payment::terms::Token;
+use purser_settlement::chain::{Blockhash, FeePayers as _};
+use purser_settlement::fee_payers::FeePayerLoads;
 
 /// Initial balance of a new wallet unless configured otherwise: 10,000 test USDC.
 pub const DEFAULT_GRANT: Usdc = Usdc::from_atomic(10_000_000_000);
@@ -109,7 +109,7 @@ impl SandboxSettlement {
         }
     }
 
-    /// Sets the number of fee payers, from 1 to [`MAX_FEE_PAYERS`](crate::sandbox::keys::MAX_FEE_PAYERS).
+    /// Sets the number of fee payers, from 1 to [`MAX_FEE_PAYERS`](crate::keys::MAX_FEE_PAYERS).
     #[must_use]
     pub fn with_fee_payers(mut self, count: usize) -> Self {
         self.fee_payers = loads(count);
@@ -321,7 +321,7 @@ fn loads(count: usize) -> FeePayerLoads {
 
 /// The fee payer of a transaction.
 fn fee_payer_of(wire: &[u8]) -> Option<[u8; 32]> {
-    let transaction = crate::payment::solana::wire::Transaction::parse(wire).ok()?;
+    let transaction = purser_protocol::payment::solana::wire::Transaction::parse(wire).ok()?;
     transaction.keys.first().copied()
 }
 

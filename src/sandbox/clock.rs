@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use purser_actors::port::{Clock, Timestamp};
 
-use crate::private_file;
-use crate::system::SystemClock;
+use purser_host::private_file;
+use purser_host::system::SystemClock;
 
 /// Maximum total offset: twenty years.
 pub const MAX_OFFSET_MS: u64 = 20 * 366 * 86_400_000;

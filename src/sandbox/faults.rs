@@ -121,12 +121,12 @@ impl<S: Clone, F: Clone> FaultRules<S, F> {
         self.injected.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn count(&self) {
+    pub fn count(&self) {
         self.injected.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The first fault that this call can meet. Uses up one of its remaining times.
-    pub(crate) fn take(&self, meets: impl Fn(Option<&S>, &F) -> bool) -> Option<F> {
+    pub fn take(&self, meets: impl Fn(Option<&S>, &F) -> bool) -> Option<F> {
         let mut rules = self.rules.lock();
         let at = rules.iter().position(|rule| meets(rule.scope.as_ref(), &rule.fault))?;
         let rule = rules.get_mut(at)?;
@@ -154,9 +154,9 @@ pub const fn fault_count(times: Option<u32>) -> Option<u32> {
 
 /// What a provider's errors say.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FaultTexts {
-    pub(crate) unreachable: &'static str,
-    pub(crate) malformed: &'static str,
+pub struct FaultTexts {
+    pub unreachable: &'static str,
+    pub malformed: &'static str,
 }
 
 /// The faults of one provider. `S` names its operations.
@@ -171,7 +171,7 @@ pub struct Faults<S = ()> {
 }
 
 impl<S: Copy> Faults<S> {
-    pub(crate) fn new(texts: FaultTexts, timeout_ms: u64) -> Self {
+    pub fn new(texts: FaultTexts, timeout_ms: u64) -> Self {
         Self {
             rules: FaultRules::default(),
             texts,
@@ -218,7 +218,7 @@ impl<S: Copy> Faults<S> {
     }
 
     /// The first fault that this call can meet.
-    pub(crate) fn take(&self, meets: impl Fn(Option<S>, Fault) -> bool) -> Option<Fault> {
+    pub fn take(&self, meets: impl Fn(Option<S>, Fault) -> bool) -> Option<Fault> {
         self.rules.take(|scope, fault| meets(scope.copied(), *fault))
     }
 
@@ -227,7 +227,7 @@ impl<S: Copy> Faults<S> {
     ///
     /// # Errors
     /// When the provider does not read the request.
-    pub(crate) async fn before(
+    pub async fn before(
         &self,
         operation: &'static str,
         meets: impl Fn(Fault) -> bool,
@@ -241,7 +241,7 @@ impl<S: Copy> Faults<S> {
     ///
     /// # Errors
     /// When the provider does not read the request.
-    pub(crate) async fn start(&self, operation: &'static str, fault: Option<Fault>) -> Result<(), PortError> {
+    pub async fn start(&self, operation: &'static str, fault: Option<Fault>) -> Result<(), PortError> {
         match fault {
             Some(Fault::Unreachable) => Err(failed(ErrorKind::Temporary, operation, self.texts.unreachable)),
             Some(Fault::RateLimited) => Err(failed(ErrorKind::Temporary, operation, "too many requests")),
@@ -260,7 +260,7 @@ impl<S: Copy> Faults<S> {
     ///
     /// # Errors
     /// When the response is lost.
-    pub(crate) async fn after(&self, operation: &'static str, fault: Option<Fault>) -> Result<(), PortError> {
+    pub async fn after(&self, operation: &'static str, fault: Option<Fault>) -> Result<(), PortError> {
         match fault.is_some_and(Fault::loses_response) {
             true => self.time_out(operation).await,
             false => Ok(()),
@@ -268,13 +268,13 @@ impl<S: Copy> Faults<S> {
     }
 
     /// No answer comes in time.
-    pub(crate) async fn time_out<T>(&self, operation: &'static str) -> Result<T, PortError> {
+    pub async fn time_out<T>(&self, operation: &'static str) -> Result<T, PortError> {
         tokio::time::sleep(self.timeout).await;
         Err(failed(ErrorKind::Unknown, operation, "no answer in time"))
     }
 
     /// Whether this attempt of a magic order fails temporarily; the third does not.
-    pub(crate) fn fails_temporarily(&self, key: JobId) -> bool {
+    pub fn fails_temporarily(&self, key: JobId) -> bool {
         let mut errors = self.temporary_errors.lock();
         let had = errors.entry(key).or_default();
         *had += 1;
@@ -287,7 +287,7 @@ impl<S: Copy> Faults<S> {
 }
 
 /// What an order under a key leads to.
-pub(crate) enum OrderResult<T> {
+pub enum OrderResult<T> {
     /// A magic order fails temporarily.
     Busy,
     /// The key belongs to another order.
@@ -301,7 +301,7 @@ impl<T> OrderResult<T> {
     ///
     /// # Errors
     /// When there is none.
-    pub(crate) fn order(self, operation: &'static str, busy: &str) -> Result<(T, bool), PortError> {
+    pub fn order(self, operation: &'static str, busy: &str) -> Result<(T, bool), PortError> {
         match self {
             Self::Busy => Err(failed(ErrorKind::Temporary, operation, busy)),
             Self::Conflict => Err(conflict(operation)),
@@ -312,7 +312,7 @@ impl<T> OrderResult<T> {
 }
 
 /// The key belongs to another order.
-pub(crate) fn conflict(operation: &'static str) -> PortError {
+pub fn conflict(operation: &'static str) -> PortError {
     failed(
         ErrorKind::Permanent,
         operation,
@@ -320,7 +320,7 @@ pub(crate) fn conflict(operation: &'static str) -> PortError {
     )
 }
 
-pub(crate) fn failed(kind: ErrorKind, operation: &'static str, message: impl Into<String>) -> PortError {
+pub fn failed(kind: ErrorKind, operation: &'static str, message: impl Into<String>) -> PortError {
     PortError {
         kind,
         operation,

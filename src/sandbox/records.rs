@@ -24,7 +24,7 @@ use super::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
 const PAGE: usize = 256;
 
 /// A stored record. One without names and number is only applied.
-pub(crate) trait SandboxRecord: Stored + Clone {
+pub trait SandboxRecord: Stored + Clone {
     /// The names ([`name`]) by which it is looked up.
     fn names(&self) -> Vec<u64>;
 
@@ -33,7 +33,7 @@ pub(crate) trait SandboxRecord: Stored + Clone {
 }
 
 /// A name. Different inputs have different names, except for a chance of 2^-64 per pair.
-pub(crate) fn name(parts: &[&[u8]]) -> u64 {
+pub fn name(parts: &[&[u8]]) -> u64 {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(part);
@@ -45,7 +45,7 @@ pub(crate) fn name(parts: &[&[u8]]) -> u64 {
 }
 
 /// The state of a chain or provider, with its records.
-pub(crate) trait RecordBook: Sized {
+pub trait RecordBook: Sized {
     type Record: SandboxRecord;
 
     /// Changes the state by a new record.
@@ -148,7 +148,7 @@ struct PendingRecord<T> {
 }
 
 /// The records of one book. Without a table, as in tests of a book alone, they are in memory only.
-pub(crate) struct RecordRows<T> {
+pub struct RecordRows<T> {
     table: Option<(Arc<JournalStore>, Table)>,
     /// Records whose batch may not be durable yet, in order.
     pending: VecDeque<PendingRecord<T>>,
@@ -181,7 +181,7 @@ type StateRow = (usize, Vec<u8>, Vec<u8>);
 
 impl<T: SandboxRecord> RecordRows<T> {
     /// All records with this name, oldest first; rarely also records of another name.
-    pub(crate) fn find(&self, name: u64) -> Vec<T> {
+    pub fn find(&self, name: u64) -> Vec<T> {
         // Whatever became durable since is still pending here, so nothing is missed.
         let newer = self.pending.front().map_or(u64::MAX, |first| first.position);
         let mut found = self.known(self.stored_with(name, newer));
@@ -219,7 +219,7 @@ impl<T: SandboxRecord> RecordRows<T> {
     }
 
     /// Visits the numbered records from this number on (the first is 0), in order, until `visit` returns false.
-    pub(crate) fn scan(&self, from: u64, mut visit: impl FnMut(u64, &T) -> bool) {
+    pub fn scan(&self, from: u64, mut visit: impl FnMut(u64, &T) -> bool) {
         let first_pending = self.pending.iter().find_map(|pending| pending.number);
         let (mut at, end) = (from, first_pending.unwrap_or(self.numbered));
         while at < end {
@@ -264,17 +264,17 @@ impl<T: SandboxRecord> RecordRows<T> {
     }
 
     /// Number of numbered records.
-    pub(crate) const fn numbered(&self) -> u64 {
+    pub const fn numbered(&self) -> u64 {
         self.numbered
     }
 
     /// Whether records can no longer be read or stored. Lookup results are meaningless then.
-    pub(crate) fn has_failed(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.progress.failed.load(Ordering::Acquire) || self.table.as_ref().is_some_and(|(store, _)| store.has_failed())
     }
 
     /// Waits for all batches of this book, and reports whether lookups can be trusted.
-    pub(crate) fn barrier(&self) -> DurablePromise {
+    pub fn barrier(&self) -> DurablePromise {
         if self.has_failed() {
             return DurablePromise::Broken;
         }

@@ -7,7 +7,7 @@ use bincode::{Decode, Encode};
 use purser_storage::codec::{self, Stored};
 
 /// A stored field of a book.
-pub(crate) trait StateField {
+pub trait StateField {
     /// Takes one of its rows over.
     ///
     /// # Errors
@@ -20,7 +20,7 @@ pub(crate) trait StateField {
 
 /// One value in one row.
 #[derive(Debug, Default)]
-pub(crate) struct StoredValue<T> {
+pub struct StoredValue<T> {
     value: T,
     /// As last written.
     written: Vec<u8>,
@@ -58,7 +58,7 @@ impl<T: Stored> StateField for StoredValue<T> {
 
 /// A map with a row for each entry.
 #[derive(Debug)]
-pub(crate) struct StoredMap<K, V> {
+pub struct StoredMap<K, V> {
     entries: BTreeMap<K, V>,
     changed: Vec<K>,
 }
@@ -82,26 +82,26 @@ impl<K, V> Deref for StoredMap<K, V> {
 }
 
 impl<K: Ord + Clone, V> StoredMap<K, V> {
-    pub(crate) fn insert(&mut self, key: K, value: V) {
+    pub fn insert(&mut self, key: K, value: V) {
         self.changed.push(key.clone());
         self.entries.insert(key, value);
     }
 
-    pub(crate) fn remove(&mut self, key: &K) {
+    pub fn remove(&mut self, key: &K) {
         if self.entries.remove(key).is_some() {
             self.changed.push(key.clone());
         }
     }
 
     /// The entry to change, if there is one.
-    pub(crate) fn change(&mut self, key: &K) -> Option<&mut V> {
+    pub fn change(&mut self, key: &K) -> Option<&mut V> {
         let entry = self.entries.get_mut(key)?;
         self.changed.push(key.clone());
         Some(entry)
     }
 
     /// The entry to change.
-    pub(crate) fn change_or_default(&mut self, key: &K) -> &mut V
+    pub fn change_or_default(&mut self, key: &K) -> &mut V
     where
         V: Default,
     {
@@ -109,7 +109,7 @@ impl<K: Ord + Clone, V> StoredMap<K, V> {
         self.entries.entry(key.clone()).or_default()
     }
 
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&K, &V) -> bool) {
+    pub fn retain(&mut self, mut keep: impl FnMut(&K, &V) -> bool) {
         let gone: Vec<K> = self
             .entries
             .iter()

@@ -13,7 +13,7 @@ use purser_storage::{Batch, Condition, JournalStore, OpenError, StoreError, Stor
 use tokio::sync::oneshot;
 
 use super::faults::failed;
-use crate::system::SystemClock;
+use purser_host::system::SystemClock;
 
 /// Directory of the journal below that of the sandbox.
 pub const DIRECTORY: &str = "sandbox.store";
@@ -54,7 +54,7 @@ pub enum SandboxStoreError {
 
 /// Owners of rows. Stored: a number is never used for another owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Table {
+pub enum Table {
     BaseChain = 1,
     SolanaChain = 2,
     Cards = 3,
@@ -125,7 +125,7 @@ impl SandboxStore {
         purser_storage::Store::commit(&*self.0, first, Box::new(drop));
     }
 
-    pub(crate) const fn journal(&self) -> &Arc<JournalStore> {
+    pub const fn journal(&self) -> &Arc<JournalStore> {
         &self.0
     }
 }
@@ -144,7 +144,7 @@ fn open_journal(options: &StoreOptions) -> Result<Arc<JournalStore>, OpenError> 
 /// Resolves when a batch and every batch before it is durable.
 #[derive(Debug)]
 #[must_use = "an answer must wait until what it rests on is durable"]
-pub(crate) enum DurablePromise {
+pub enum DurablePromise {
     Durable,
     Waiting(oneshot::Receiver<bool>),
     Broken,
@@ -155,7 +155,7 @@ impl DurablePromise {
     ///
     /// # Errors
     /// [`SandboxStoreError::Stopped`] when it could not be written.
-    pub(crate) async fn wait(self) -> Result<(), SandboxStoreError> {
+    pub async fn wait(self) -> Result<(), SandboxStoreError> {
         let durable = match self {
             Self::Durable => true,
             Self::Waiting(done) => done.await.unwrap_or(false),
@@ -172,48 +172,7 @@ impl DurablePromise {
     ///
     /// # Errors
     /// As [`DurablePromise::wait`].
-    pub(crate) async fn or(self, kind: ErrorKind, operation: &'static str) -> Result<(), PortError> {
+    pub async fn or(self, kind: ErrorKind, operation: &'static str) -> Result<(), PortError> {
         self.wait().await.map_err(|e| failed(kind, operation, e.to_string()))
-    }
-}
-
-#[cfg(test)]
-pub(crate) mod tests {
-    #![allow(clippy::unwrap_used)]
-    use std::path::PathBuf;
-
-    use super::*;
-
-    /// A store for tests.
-    pub(crate) fn store_in(directory: &Path) -> SandboxStore {
-        SandboxStore::open(directory, SMALL_SEGMENTS).unwrap()
-    }
-
-    /// Files of the journal, in order.
-    pub(crate) fn segments(directory: &Path) -> Vec<PathBuf> {
-        let files = std::fs::read_dir(directory.join(DIRECTORY)).unwrap();
-        let paths = files.map(|file| file.unwrap().path());
-        let mut segments: Vec<PathBuf> = paths
-            .filter(|path| path.extension().is_some_and(|end| end == "seg"))
-            .collect();
-        segments.sort();
-        segments
-    }
-
-    /// Copies the journal as it is now: what a killed process leaves.
-    pub(crate) fn copy_after_kill(from: &Path, to: &Path) {
-        let target = to.join(DIRECTORY);
-        std::fs::create_dir_all(&target).unwrap();
-        for segment in segments(from) {
-            std::fs::copy(&segment, target.join(segment.file_name().unwrap())).unwrap();
-        }
-    }
-
-    /// Whether the journal has this text anywhere.
-    pub(crate) fn stored_text(directory: &Path, text: &str) -> bool {
-        let found = |bytes: Vec<u8>| bytes.windows(text.len()).any(|at| at == text.as_bytes());
-        segments(directory)
-            .iter()
-            .any(|file| found(std::fs::read(file).unwrap()))
     }
 }

@@ -16,7 +16,7 @@ use super::super::schemas;
 use super::SharedState;
 use super::fields::line;
 use super::recipients::{destination_recorder, sent};
-use crate::bank_account_number;
+use crate::provider::bank_account_number;
 use crate::secret::Secret;
 
 /// A bank account to pay to.

@@ -6,9 +6,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::SandboxApp;
+use super::{SandboxApp, answer};
 use crate::http::error::ApiError;
-use crate::http::json;
 use crate::http::route::routes;
 use crate::provider::sandbox::control::catalogs::{
     GiftCardControlRequest, MerchantFaultRequest, RateRequest, SandboxCatalogView,
@@ -27,7 +26,7 @@ routes! { pub static ROUTES: Arc<SandboxApp>, openapi;
 #[utoipa::path(get, path = "/sandbox/catalogs", operation_id = "getSandboxCatalogs", tag = "Sandbox",
     responses((status = 200, description = "The simulated catalogs.", body = SandboxCatalogView)))]
 async fn get_catalogs(State(sandbox): SharedState) -> Result<Response, ApiError> {
-    Ok(json::ok(&sandbox.catalogs.state().await?))
+    answer(sandbox.catalogs.state().await)
 }
 
 /// Inject a fault into the merchant directory
@@ -36,7 +35,7 @@ async fn get_catalogs(State(sandbox): SharedState) -> Result<Response, ApiError>
         (status = 409, description = "The provider is remote.")))]
 async fn post_merchants(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: MerchantFaultRequest = sandbox.shared.body(body).await?;
-    Ok(json::ok(&sandbox.catalogs.set_merchant_fault(&request).await?))
+    answer(sandbox.catalogs.set_merchant_fault(&request).await)
 }
 
 /// Inject a fault into the gift card catalog, or change stock or price
@@ -45,7 +44,7 @@ async fn post_merchants(State(sandbox): SharedState, body: Body) -> Result<Respo
         (status = 409, description = "The provider is remote.")))]
 async fn post_gift_cards(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: GiftCardControlRequest = sandbox.shared.body(body).await?;
-    Ok(json::ok(&sandbox.catalogs.update_gift_cards(&request).await?))
+    answer(sandbox.catalogs.update_gift_cards(&request).await)
 }
 
 /// Change an exchange rate, or stop its source
@@ -54,5 +53,5 @@ async fn post_gift_cards(State(sandbox): SharedState, body: Body) -> Result<Resp
         (status = 409, description = "The provider is remote.")))]
 async fn post_rates(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: RateRequest = sandbox.shared.body(body).await?;
-    Ok(json::ok(&sandbox.catalogs.update_rates(&request).await?))
+    answer(sandbox.catalogs.update_rates(&request).await)
 }

@@ -6,9 +6,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::SandboxApp;
+use super::{SandboxApp, answer};
 use crate::http::error::ApiError;
-use crate::http::json;
 use crate::http::route::routes;
 use crate::provider::sandbox::control::payouts::{
     BankRecipientRequest, BankRecipientResponse, PayoutControlRequest, SandboxPayoutView,
@@ -26,7 +25,7 @@ routes! { pub static ROUTES: Arc<SandboxApp>, openapi;
 #[utoipa::path(get, path = "/sandbox/payouts", operation_id = "getSandboxPayouts", tag = "Sandbox",
     responses((status = 200, description = "The simulated rails.", body = SandboxPayoutView)))]
 async fn get_payouts(State(sandbox): SharedState) -> Result<Response, ApiError> {
-    Ok(json::ok(&sandbox.payouts.state().await?))
+    answer(sandbox.payouts.state().await)
 }
 
 /// Inject a fault into the payout rails, or emit a payout event
@@ -35,7 +34,7 @@ async fn get_payouts(State(sandbox): SharedState) -> Result<Response, ApiError> 
         (status = 409, description = "The provider is remote.")))]
 async fn post_payouts(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: PayoutControlRequest = sandbox.shared.body(body).await?;
-    Ok(json::ok(&sandbox.payouts.apply(&request).await?))
+    answer(sandbox.payouts.apply(&request).await)
 }
 
 /// Register a bank recipient with its destinations
@@ -43,5 +42,5 @@ async fn post_payouts(State(sandbox): SharedState, body: Body) -> Result<Respons
     responses((status = 200, description = "Its ids.", body = BankRecipientResponse)))]
 async fn post_bank_recipients(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BankRecipientRequest = sandbox.shared.body(body).await?;
-    Ok(json::ok(&sandbox.payouts.register(request).await?))
+    answer(sandbox.payouts.register(request).await)
 }

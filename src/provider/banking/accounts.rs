@@ -13,10 +13,10 @@ use utoipa::ToSchema;
 use super::PlainApplication;
 use super::applications::{ApplicationsApi as _, BankApplication, RemoteApplications};
 use super::documents::{DocumentsApi as _, RemoteDocuments};
-use crate::provider::definition::{Reply, provider};
-use crate::provider::remote::failed;
-use crate::provider::server::missing;
-use crate::provider::wire::{self, AfterParam, DecimalAmount, MalformedResponse, rising};
+use crate::definition::{Reply, provider};
+use crate::remote::failed;
+use crate::server::missing;
+use crate::wire::{self, AfterParam, DecimalAmount, MalformedResponse, rising};
 
 provider! {
     /// A bank, with unsealed data. The rules are those of [`Bank`](purser_actors::port::banking::Bank).

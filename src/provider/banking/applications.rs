@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::PlainApplication;
-use crate::provider::definition::provider;
-use crate::provider::wire::{self, SecretText};
-use crate::secret::Secret;
+use crate::definition::provider;
+use crate::wire::{self, SecretText};
+use purser_host::secret::Secret;
 
 provider! {
     /// Reviews applications whose documents it has.

@@ -14,9 +14,9 @@ use zeroize::Zeroizing;
 
 use super::applications::{ApplicationsApi, BankApplication, BankReviewStatus};
 use super::{BankApi, PlainApplication, PlainDocument};
-use crate::provider::definition::{Reply, provider};
-use crate::provider::wire::{self, MalformedResponse, SecretText};
-use crate::secret::Secret;
+use crate::definition::{Reply, provider};
+use crate::wire::{self, MalformedResponse, SecretText};
+use purser_host::secret::Secret;
 
 /// Documents held until their application is decided. The oldest are dropped first and requested again.
 const MAX_DOCUMENTS: usize = 20;

@@ -22,10 +22,10 @@ use super::rates::SandboxRates;
 use super::reloadable_cards::SandboxReloadableCards;
 use super::reloadable_cards::reconciliation::{ReloadableCardBalanceList, ReloadableCardList};
 use super::{IssuerSettings, SandboxIssuer};
-use crate::config::Config;
-use crate::provider::{ProviderLists, Providers};
-use crate::sandbox::chains::remote::ChainRpc;
-use crate::sandbox::store::SandboxStore;
+use crate::{ProviderLists, Providers};
+use purser_config::Config;
+use purser_sandbox::chains::remote::ChainRpc;
+use purser_sandbox::store::SandboxStore;
 
 /// The sandbox's providers with their controls.
 #[derive(Clone)]

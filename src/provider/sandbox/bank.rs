@@ -19,10 +19,10 @@ use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
 
 use self::faults::BankCall;
 use self::records::{BankRecord, BankRecords};
-use crate::provider::banking::{BankApi, PlainApplication};
-use crate::sandbox::faults::{Fault, FaultTexts, Faults, failed};
-use crate::sandbox::records::RecordBook as _;
-use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
+use crate::banking::{BankApi, PlainApplication};
+use purser_sandbox::faults::{Fault, FaultTexts, Faults, failed};
+use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 /// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;

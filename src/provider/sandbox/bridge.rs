@@ -23,12 +23,12 @@ use purser_actors::port::{
 
 use self::faults::{BridgeLeg, magic_amounts};
 use self::records::{BridgeRecord, BridgeRecordKind, BridgeRecords, SignedBurnRecord};
-use crate::sandbox::chains::remote::ChainRpc;
-use crate::sandbox::faults::{self as fault_layer, Fault, FaultTexts, Faults};
-use crate::sandbox::keys::bridge_wallet;
-use crate::sandbox::records::RecordBook as _;
-use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
-use crate::wallet::TestWallet;
+use purser_protocol::wallet::TestWallet;
+use purser_sandbox::chains::remote::ChainRpc;
+use purser_sandbox::faults::{self as fault_layer, Fault, FaultTexts, Faults};
+use purser_sandbox::keys::bridge_wallet;
+use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 const TEXTS: FaultTexts = FaultTexts {
     unreachable: "the sandbox bridge is unreachable",

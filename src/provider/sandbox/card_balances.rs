@@ -14,10 +14,10 @@ use purser_actors::port::{BoxFuture, CardBalances, CardDeposit, Clock, ErrorKind
 
 use self::deposit_watcher::{DepositSource, IncomingUsdc};
 use self::records::{BalanceRecord, BalanceRecords};
-use crate::provider::CardBalanceReader;
-use crate::sandbox::keys::treasury;
-use crate::sandbox::records::RecordBook as _;
-use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
+use crate::CardBalanceReader;
+use purser_sandbox::keys::treasury;
+use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 /// Transfers read from the chain at once. They are stored as one batch, whose size is limited.
 const PAGE: usize = 500;

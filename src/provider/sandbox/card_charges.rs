@@ -9,8 +9,8 @@ use purser_actors::port::{
 use super::issuer_card_ledger::{CardChange, CardLedger, CardLedgers, CardRecord};
 use super::issuer_records::CardOrderRecord;
 use super::{SandboxIssuer, card_numbers};
-use crate::sandbox::faults::failed;
-use crate::sandbox::records::RecordBook as _;
+use purser_sandbox::faults::failed;
+use purser_sandbox::records::RecordBook as _;
 
 /// A merchant's charge.
 #[derive(Clone, Copy, Debug)]

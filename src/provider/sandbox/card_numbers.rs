@@ -7,7 +7,7 @@ use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::port::{Timestamp, add_months};
 use sha2::{Digest as _, Sha256};
 
-use crate::secret::Secret;
+use purser_host::secret::Secret;
 
 /// Prefix of every sandbox card number. Luhn-valid numbers with this prefix belong to no bank.
 pub(super) const TEST_BIN: &str = "400000";

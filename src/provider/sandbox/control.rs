@@ -11,15 +11,15 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 
 pub use self::messages::*;
-use crate::provider::sandbox::SandboxIssuer;
-use crate::provider::sandbox::bridge::faults as bridge_fault;
-use crate::provider::sandbox::card_balances::NEVER_CREDITED;
-use crate::provider::sandbox::issuer_faults as issuer_fault;
-use crate::sandbox::chains::SandboxSettlement;
-use crate::sandbox::chains::faults::{self as chain_fault, ChainFault, FaultRule};
-use crate::sandbox::faults::{Fault, FaultRule as ProviderFaultRule, Faults, fault_count};
-use crate::sandbox::keys;
-use crate::sandbox::store::SandboxStoreError;
+use crate::sandbox::SandboxIssuer;
+use crate::sandbox::bridge::faults as bridge_fault;
+use crate::sandbox::card_balances::NEVER_CREDITED;
+use crate::sandbox::issuer_faults as issuer_fault;
+use purser_sandbox::chains::SandboxSettlement;
+use purser_sandbox::chains::faults::{self as chain_fault, ChainFault, FaultRule};
+use purser_sandbox::faults::{Fault, FaultRule as ProviderFaultRule, Faults, fault_count};
+use purser_sandbox::keys;
+use purser_sandbox::store::SandboxStoreError;
 
 /// Maximum of a requested delay, in milliseconds.
 const MAX_DELAY_MS: u64 = 600_000;

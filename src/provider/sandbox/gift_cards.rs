@@ -17,12 +17,12 @@ use rust_decimal::Decimal;
 
 use self::catalog::Catalog;
 use self::records::{GiftCardRecord, GiftCardRecords};
-use crate::provider::gift_cards::{
+use crate::gift_cards::{
     GiftCardApi, GiftCardOrderRequest, GiftCardOrderStatus, GiftCardPage, GiftCardProduct, GiftCardQuery, GiftCardQuote,
 };
-use crate::sandbox::faults::{Fault, FaultTexts, Faults};
-use crate::sandbox::records::RecordBook as _;
-use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
+use purser_sandbox::faults::{Fault, FaultTexts, Faults};
+use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 const TEXTS: FaultTexts = FaultTexts {
     unreachable: "the sandbox's catalog is unreachable",

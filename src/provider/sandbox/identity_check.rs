@@ -18,10 +18,10 @@ use purser_actors::port::{
 use self::form::FormResult;
 pub use self::form::{InvalidField, MAGIC_NAMES, MagicFamilyName, VerdictDelivery};
 use self::records::{CheckRecord, CheckRecords, CheckSummary, reference, token};
-use crate::provider::callback::CallbackKey;
-use crate::sandbox::faults::{Fault, FaultTexts, Faults, failed};
-use crate::sandbox::records::RecordBook as _;
-use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
+use crate::callback::CallbackKey;
+use purser_sandbox::faults::{Fault, FaultTexts, Faults, failed};
+use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 /// Page with the form; the check's token is appended to it.
 pub const PAGES: &str = "/sandbox/identity-check?token=";

@@ -11,9 +11,9 @@ use purser_actors::port::{BoxFuture, Clock, ErrorKind, IssuerAccountResult, Issu
 use purser_storage::codec::Stored;
 use sha2::{Digest as _, Sha256};
 
-use crate::sandbox::faults::{Fault, FaultTexts, Faults};
-use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use crate::sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
+use purser_sandbox::faults::{Fault, FaultTexts, Faults};
+use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use purser_sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
 
 /// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;
@@ -155,8 +155,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::sandbox::store::tests::store_in;
-    use crate::system::SystemClock;
+    use purser_host::system::SystemClock;
+    use purser_sandbox::test_store::store_in;
 
     fn open(dir: &Path) -> SandboxIssuerAccounts {
         SandboxIssuerAccounts::open(&store_in(dir), Arc::new(SystemClock)).unwrap()

@@ -11,7 +11,7 @@ use purser_storage::codec::Stored;
 use super::card_charges::{CardCharge, can_become};
 use super::card_numbers;
 use super::issuer_records::CardOrderRecord;
-use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
 
 /// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -47,3 +47,22 @@ pub(super) fn magic_of(amount: Cents) -> Option<MagicOutcome> {
         .find(|(magic, _, _)| *magic == amount)
         .map(|(_, magic, _)| magic)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use purser_actors::money::Usdc;
+    use purser_sandbox::chains::faults;
+
+    use super::magic_amounts;
+
+    // A payment of a card's price must not trigger an outcome of the chain too.
+    #[test]
+    fn no_magic_amount_of_the_issuer_is_one_of_a_chain() {
+        for (of_chain, ..) in faults::magic_amounts() {
+            for (cents, ..) in magic_amounts() {
+                assert_ne!(Usdc::from_cents(cents).unwrap(), of_chain);
+            }
+        }
+    }
+}

@@ -7,8 +7,8 @@ use purser_actors::port::{
     BoxFuture, EntryKey, ErrorKind, ListCursor, ListPage, PortError, ProviderEntry, ProviderList,
 };
 
-use crate::sandbox::faults::failed;
-use crate::sandbox::records::RecordBook;
+use purser_sandbox::faults::failed;
+use purser_sandbox::records::RecordBook;
 
 const LIST: &str = "list";
 

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use purser_actors::port::{BoxFuture, PortError};
 
-use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantDirectory, MerchantPage, MerchantQuery};
-use crate::sandbox::faults::{FaultTexts, Faults};
+use crate::merchants::{Acceptance, CardType, Merchant, MerchantDirectory, MerchantPage, MerchantQuery};
 use crate::search::host::{Host, registered};
 use crate::search::{SAME, SearchName, SearchQuery, ranked};
+use purser_sandbox::faults::{FaultTexts, Faults};
 
 const TEXTS: FaultTexts = FaultTexts {
     unreachable: "the sandbox's directory of merchants is unreachable",

@@ -18,11 +18,11 @@ use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
 use purser_actors::product::Country;
 
 use self::records::{PayoutEventRecord, PayoutRecord, PayoutRecords};
-use crate::provider::payouts::{PayoutApi, PlainPayout};
-use crate::sandbox::faults::{FaultTexts, Faults};
-use crate::sandbox::records::RecordBook as _;
-use crate::sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
-use crate::secret::Secret;
+use crate::payouts::{PayoutApi, PlainPayout};
+use purser_host::secret::Secret;
+use purser_sandbox::faults::{FaultTexts, Faults};
+use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
 
 pub use self::records::PayoutEventKind;
 

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
 use rust_decimal::Decimal;
 
-use crate::provider::rates::{RateSource, RateTable};
+use crate::rates::{RateSource, RateTable};
 
 /// A simulated source of rates.
 pub struct SandboxRates {
@@ -103,7 +103,7 @@ mod tests {
     use purser_actors::port::Timestamp;
 
     use super::*;
-    use crate::config::{Config, ConfigSources};
+    use purser_config::{Config, ConfigSources};
 
     struct StaticRates(u64);
 

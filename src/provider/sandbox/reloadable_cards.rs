@@ -20,12 +20,12 @@ use purser_actors::port::{
 
 use self::records::{CardLedger, OpenedCard, ReloadableCardRecord, ReloadableCardRecords};
 use super::{CardCharge, card_numbers};
-use crate::provider::reloadable_cards::{PlainOpenResult, ReloadableCardApi};
-use crate::provider::{CardBalanceReader, PlainCard};
-use crate::sandbox::faults::{Fault, FaultTexts, Faults, conflict, failed};
-use crate::sandbox::records::RecordBook as _;
-use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
-use crate::secret::Secret;
+use crate::reloadable_cards::{PlainOpenResult, ReloadableCardApi};
+use crate::{CardBalanceReader, PlainCard};
+use purser_host::secret::Secret;
+use purser_sandbox::faults::{Fault, FaultTexts, Faults, conflict, failed};
+use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 /// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;

@@ -8,9 +8,9 @@ use purser_actors::port::{CardIssuer as _, Entropy, IssueResult};
 use tempfile::TempDir;
 
 use super::*;
-use crate::provider::SealingIssuer;
-use crate::sandbox::store::tests::{copy_after_kill, store_in, stored_text};
-use crate::vault::Vault;
+use crate::SealingIssuer;
+use purser_sandbox::test_store::{copy_after_kill, store_in, stored_text};
+use purser_vault::Vault;
 
 struct TestClock(AtomicU64);
 

@@ -19,9 +19,9 @@ use super::evm;
 use super::faults::{ChainCall, ChainFault, ChainFaults, magic_amounts};
 use super::ledger::{ChainLedger, ChainTransfer, LedgerRecord, ReplayKey, ScheduledEvent, decline};
 use super::svm::{Blockhashes, SLOT_MS};
-use crate::sandbox::keys::treasury;
-use crate::sandbox::records::RecordBook as _;
-use crate::sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
+use crate::keys::treasury;
+use crate::records::RecordBook as _;
+use crate::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
 
 pub(crate) struct SandboxChain {
     pub(crate) network: Network,

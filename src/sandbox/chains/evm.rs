@@ -8,8 +8,8 @@ use sha3::{Digest as _, Keccak256};
 
 use super::contract_wallet;
 use super::ledger::{ReplayKey, decline};
-use crate::sandbox::keys::evm_address;
-use crate::settlement::chain::Acceptance;
+use crate::keys::evm_address;
+use purser_settlement::chain::Acceptance;
 
 /// EIP-712 name and version of this ledger's token. They differ from those of USDC on Base, so a signature for the
 /// sandbox is worthless there.
@@ -158,7 +158,7 @@ pub(crate) mod tests {
     use secp256k1::{PublicKey, SecretKey};
 
     use super::*;
-    use crate::payment::Token;
+    use purser_protocol::payment::Token;
 
     /// Signs like a wallet.
     pub(crate) fn signed(

@@ -3,7 +3,7 @@
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 
-use crate::sandbox::faults;
+use crate::faults;
 
 /// A fault of a sandbox chain.
 #[derive(Clone, Debug, PartialEq, Eq)]

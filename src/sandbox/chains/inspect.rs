@@ -10,7 +10,7 @@ use super::faults::FaultRule;
 use super::svm;
 use super::wire::Transaction;
 use super::{SandboxSettlement, SandboxStoreError};
-use crate::sandbox::keys::treasury;
+use crate::keys::treasury;
 
 /// A transfer that is or was on a sandbox chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]

@@ -13,8 +13,8 @@ use purser_actors::port::{Decline, Timestamp};
 
 use self::rows::{key_hash, reorg_key_hash};
 use super::svm::token_account;
-use crate::sandbox::records::RecordRows;
-use crate::sandbox::state::{StoredMap, StoredValue};
+use crate::records::RecordRows;
+use crate::state::{StoredMap, StoredValue};
 
 /// The key that the chain consumes once. Base: payer and EIP-3009 nonce. Solana: payer and message hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]

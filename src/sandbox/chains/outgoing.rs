@@ -4,9 +4,9 @@ use purser_actors::port::{Authorization, ErrorKind, OutgoingTransferRequest, Por
 
 use super::SandboxSettlement;
 use super::svm::{BLOCKHASH_VALIDITY_SLOTS, FINALIZED, SLOT_MS};
-use crate::sandbox::keys::treasury_wallet;
-use crate::settlement::outgoing::{SigningContext, VALIDITY_S, sign_transfer};
-use crate::wallet::MAX_SIGNED_VALIDITY_S;
+use crate::keys::treasury_wallet;
+use purser_protocol::wallet::MAX_SIGNED_VALIDITY_S;
+use purser_settlement::outgoing::{SigningContext, VALIDITY_S, sign_transfer};
 
 // On Solana a block hash is valid for about a minute and can never become valid again 32 slots later.
 const _: () = {

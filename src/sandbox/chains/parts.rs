@@ -1,4 +1,4 @@
-//! The sandbox's chains behind the traits of [`crate::settlement::chain`].
+//! The sandbox's chains behind the traits of [`purser_settlement::chain`].
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use purser_actors::port::{BoxFuture, EvmAuthorization, PortError, Timestamp};
 
 use super::svm::SLOT_MS;
 use super::{SandboxSettlement, SandboxTransfer, evm, temporary};
-use crate::payment::solana::address::Pubkey;
-use crate::payment::{BaseChain, Chains, SolanaChain};
-use crate::sandbox::keys::treasury;
-use crate::settlement::chain::{
+use crate::keys::treasury;
+use purser_protocol::payment::solana::address::Pubkey;
+use purser_protocol::payment::{BaseChain, Chains, SolanaChain};
+use purser_settlement::chain::{
     Acceptance, Blockhash, BlockhashSource, ChainParts, ChainTime, ContractWallets, FeePayers, Holdings,
     ListedTransfer, OwnWallets, TransferList,
 };

@@ -5,7 +5,7 @@ use purser_actors::port::{BoxFuture, ChainMovement, Finality, ListCursor, ListPa
 
 use super::ledger::{ChainTransfer, SettledTransfer};
 use super::{SandboxSettlement, SandboxStoreError, temporary};
-use crate::sandbox::keys::treasury;
+use crate::keys::treasury;
 
 /// Maximum number of transfers per read of the chain's history.
 const READ_PAGE: usize = 1_000;

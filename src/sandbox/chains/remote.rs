@@ -275,7 +275,7 @@ impl RemoteChains {
     /// When the URL cannot have a path, or TLS is not available.
     pub fn connect(service: &Url) -> Result<Self, String> {
         let settlement = service.join("/sandbox/chain-rpc").map_err(|e| e.to_string())?;
-        let http = crate::outbound::client().no_proxy().timeout(TIMEOUT).build();
+        let http = purser_host::outbound::client().no_proxy().timeout(TIMEOUT).build();
         let http = http.map_err(|e| e.to_string())?;
         Ok(Self { http, settlement })
     }

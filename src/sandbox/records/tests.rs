@@ -2,9 +2,9 @@
 use tempfile::TempDir;
 
 use super::*;
-use crate::sandbox::state::{StoredMap, StoredValue};
-use crate::sandbox::store::tests::{copy_after_kill, store_in};
-use crate::sandbox::store::{DIRECTORY, SMALL_SEGMENTS};
+use crate::state::{StoredMap, StoredValue};
+use crate::store::{DIRECTORY, SMALL_SEGMENTS};
+use crate::test_store::{copy_after_kill, store_in};
 
 /// A number. Odd ones are numbered, those divisible by five are only applied.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -11,8 +11,8 @@ use sha2::{Digest as _, Sha256};
 use super::SandboxBank;
 use super::faults::{BankCall, MAGIC_NAMES, REJECTED_CENTS};
 use super::records::{BankRecord, ReviewVerdict};
-use crate::provider::banking::PlainApplication;
-use crate::sandbox::faults::failed;
+use crate::banking::PlainApplication;
+use purser_sandbox::faults::failed;
 
 impl SandboxBank {
     pub(super) async fn decide(&self, asked: PlainApplication) -> Result<BankDecision<ReviewDecision>, PortError> {

@@ -1,6 +1,6 @@
 //! Which calls of the sandbox's bank meet a fault, and the values that trigger an outcome.
 
-use crate::sandbox::faults::Fault;
+use purser_sandbox::faults::Fault;
 
 /// Call that a fault applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

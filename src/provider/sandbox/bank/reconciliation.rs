@@ -11,7 +11,7 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::SandboxBank;
 use super::records::{BankRecord, BankRecords};
-use crate::provider::sandbox::lists::{ListedRecord, RecordList};
+use crate::sandbox::lists::{ListedRecord, RecordList};
 
 /// Transfers that the service ordered.
 pub(crate) struct BankTransferList(pub(crate) Arc<SandboxBank>);

@@ -5,8 +5,8 @@ use purser_actors::port::Timestamp;
 use purser_actors::port::banking::AccountType;
 use purser_storage::codec::Stored;
 
-use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use crate::sandbox::state::{StateField, StoredMap, StoredValue};
+use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use purser_sandbox::state::{StateField, StoredMap, StoredValue};
 
 /// The bank's verdict on an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

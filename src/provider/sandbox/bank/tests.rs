@@ -7,10 +7,10 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::*;
-use crate::provider::banking::PlainDocument;
-use crate::sandbox::store::tests::store_in;
-use crate::secret::Secret;
+use crate::banking::PlainDocument;
 use purser_actors::port::Timestamp;
+use purser_host::secret::Secret;
+use purser_sandbox::test_store::store_in;
 
 /// A clock that moves only when it is set.
 struct TestClock(AtomicU64);

@@ -11,7 +11,7 @@ use super::faults::BridgeLeg;
 use super::message::{Message, attest};
 use super::records::{BridgeRecord, BridgeRecordKind};
 use super::{SandboxBridge, decline, failed, has};
-use crate::sandbox::faults::Fault;
+use purser_sandbox::faults::Fault;
 
 /// Amount that the bridge mints for itself when its balance is low: a million USDC, in atomic units.
 const RESERVE: Usdc = Usdc::from_atomic(1_000_000_000_000);

@@ -2,7 +2,7 @@
 
 use purser_actors::money::Cents;
 
-use crate::sandbox::faults::Fault;
+use purser_sandbox::faults::Fault;
 
 /// A step of a bridge transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

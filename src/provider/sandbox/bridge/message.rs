@@ -4,9 +4,9 @@
 use purser_actors::money::Usdc;
 use purser_actors::port::EvmAuthorization;
 
-use crate::payment::evm::keccak;
-use crate::payment::terms::{SOLANA_USDC, Token};
-use crate::wallet::TestWallet;
+use purser_protocol::payment::evm::keccak;
+use purser_protocol::payment::terms::{SOLANA_USDC, Token};
+use purser_protocol::wallet::TestWallet;
 
 const SOLANA: u32 = 5;
 const BASE: u32 = 6;

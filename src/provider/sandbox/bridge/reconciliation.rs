@@ -7,7 +7,7 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::records::{BridgeRecord, BridgeRecordKind, BridgeRecords};
 use super::{SandboxBridge, has, signed_of};
-use crate::provider::sandbox::lists::{ListedRecord, RecordList};
+use crate::sandbox::lists::{ListedRecord, RecordList};
 
 /// Current entry of a bridge transfer; `None` before its burn was observed.
 fn bridge_entry(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry> {

@@ -4,8 +4,8 @@ use purser_actors::port::Timestamp;
 use purser_storage::codec::Stored;
 use sha2::{Digest as _, Sha256};
 
-use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use crate::sandbox::state::{StateField, StoredValue};
+use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use purser_sandbox::state::{StateField, StoredValue};
 
 /// A stored record. Each record is about one burn, which its transaction names.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -13,9 +13,9 @@ use super::faults::BridgeLeg;
 use super::message::{Message, attest};
 use super::records::{BridgeRecord, BridgeRecordKind, SignedBurnRecord, nonce_of};
 use super::{SandboxBridge, decline, failed, has, signed_of};
-use crate::sandbox::chains::SandboxSettlement;
-use crate::sandbox::faults::Fault;
-use crate::sandbox::keys::treasury;
+use purser_sandbox::chains::SandboxSettlement;
+use purser_sandbox::faults::Fault;
+use purser_sandbox::keys::treasury;
 
 /// The bridge's fee in ten-thousandths of the delivered amount, rounded up.
 const FEE_PER_10_000: u64 = 1;

@@ -9,7 +9,7 @@ use purser_actors::port::{BoxFuture, ErrorKind, PortError, Timestamp};
 use reqwest::{Client, Url};
 use serde::Deserialize;
 
-use crate::sandbox::chains::SandboxSettlement;
+use purser_sandbox::chains::SandboxSettlement;
 
 /// Timeout for one page.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -64,7 +64,7 @@ impl RemoteDepositSource {
     /// When the URL takes no path, or TLS cannot be set up on this machine.
     pub fn of(service: &Url) -> Result<Self, String> {
         let transfers = service.join("/sandbox/transfers").map_err(|e| e.to_string())?;
-        let http = crate::outbound::client().no_proxy().timeout(TIMEOUT).build();
+        let http = purser_host::outbound::client().no_proxy().timeout(TIMEOUT).build();
         let http = http.map_err(|e| e.to_string())?;
         Ok(Self { http, transfers })
     }

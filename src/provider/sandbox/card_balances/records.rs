@@ -3,8 +3,8 @@
 use purser_actors::port::Timestamp;
 use purser_storage::codec::Stored;
 
-use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use crate::sandbox::state::{StateField, StoredValue};
+use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use purser_sandbox::state::{StateField, StoredValue};
 
 /// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{ControlError, PendingFault, delay, fault_count, invalid, pending_faults, set_fault};
-use crate::provider::sandbox::gift_cards::SandboxGiftCards;
-use crate::provider::sandbox::gift_cards::faults::magic_products;
-use crate::provider::sandbox::merchants::SandboxMerchants;
-use crate::provider::sandbox::rates::SandboxRates;
-use crate::rfc3339;
-use crate::sandbox::faults::Fault;
+use crate::sandbox::gift_cards::SandboxGiftCards;
+use crate::sandbox::gift_cards::faults::magic_products;
+use crate::sandbox::merchants::SandboxMerchants;
+use crate::sandbox::rates::SandboxRates;
+use purser_protocol::rfc3339;
+use purser_sandbox::faults::Fault;
 
 pub struct CatalogControl {
     pub merchants: Arc<SandboxMerchants>,

@@ -4,7 +4,7 @@ use purser_actors::id::Network;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::sandbox::chains::SandboxTransfer;
+use purser_sandbox::chains::SandboxTransfer;
 
 /// A network by its short name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

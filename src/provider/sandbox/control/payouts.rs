@@ -13,12 +13,12 @@ use utoipa::ToSchema;
 
 use super::{ControlError, PendingFault, delay, invalid, pending_faults, set_fault, wallet};
 use crate::bank_account_number;
-use crate::provider::payouts::seal_account;
-use crate::provider::sandbox::payouts::faults::magic_amounts;
-use crate::provider::sandbox::payouts::{PayoutEventKind, SandboxPayouts};
-use crate::sandbox::faults::Fault;
-use crate::secret::Secret;
-use crate::vault::Vault;
+use crate::payouts::seal_account;
+use crate::sandbox::payouts::faults::magic_amounts;
+use crate::sandbox::payouts::{PayoutEventKind, SandboxPayouts};
+use purser_host::secret::Secret;
+use purser_sandbox::faults::Fault;
+use purser_vault::Vault;
 
 /// Most destinations in one request.
 const MAX_DESTINATIONS: usize = 20;

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::provider::sandbox::IssuerSettings;
-use crate::sandbox::chains::DEFAULT_GRANT;
-use crate::sandbox::store::tests::store_in;
+use crate::sandbox::IssuerSettings;
+use purser_sandbox::chains::DEFAULT_GRANT;
+use purser_sandbox::test_store::store_in;
 
 struct Fixed;
 

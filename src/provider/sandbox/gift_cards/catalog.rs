@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use purser_actors::money::Cents;
 use rust_decimal::Decimal;
 
-use crate::provider::gift_cards::{Denominations, GiftCardFacets, GiftCardProduct, GiftCardQuery, Redeemability};
+use crate::gift_cards::{Denominations, GiftCardFacets, GiftCardProduct, GiftCardQuery, Redeemability};
 use crate::search::{SearchName, SearchQuery, ranked};
 
 pub(super) const PRODUCTS: &str = include_str!("products.tsv");

@@ -1,6 +1,6 @@
 //! Which calls of the sandbox's catalog meet a fault, and the products that trigger an outcome.
 
-use crate::sandbox::faults::Fault;
+use purser_sandbox::faults::Fault;
 
 /// Whether it can happen to a read-only call.
 pub(super) const fn affects_reads(fault: Fault) -> bool {

@@ -5,9 +5,9 @@ use purser_actors::port::{ErrorKind, PortError, Timestamp};
 use super::faults::{MagicOutcome, magic_of};
 use super::records::{GiftCardOrderRecord, GiftCardRecord, GiftCardRecords};
 use super::{SandboxGiftCards, redemption};
-use crate::provider::gift_cards::{GiftCardOrderRequest, GiftCardOrderStatus, GiftCardQuote};
-use crate::sandbox::faults::{Fault, OrderResult, failed};
-use crate::sandbox::records::RecordBook as _;
+use crate::gift_cards::{GiftCardOrderRequest, GiftCardOrderStatus, GiftCardQuote};
+use purser_sandbox::faults::{Fault, OrderResult, failed};
+use purser_sandbox::records::RecordBook as _;
 
 /// Maximum delay after which the caller is asked to retry.
 const MAX_RETRY_AFTER_MS: u64 = 5_000;

@@ -9,9 +9,9 @@ use purser_storage::codec::Stored;
 use rust_decimal::Decimal;
 
 use super::catalog::CatalogProduct;
-use crate::provider::gift_cards::{GiftCardOrderRequest, GiftCardProduct};
-use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use crate::sandbox::state::{StateField, StoredMap, StoredValue};
+use crate::gift_cards::{GiftCardOrderRequest, GiftCardProduct};
+use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use purser_sandbox::state::{StateField, StoredMap, StoredValue};
 
 /// An accepted order.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

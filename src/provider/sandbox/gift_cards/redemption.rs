@@ -5,8 +5,8 @@ use purser_actors::id::JobId;
 use sha2::{Digest as _, Sha256};
 
 use super::catalog::RedemptionKind;
-use crate::provider::gift_cards::RedemptionDetails;
-use crate::secret::Secret;
+use crate::gift_cards::RedemptionDetails;
+use purser_host::secret::Secret;
 
 /// Without characters that are easily confused.
 const ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";

@@ -8,9 +8,9 @@ use purser_actors::port::Timestamp;
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::{Config, ConfigSources};
-use crate::provider::gift_cards::{Denominations, Redeemability, RedemptionDetails};
-use crate::sandbox::store::tests::store_in;
+use crate::gift_cards::{Denominations, Redeemability, RedemptionDetails};
+use purser_config::{Config, ConfigSources};
+use purser_sandbox::test_store::store_in;
 
 struct TestClock(AtomicU64);
 
@@ -160,7 +160,7 @@ async fn one_key_makes_one_gift_card() {
     let world = world.restarted();
     let second = world.redemption(&wanted).await;
     let open = |r: &RedemptionDetails| {
-        let text = |s: &Option<crate::secret::Secret<String>>| s.as_ref().map(|s| s.expose_secret().clone());
+        let text = |s: &Option<purser_host::secret::Secret<String>>| s.as_ref().map(|s| s.expose_secret().clone());
         (text(&r.redemption_url), text(&r.redemption_code), text(&r.pin_code))
     };
     assert_eq!(open(&first), open(&second));

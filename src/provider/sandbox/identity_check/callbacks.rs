@@ -9,9 +9,9 @@ use sha2::{Digest as _, Sha256};
 use super::SandboxIdentityCheck;
 use super::form::VerdictDelivery;
 use super::records::{CheckSummary, reference};
-use crate::outbound;
-use crate::provider::callback::CallbackKey;
-use crate::sandbox::keys;
+use crate::callback::CallbackKey;
+use purser_host::outbound;
+use purser_sandbox::keys;
 
 /// Timeout of the sandbox's callback requests.
 const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);

@@ -5,8 +5,8 @@ use std::path::Path;
 use purser_actors::id::{JobId, Wallet};
 
 use super::*;
-use crate::sandbox::store::tests::store_in;
-use crate::system::SystemClock;
+use purser_host::system::SystemClock;
+use purser_sandbox::test_store::store_in;
 
 const WALLET: Wallet = Wallet::Evm([1; 20]);
 

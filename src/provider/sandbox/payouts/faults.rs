@@ -2,7 +2,7 @@
 
 use purser_actors::money::Cents;
 
-use crate::sandbox::faults::Fault;
+use purser_sandbox::faults::Fault;
 
 /// Whether it can happen to a query of events.
 pub(super) const fn affects_event_reads(fault: Fault) -> bool {

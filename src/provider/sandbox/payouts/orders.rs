@@ -8,9 +8,9 @@ use sha2::{Digest as _, Sha256};
 use super::SandboxPayouts;
 use super::faults::{MagicOutcome, affects_event_reads, magic_of};
 use super::records::{PayoutEventKind, PayoutEventRecord, PayoutOrderRecord, PayoutRecord, PayoutRecords};
-use crate::provider::payouts::{PlainPayee, PlainPayout};
-use crate::sandbox::faults::{Fault, OrderResult};
-use crate::sandbox::records::RecordBook as _;
+use crate::payouts::{PlainPayee, PlainPayout};
+use purser_sandbox::faults::{Fault, OrderResult};
+use purser_sandbox::records::RecordBook as _;
 
 const SEND: &str = "pay out";
 const RECALL: &str = "recall";

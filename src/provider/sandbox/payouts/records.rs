@@ -7,8 +7,8 @@ use purser_actors::port::payouts::{PayoutEvent, PayoutRailStatus, PayoutStatusUp
 use purser_actors::product::{Currency, ProductLine};
 use purser_storage::codec::Stored;
 
-use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use crate::sandbox::state::{StateField, StoredMap, StoredValue};
+use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use purser_sandbox::state::{StateField, StoredMap, StoredValue};
 
 /// Maximum delay after which the caller is asked to retry, in milliseconds.
 const RETRY_MS: u64 = 1_000;

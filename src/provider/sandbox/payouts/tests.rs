@@ -9,10 +9,10 @@ use purser_actors::product::{AppPayee, Currency, Platform, ProductLine};
 use tempfile::TempDir;
 
 use super::*;
-use crate::provider::payouts::PlainPayee;
-use crate::sandbox::faults::Fault;
-use crate::sandbox::store::tests::{store_in, stored_text};
-use crate::vault::CardNumberRecord;
+use crate::payouts::PlainPayee;
+use purser_sandbox::faults::Fault;
+use purser_sandbox::test_store::{store_in, stored_text};
+use purser_vault::CardNumberRecord;
 
 struct TestClock(AtomicU64);
 

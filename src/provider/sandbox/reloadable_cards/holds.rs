@@ -6,9 +6,9 @@ use purser_actors::port::{ErrorKind, HoldRequest, HoldResult, HoldStatus, PortEr
 
 use super::SandboxReloadableCards;
 use super::records::{ReloadableCardRecord, ReloadableCardRecords};
-use crate::provider::CardBalanceReader;
-use crate::sandbox::faults::{Fault, conflict, failed};
-use crate::sandbox::records::RecordBook as _;
+use crate::CardBalanceReader;
+use purser_sandbox::faults::{Fault, conflict, failed};
+use purser_sandbox::records::RecordBook as _;
 
 impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     pub(super) async fn create_hold(&self, order: &HoldRequest) -> Result<HoldResult, PortError> {

@@ -11,8 +11,8 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::SandboxReloadableCards;
 use super::records::{ReloadableCardRecord, ReloadableCardRecords};
-use crate::provider::sandbox::card_balances::SandboxCardBalances;
-use crate::provider::sandbox::lists::{ListedRecord, RecordList};
+use crate::sandbox::card_balances::SandboxCardBalances;
+use crate::sandbox::lists::{ListedRecord, RecordList};
 
 /// Orders of cards, and holds.
 pub(crate) struct ReloadableCardList(pub(crate) Arc<SandboxReloadableCards<SandboxCardBalances>>);

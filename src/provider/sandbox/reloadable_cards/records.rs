@@ -9,8 +9,8 @@ use purser_storage::codec::Stored;
 
 use super::super::card_charges::{CardCharge, can_become};
 use super::card_numbers;
-use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use crate::sandbox::state::{StateField, StoredValue};
+use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use purser_sandbox::state::{StateField, StoredValue};
 
 /// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -7,8 +7,8 @@ use purser_actors::id::WithdrawalId;
 use purser_actors::port::HoldResult;
 
 use super::*;
-use crate::sandbox::store::tests::store_in;
-use crate::system::SystemClock;
+use purser_host::system::SystemClock;
+use purser_sandbox::test_store::store_in;
 
 const ACCOUNT: [u8; 20] = [7; 20];
 

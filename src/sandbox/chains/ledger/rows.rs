@@ -3,8 +3,8 @@
 use purser_storage::codec::Stored;
 
 use super::{Account, ChainLedger, ChainTotals, LedgerRecord, Owner, ReplayKey, ScheduledEvent};
-use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use crate::sandbox::state::StateField;
+use crate::records::{RecordBook, RecordRows, SandboxRecord, name};
+use crate::state::StateField;
 
 impl Stored for LedgerRecord {
     const SCHEMA: u16 = 700;

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
-use crate::sandbox::records::RecordBook as _;
+use crate::records::RecordBook as _;
 
 const ALICE: Wallet = Wallet::Evm([1; 20]);
 const BOB: Wallet = Wallet::Evm([2; 20]);

@@ -8,14 +8,14 @@ use purser_actors::money::Usdc;
 use serde_json::{Value, json};
 
 use super::{RpcError, invalid};
-use crate::sandbox::chains::chain::ChainState;
-use crate::sandbox::chains::ledger::ReplayKey;
-use crate::sandbox::chains::svm::{
+use crate::chains::chain::ChainState;
+use crate::chains::ledger::ReplayKey;
+use crate::chains::svm::{
     InstructionError, SYSTEM_PROGRAM, TOKEN_PROGRAM, TransactionError, USDC_DECIMALS, USDC_MINT, message_hash, pubkey,
     read_transfer, token_account,
 };
-use crate::sandbox::chains::wire::Transaction;
-use crate::sandbox::keys::{signer_of, treasury};
+use crate::chains::wire::Transaction;
+use crate::keys::{signer_of, treasury};
 
 /// Balance of the fee payer in lamports; the sandbox never charges it.
 const FEE_PAYER_LAMPORTS: u64 = 1_000_000_000_000;

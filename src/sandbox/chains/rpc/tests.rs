@@ -9,12 +9,12 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::port::Settlement as _;
 use serde_json::{Value, json};
 
-use crate::sandbox::chains::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
-use crate::sandbox::chains::tests::solana::{authorization, payer, valid_draft, wire};
-use crate::sandbox::chains::tests::{Harness, ready, settled};
-use crate::sandbox::chains::wire::Transaction;
-use crate::sandbox::keys::{fee_payer, fee_payer_signer, treasury};
-use crate::settlement::chain::BlockhashSource as _;
+use crate::chains::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
+use crate::chains::tests::solana::{authorization, payer, valid_draft, wire};
+use crate::chains::tests::{Harness, ready, settled};
+use crate::chains::wire::Transaction;
+use crate::keys::{fee_payer, fee_payer_signer, treasury};
+use purser_settlement::chain::BlockhashSource as _;
 
 async fn raw(harness: &Harness, method: &str, params: Value) -> Value {
     harness

@@ -2,10 +2,10 @@ use base64::Engine as _;
 use ed25519_dalek::{Signer as _, SigningKey};
 
 use super::*;
-use crate::sandbox::chains::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
-use crate::sandbox::chains::wire::Transaction;
-use crate::sandbox::keys::fee_payer;
-use crate::settlement::chain::BlockhashSource as _;
+use crate::chains::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
+use crate::chains::wire::Transaction;
+use crate::keys::fee_payer;
+use purser_settlement::chain::BlockhashSource as _;
 
 const COMPUTE_BUDGET: &str = "ComputeBudget111111111111111111111111111111";
 const MEMO: &str = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr";
@@ -20,18 +20,18 @@ const STOCK: &str = concat!(
 );
 
 /// The parts of a valid payment that a test may change.
-pub(in crate::sandbox::chains) struct Draft {
-    pub(in crate::sandbox::chains) mint: [u8; 32],
-    pub(in crate::sandbox::chains) source: [u8; 32],
-    pub(in crate::sandbox::chains) destination: [u8; 32],
-    pub(in crate::sandbox::chains) amount: u64,
-    pub(in crate::sandbox::chains) transfers: usize,
-    pub(in crate::sandbox::chains) extra_program: Option<[u8; 32]>,
-    pub(in crate::sandbox::chains) memo: String,
-    pub(in crate::sandbox::chains) blockhash: [u8; 32],
+pub(in crate::chains) struct Draft {
+    pub(in crate::chains) mint: [u8; 32],
+    pub(in crate::chains) source: [u8; 32],
+    pub(in crate::chains) destination: [u8; 32],
+    pub(in crate::chains) amount: u64,
+    pub(in crate::chains) transfers: usize,
+    pub(in crate::chains) extra_program: Option<[u8; 32]>,
+    pub(in crate::chains) memo: String,
+    pub(in crate::chains) blockhash: [u8; 32],
 }
 
-pub(in crate::sandbox::chains) fn payer() -> SigningKey {
+pub(in crate::chains) fn payer() -> SigningKey {
     SigningKey::from_bytes(&[0x22; 32])
 }
 
@@ -42,7 +42,7 @@ fn treasury_owner() -> [u8; 32] {
     }
 }
 
-pub(in crate::sandbox::chains) fn valid_draft(chains: &SandboxSettlement, amount: u64, memo: &str) -> Draft {
+pub(in crate::chains) fn valid_draft(chains: &SandboxSettlement, amount: u64, memo: &str) -> Draft {
     let blockhash = chains.newest().unwrap().hash;
     Draft {
         mint: pubkey(USDC_MINT),
@@ -57,7 +57,7 @@ pub(in crate::sandbox::chains) fn valid_draft(chains: &SandboxSettlement, amount
 }
 
 /// The wire form as the payer sends it: slot 0 is empty.
-pub(in crate::sandbox::chains) fn wire(draft: &Draft) -> Vec<u8> {
+pub(in crate::chains) fn wire(draft: &Draft) -> Vec<u8> {
     let keys = [
         fee_payer(),
         payer().verifying_key().to_bytes(),
@@ -94,7 +94,7 @@ pub(in crate::sandbox::chains) fn wire(draft: &Draft) -> Vec<u8> {
     wire
 }
 
-pub(in crate::sandbox::chains) fn authorization(draft: &Draft) -> Authorization {
+pub(in crate::chains) fn authorization(draft: &Draft) -> Authorization {
     let transaction = wire(draft);
     let parsed = Transaction::parse(&transaction).unwrap();
     Authorization::Solana(SolanaTransfer {

@@ -1,6 +1,7 @@
 //! Providers: card issuers, catalogs, payout rails, banks and others, each defined in a file of its own with
 //! `provider!`. Card numbers are readable here only inside a `Secret`, and reach the engine sealed.
 
+pub mod bank_account_number;
 pub mod banking;
 pub mod bridge;
 pub mod cards;
@@ -17,6 +18,7 @@ pub mod reconciliation;
 pub mod reloadable_cards;
 pub mod remote;
 pub mod sandbox;
+pub mod search;
 pub mod server;
 pub mod wire;
 

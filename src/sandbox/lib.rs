@@ -6,8 +6,10 @@
 pub mod chains;
 pub mod clock;
 pub mod faults;
-pub(crate) mod records;
-pub(crate) mod state;
+pub mod records;
+pub mod state;
 pub mod store;
+#[cfg(any(test, feature = "test-support"))]
+pub mod test_store;
 
 pub use purser_protocol::sandbox_keys as keys;

@@ -1,6 +1,6 @@
 //! Checksums of bank account numbers: ABA routing numbers and IBANs.
 
-use crate::secret::Secret;
+use purser_host::secret::Secret;
 
 /// Why a number is invalid. Contains nothing of the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
