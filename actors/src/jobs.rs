@@ -1,5 +1,5 @@
-//! What each type of job is: its number, name and policy. `jobs!` writes the enum of an entity kind and this table of
-//! it, in the entity's own file.
+//! The number, name and policy of each type of job. In an entity's file, `jobs!` generates the enum of its jobs and the
+//! table of their types.
 
 use crate::id::{BankTransferId, PayoutId, TopUpId, WalletPaymentId, WithdrawalId};
 use crate::kernel::EntityId;
@@ -9,7 +9,7 @@ use crate::product::ProductLine;
 /// A type of job.
 #[derive(Debug)]
 pub struct JobType {
-    /// Stored number. Unique among all jobs of all kinds; lists are ordered by it. Never reuse one.
+    /// Stored number. Unique among the jobs of all entity kinds; lists are ordered by it. Never reuse one.
     pub op: u8,
     /// Name in logs, metrics and the operator API.
     pub name: &'static str,
@@ -21,20 +21,20 @@ pub struct JobType {
     pub(crate) subject_text: fn(&[u8]) -> Option<String>,
 }
 
-/// What the engine and its operators may do with a job. A new field is a question that the compiler asks of every job:
-/// there is no `Default`, and no `..` where one is written.
+/// What the engine and its operators may do with a job. There is no `Default`, and no job uses `..`, so the compiler
+/// requires every job to set a new field.
 #[derive(Debug)]
 pub struct JobPolicy {
     /// Line whose provider executes the job, and whether the job waits while that provider is down.
     pub line: LineDependency,
-    /// Purpose of the money that the job moves out, by the key of its subject. Such a job passes the gate: after a
-    /// restore it waits until everything that left since the backup is accounted for. `None` for jobs that move none:
-    /// they decide, poll, notify or credit, or deliver what was paid. A mint only continues a burn whose money has
-    /// already left.
+    /// Purpose of the money that the job moves out, from the key of its subject. Such a job passes the gate: after a
+    /// restore it waits until everything that left since the backup is accounted for. `None` for jobs that move no
+    /// money out: they decide, poll, notify or credit, or deliver what was paid. A mint is one of them: it continues a
+    /// burn whose money has already left.
     pub outgoing: Option<PurposeOf>,
     /// Queue in which it waits for its attempts.
     pub queue: Queue,
-    /// What an operator may record once the job is dead-lettered. `None`: only we or a chain decide the outcome.
+    /// What an operator may record once the job is dead-lettered. `None`: only Purser or a chain decides the outcome.
     pub operator: Option<OperatorPolicy>,
 }
 
@@ -51,7 +51,7 @@ pub struct OperatorPolicy {
     /// undecided orders.
     pub absence_is_definitive: bool,
     /// Whether a pending status means “not completed”: a hold that is still active, or a delivery not credited yet. Not
-    /// for a recall, whose money may have come back by hand.
+    /// for a recall, whose money a person may have sent back.
     pub pending_means_not_completed: bool,
 }
 
@@ -68,10 +68,10 @@ pub enum Outcomes {
     Neither,
 }
 
-/// Which outcome brings the owner money that was not on a balance before.
+/// Which outcome gives the owner money that was not on a balance before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credits {
-    /// None. A payment counts as its chain shows it, and money at the issuer stays there.
+    /// None. The chain decides about a payment, and money at the issuer stays there.
     Never,
     /// That it was executed.
     IfCompleted,
@@ -101,7 +101,7 @@ pub enum LineDependency {
     WaitsForLine(ProductLine),
     /// The same for the line of the payout's rail, which the payout names.
     WaitsForRail,
-    /// It is never delayed, because its order is already in progress.
+    /// It never waits, because its order is already in progress.
     Unblocked(ProductLine),
     /// No line's provider is called.
     None,
