@@ -17,7 +17,7 @@ pub use self::list::{
     ListedOrder, Money, PRODUCTS, Product, ProductRecord, ProductType, PurchasedProduct, Sale, Usable,
 };
 
-/// Writes the product lines: one row has a line's name and the provider that is owed for a sale. Each line has a
+/// Generates the product lines. A row has a line's name and the provider that is owed for a sale. Each line has a
 /// variant of [`Purchase`] with the same name.
 ///
 /// ```ignore
