@@ -7,6 +7,7 @@ use purser_storage::codec::Stored;
 
 use crate::id::{Network, PaymentId, Wallet};
 use crate::money::{Cents, Usdc};
+use crate::named_enum::named_enum;
 use crate::port::Timestamp;
 
 /// A ledger account. Internal accounts are not entities; their balances are sums of postings.
@@ -37,57 +38,33 @@ pub enum LedgerAccount {
     BridgeSurplus,
 }
 
-/// Provider with a clearing account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
-pub enum LedgerProvider {
-    /// Issues US prepaid cards.
-    CardIssuer,
-    /// Operators who fulfil international cards.
-    IntlFulfilment,
-    /// Sells gift cards.
-    GiftCards,
-    /// Pays out to debit cards.
-    PushToCard,
-    /// Pays out to bank accounts.
-    Bank,
-    /// Pay out to the users of payment apps.
-    PaymentApps,
-    /// Holds the card balances that top-ups load.
-    CardBalances,
-    /// Holds account owners' bank accounts.
-    Banking,
+named_enum! {
+    /// Provider with a clearing account.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+    pub enum LedgerProvider {
+        /// Issues US prepaid cards.
+        CardIssuer = "card_issuer",
+        /// Operators who fulfil international cards.
+        IntlFulfilment = "intl_fulfilment",
+        /// Sells gift cards.
+        GiftCards = "gift_cards",
+        /// Pays out to debit cards.
+        PushToCard = "push_to_card",
+        /// Pays out to bank accounts.
+        Bank = "bank",
+        /// Pay out to the users of payment apps.
+        PaymentApps = "payment_apps",
+        /// Holds the card balances that top-ups load.
+        CardBalances = "card_balances",
+        /// Holds account owners' bank accounts.
+        Banking = "banking",
+    }
 }
 
 impl LedgerProvider {
-    /// Every provider, in declaration order.
-    pub const ALL: [Self; 8] = [
-        Self::CardIssuer,
-        Self::IntlFulfilment,
-        Self::GiftCards,
-        Self::PushToCard,
-        Self::Bank,
-        Self::PaymentApps,
-        Self::CardBalances,
-        Self::Banking,
-    ];
-
     /// Provider with this report name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|provider| provider.name() == name)
-    }
-
-    /// Name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CardIssuer => "card_issuer",
-            Self::IntlFulfilment => "intl_fulfilment",
-            Self::GiftCards => "gift_cards",
-            Self::PushToCard => "push_to_card",
-            Self::Bank => "bank",
-            Self::PaymentApps => "payment_apps",
-            Self::CardBalances => "card_balances",
-            Self::Banking => "banking",
-        }
     }
 }
 

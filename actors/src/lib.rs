@@ -38,6 +38,7 @@ pub mod ledger;
 pub mod line;
 pub mod lost_order;
 pub mod money;
+mod named_enum;
 pub mod operator;
 pub mod payment;
 pub mod payment_recipient;

@@ -12,25 +12,28 @@ use crate::id::{BankDestinationId, PaymentRecipientId, Wallet};
 use crate::kernel::table;
 use crate::ledger::LedgerProvider;
 use crate::money::{Cents, FeeRule, Usdc};
+use crate::reconciliation::ReconciliationSource;
 
-pub use self::list::{
-    ListedOrder, Money, PRODUCTS, Product, ProductRecord, ProductType, PurchasedProduct, Sale, Usable,
-};
+pub use self::list::{ListedOrder, Money, Product, ProductRecord, ProductType, Sale, Usable};
 
-/// Generates the product lines. A row has a line's name and the provider that is owed for a sale. Each line has a
-/// variant of [`Purchase`] with the same name.
+use self::list::products;
+
+/// Generates the product lines. A row has a line's name, the provider that is owed for a sale, and the list that shows
+/// the line if exactly one does. Each line has a variant of [`Purchase`] with the same name.
 ///
 /// ```ignore
 /// product_lines! {
 ///     /// Gift card from the catalog.
-///     GiftCard = "gift_card" owed to GiftCards,
+///     GiftCard = "gift_card" owed to GiftCards, listed in [GiftCards],
 /// }
 /// // becomes
 /// pub enum ProductLine { GiftCard }
-/// // and `ProductLine::ALL`, `ProductLine::name`, `ProductLine::provider` and `Purchase::line`
+/// // and `ProductLine::ALL`, `name`, `provider`, `list` and `Purchase::line`
 /// ```
 macro_rules! product_lines {
-    ($($(#[doc = $doc:literal])+ $line:ident = $name:literal owed to $provider:ident,)+) => {
+    (@list) => { None };
+    (@list $list:ident) => { Some(ReconciliationSource::$list) };
+    ($($(#[doc = $doc:literal])+ $line:ident = $name:literal owed to $provider:ident, listed in [$($list:ident)?],)+) => {
         /// A product line. Stored numbers: never reuse one.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
         #[repr(u8)]
@@ -55,6 +58,13 @@ macro_rules! product_lines {
                     $(Self::$line => LedgerProvider::$provider,)+
                 }
             }
+
+            /// Provider's list that alone shows purchases of the line, by the numbers of their products.
+            pub const fn list(self) -> Option<ReconciliationSource> {
+                match self {
+                    $(Self::$line => product_lines!(@list $($list)?),)+
+                }
+            }
         }
 
         impl Purchase {
@@ -70,19 +80,32 @@ macro_rules! product_lines {
 
 product_lines! {
     /// US prepaid card.
-    UsaCard = "usa_prepaid_card" owed to CardIssuer,
+    UsaCard = "usa_prepaid_card" owed to CardIssuer, listed in [Cards],
     /// International prepaid card.
-    IntlCard = "intl_prepaid_card" owed to IntlFulfilment,
+    IntlCard = "intl_prepaid_card" owed to IntlFulfilment, listed in [],
     /// Gift card from the catalog.
-    GiftCard = "gift_card" owed to GiftCards,
+    GiftCard = "gift_card" owed to GiftCards, listed in [GiftCards],
     /// Payout to a debit card.
-    PushToCard = "push_to_card" owed to PushToCard,
+    PushToCard = "push_to_card" owed to PushToCard, listed in [],
     /// Payout to a registered bank destination.
-    BankPayment = "bank_payment" owed to Bank,
+    BankPayment = "bank_payment" owed to Bank, listed in [],
     /// Payout to a payment app.
-    AppPayment = "app_payment" owed to PaymentApps,
+    AppPayment = "app_payment" owed to PaymentApps, listed in [],
     /// Top-up of the balance at the card issuer.
-    CardBalance = "card_balance" owed to CardBalances,
+    CardBalance = "card_balance" owed to CardBalances, listed in [],
+}
+
+products! {
+    /// A US prepaid card.
+    Card: crate::card::Card,
+    /// An order of an international card.
+    IntlOrder: crate::intl_order::IntlOrder,
+    /// A gift card from the catalog.
+    GiftCard: crate::gift_card::GiftCard,
+    /// A payout of any rail.
+    Payout: crate::payout::Payout,
+    /// A top-up of a card balance.
+    TopUp: crate::top_up::TopUp,
 }
 
 impl ProductLine {

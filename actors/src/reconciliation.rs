@@ -11,69 +11,40 @@ use rust_decimal::Decimal;
 
 use crate::id::Network;
 use crate::money::{Cents, Usdc};
+use crate::named_enum::named_enum;
 use crate::port::Timestamp;
 use crate::product::Currency;
 
-/// External list that our records are compared with. Stored numbers: never reuse one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
-pub enum ReconciliationSource {
-    /// Transfers on Base.
-    Base,
-    /// Transfers on Solana.
-    Solana,
-    /// Orders at the issuer of prepaid cards.
-    Cards,
-    /// Orders from the gift card catalog.
-    GiftCards,
-    /// Orders at the payout rails.
-    Payouts,
-    /// Transfers that the bank was asked to make.
-    BankTransfers,
-    /// Incoming transfers and returns at the bank.
-    BankDeposits,
-    /// Reloadable cards and holds at the card issuer.
-    ReloadableCards,
-    /// Remaining amount of each reloadable card.
-    CardBalances,
-    /// Transfers over the bridge.
-    Bridge,
-    /// Amounts released by the issuer for prepaid cards that have ended.
-    PrepaidRemainders,
+named_enum! {
+    /// External list that our records are compared with. Stored numbers: never reuse one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+    pub enum ReconciliationSource {
+        /// Transfers on Base.
+        Base = "base",
+        /// Transfers on Solana.
+        Solana = "solana",
+        /// Orders at the issuer of prepaid cards.
+        Cards = "cards",
+        /// Orders from the gift card catalog.
+        GiftCards = "gift_cards",
+        /// Orders at the payout rails.
+        Payouts = "payouts",
+        /// Transfers that the bank was asked to make.
+        BankTransfers = "bank_transfers",
+        /// Incoming transfers and returns at the bank.
+        BankDeposits = "bank_deposits",
+        /// Reloadable cards and holds at the card issuer.
+        ReloadableCards = "reloadable_cards",
+        /// Remaining amount of each reloadable card.
+        CardBalances = "card_balances",
+        /// Transfers over the bridge.
+        Bridge = "bridge",
+        /// Amounts released by the issuer for prepaid cards that have ended.
+        PrepaidRemainders = "prepaid_remainders",
+    }
 }
 
 impl ReconciliationSource {
-    /// Every source, in the order of a reconciliation run.
-    pub const ALL: [Self; 11] = [
-        Self::Base,
-        Self::Solana,
-        Self::Cards,
-        Self::GiftCards,
-        Self::Payouts,
-        Self::BankTransfers,
-        Self::BankDeposits,
-        Self::ReloadableCards,
-        Self::CardBalances,
-        Self::Bridge,
-        Self::PrepaidRemainders,
-    ];
-
-    /// Name in events, metrics and the provider protocol.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Base => "base",
-            Self::Solana => "solana",
-            Self::Cards => "cards",
-            Self::GiftCards => "gift_cards",
-            Self::Payouts => "payouts",
-            Self::BankTransfers => "bank_transfers",
-            Self::BankDeposits => "bank_deposits",
-            Self::ReloadableCards => "reloadable_cards",
-            Self::CardBalances => "card_balances",
-            Self::Bridge => "bridge",
-            Self::PrepaidRemainders => "prepaid_remainders",
-        }
-    }
-
     /// Hashed into the ids of discrepancies and orders, so it never changes: a name may.
     pub(crate) const fn id_label(self) -> &'static str {
         match self {
@@ -128,54 +99,30 @@ pub enum EntryKind {
     BridgeTransfer,
 }
 
-/// Kind of discrepancy. Stored numbers: never reuse one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bincode::Encode, bincode::Decode)]
-pub enum DiscrepancyKind {
-    /// A provider acted on a key that we never issued, or has money for us that has no ledger record.
-    UnexpectedAtProvider,
-    /// Our records have an entry that the provider does not have.
-    MissingAtProvider,
-    /// Both have it, with different amounts or currencies.
-    AmountMismatch,
-    /// Both have it, with different outcomes.
-    StatusMismatch,
-    /// The chain shows a transfer to us that paid for nothing and was not credited.
-    UnmatchedDeposit,
-    /// We sold or credited something for a transfer that the chain does not show.
-    MissingDeposit,
-    /// The chain shows a transfer out of the treasury that has no ledger record.
-    UnmatchedTransfer,
-    /// An outgoing transfer has a ledger record and the chain does not show it.
-    MissingTransfer,
+named_enum! {
+    /// Kind of discrepancy. Stored numbers: never reuse one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bincode::Encode, bincode::Decode)]
+    pub enum DiscrepancyKind {
+        /// A provider acted on a key that we never issued, or has money for us that has no ledger record.
+        UnexpectedAtProvider = "unexpected_at_provider",
+        /// Our records have an entry that the provider does not have.
+        MissingAtProvider = "missing_at_provider",
+        /// Both have it, with different amounts or currencies.
+        AmountMismatch = "amount_mismatch",
+        /// Both have it, with different outcomes.
+        StatusMismatch = "status_mismatch",
+        /// The chain shows a transfer to us that paid for nothing and was not credited.
+        UnmatchedDeposit = "unmatched_deposit",
+        /// We sold or credited something for a transfer that the chain does not show.
+        MissingDeposit = "missing_deposit",
+        /// The chain shows a transfer out of the treasury that has no ledger record.
+        UnmatchedTransfer = "unmatched_transfer",
+        /// An outgoing transfer has a ledger record and the chain does not show it.
+        MissingTransfer = "missing_transfer",
+    }
 }
 
 impl DiscrepancyKind {
-    /// Every kind, in the order of the stored numbers.
-    pub const ALL: [Self; 8] = [
-        Self::UnexpectedAtProvider,
-        Self::MissingAtProvider,
-        Self::AmountMismatch,
-        Self::StatusMismatch,
-        Self::UnmatchedDeposit,
-        Self::MissingDeposit,
-        Self::UnmatchedTransfer,
-        Self::MissingTransfer,
-    ];
-
-    /// Name in events, metrics and lists.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::UnexpectedAtProvider => "unexpected_at_provider",
-            Self::MissingAtProvider => "missing_at_provider",
-            Self::AmountMismatch => "amount_mismatch",
-            Self::StatusMismatch => "status_mismatch",
-            Self::UnmatchedDeposit => "unmatched_deposit",
-            Self::MissingDeposit => "missing_deposit",
-            Self::UnmatchedTransfer => "unmatched_transfer",
-            Self::MissingTransfer => "missing_transfer",
-        }
-    }
-
     const fn for_unmatched(flow: EntryKind) -> Self {
         match flow {
             EntryKind::Order | EntryKind::IncomingTransfer | EntryKind::Balance | EntryKind::BridgeTransfer => {

@@ -128,49 +128,56 @@ impl ProductConfig {
     }
 }
 
-/// The contract's products; every one is listed, sold or not.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "the names are the contract's own product identifiers")]
-pub struct ProductsConfig {
-    pub usa_prepaid_card: ProductConfig,
-    pub intl_prepaid_card: ProductConfig,
-    pub gift_card: ProductConfig,
-    pub push_to_card: ProductConfig,
-    pub bank_payment: ProductConfig,
-    pub app_payment: ProductConfig,
-    pub card_balance: ProductConfig,
+/// Writes [`ProductsConfig`], with a field per product line.
+///
+/// ```ignore
+/// products! { GiftCard: gift_card, }
+/// // becomes
+/// pub struct ProductsConfig { pub gift_card: ProductConfig }
+/// // and `of`, which is `&self.gift_card` for `ProductLine::GiftCard`, and `each_mut`
+/// ```
+macro_rules! products {
+    ($($line:ident: $name:ident,)+) => {
+        /// The contract's products; every one is listed, sold or not.
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(missing_docs, reason = "the names are the contract's own product identifiers")]
+        pub struct ProductsConfig {
+            $(pub $name: ProductConfig,)+
+        }
+
+        impl ProductsConfig {
+            pub const fn of(&self, line: ProductLine) -> &ProductConfig {
+                match line {
+                    $(ProductLine::$line => &self.$name,)+
+                }
+            }
+
+            fn each_mut(&mut self) -> [&mut ProductConfig; ProductLine::ALL.len()] {
+                [$(&mut self.$name),+]
+            }
+        }
+    };
+}
+
+products! {
+    UsaCard: usa_prepaid_card,
+    IntlCard: intl_prepaid_card,
+    GiftCard: gift_card,
+    PushToCard: push_to_card,
+    BankPayment: bank_payment,
+    AppPayment: app_payment,
+    CardBalance: card_balance,
 }
 
 impl ProductsConfig {
     /// All, with their identifiers, in the contract's order.
-    pub fn all(&self) -> [(&'static str, &ProductConfig); 7] {
+    pub fn all(&self) -> [(&'static str, &ProductConfig); ProductLine::ALL.len()] {
         ProductLine::ALL.map(|line| (line.name(), self.of(line)))
     }
 
-    pub const fn of(&self, line: ProductLine) -> &ProductConfig {
-        match line {
-            ProductLine::UsaCard => &self.usa_prepaid_card,
-            ProductLine::IntlCard => &self.intl_prepaid_card,
-            ProductLine::GiftCard => &self.gift_card,
-            ProductLine::PushToCard => &self.push_to_card,
-            ProductLine::BankPayment => &self.bank_payment,
-            ProductLine::AppPayment => &self.app_payment,
-            ProductLine::CardBalance => &self.card_balance,
-        }
-    }
-
     pub(super) fn resolve(&mut self, service: &[String]) {
-        let all = [
-            &mut self.usa_prepaid_card,
-            &mut self.intl_prepaid_card,
-            &mut self.gift_card,
-            &mut self.push_to_card,
-            &mut self.bank_payment,
-            &mut self.app_payment,
-            &mut self.card_balance,
-        ];
-        for product in all {
+        for product in self.each_mut() {
             product.countries.resolve(service);
             product
                 .countries_by_currency

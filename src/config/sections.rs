@@ -185,37 +185,39 @@ pub struct SettlementConfig {
     pub kind: SettlementKind,
 }
 
-/// Providers, one per port.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RemoteProviders {
-    pub issuer: RemoteProvider,
-    pub gift_cards: RemoteProvider,
-    pub payouts: RemoteProvider,
-    pub identity: RemoteProvider,
-    pub issuer_accounts: RemoteProvider,
-    pub banking: RemoteProvider,
-    pub bridge: RemoteProvider,
-    pub rates: RemoteProvider,
-    pub merchants: RemoteProvider,
+/// Writes [`RemoteProviders`]: `remote_providers! { issuer, }` is a field `issuer`, and in `all` the pair
+/// `("providers.issuer", &self.issuer)`.
+macro_rules! remote_providers {
+    ($($name:ident,)+) => {
+        /// Providers, one per port.
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct RemoteProviders {
+            $(pub $name: RemoteProvider,)+
+        }
+
+        impl RemoteProviders {
+            /// Each with its name in the settings.
+            pub const fn all(&self) -> [(&'static str, &RemoteProvider); [$(stringify!($name)),+].len()] {
+                [$((concat!("providers.", stringify!($name)), &self.$name)),+]
+            }
+        }
+    };
+}
+
+remote_providers! {
+    issuer,
+    gift_cards,
+    payouts,
+    identity,
+    issuer_accounts,
+    banking,
+    bridge,
+    rates,
+    merchants,
 }
 
 impl RemoteProviders {
-    /// Each with its name in the settings.
-    pub const fn all(&self) -> [(&'static str, &RemoteProvider); 9] {
-        [
-            ("providers.issuer", &self.issuer),
-            ("providers.gift_cards", &self.gift_cards),
-            ("providers.payouts", &self.payouts),
-            ("providers.identity", &self.identity),
-            ("providers.issuer_accounts", &self.issuer_accounts),
-            ("providers.banking", &self.banking),
-            ("providers.bridge", &self.bridge),
-            ("providers.rates", &self.rates),
-            ("providers.merchants", &self.merchants),
-        ]
-    }
-
     /// Whether any provider is remote and so uses its own clock.
     pub fn configured(&self) -> bool {
         self.all().iter().any(|(_, outside)| !outside.url.is_empty())

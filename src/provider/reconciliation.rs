@@ -174,10 +174,30 @@ impl AfterQuery {
     }
 }
 
-/// A provider's reconciliation list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ReconciliationListName {
+/// Writes [`ReconciliationListName`]: each list has the name of its source.
+macro_rules! reconciliation_lists {
+    ($($(#[$doc:meta])+ $list:ident,)+) => {
+        /// A provider's reconciliation list.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum ReconciliationListName {
+            $($(#[$doc])+ $list,)+
+        }
+
+        impl ReconciliationListName {
+            pub const ALL: [Self; [$(Self::$list),+].len()] = [$(Self::$list),+];
+
+            /// Source that the list belongs to.
+            pub const fn source(self) -> ReconciliationSource {
+                match self {
+                    $(Self::$list => ReconciliationSource::$list,)+
+                }
+            }
+        }
+    };
+}
+
+reconciliation_lists! {
     /// Orders of prepaid cards.
     Cards,
     /// Orders of gift cards.
@@ -199,36 +219,9 @@ pub enum ReconciliationListName {
 }
 
 impl ReconciliationListName {
-    pub const ALL: [Self; 9] = [
-        Self::Cards,
-        Self::GiftCards,
-        Self::Payouts,
-        Self::BankTransfers,
-        Self::BankDeposits,
-        Self::ReloadableCards,
-        Self::CardBalances,
-        Self::Bridge,
-        Self::PrepaidRemainders,
-    ];
-
     /// The list with this name in a path.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|list| list.source().name() == name)
-    }
-
-    /// Source that the list belongs to.
-    pub const fn source(self) -> ReconciliationSource {
-        match self {
-            Self::Cards => ReconciliationSource::Cards,
-            Self::GiftCards => ReconciliationSource::GiftCards,
-            Self::Payouts => ReconciliationSource::Payouts,
-            Self::BankTransfers => ReconciliationSource::BankTransfers,
-            Self::BankDeposits => ReconciliationSource::BankDeposits,
-            Self::ReloadableCards => ReconciliationSource::ReloadableCards,
-            Self::CardBalances => ReconciliationSource::CardBalances,
-            Self::Bridge => ReconciliationSource::Bridge,
-            Self::PrepaidRemainders => ReconciliationSource::PrepaidRemainders,
-        }
     }
 }
 

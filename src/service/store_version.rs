@@ -10,9 +10,12 @@ use tokio::sync::oneshot;
 
 /// Version that this program reads and writes. Raise it, with a [`Migration`], when an older program would misread what
 /// this one writes, or this one could not read what an older one wrote.
-pub const STORE_VERSION: u32 = 1;
+pub const STORE_VERSION: u32 = 2;
 
-/// Steps from each older version to the next, in order.
+/// Oldest version that can be upgraded. Version 1 had jobs in another form, and was in no release.
+const OLDEST_VERSION: u32 = 2;
+
+/// Steps from each version that can be upgraded to the next, in order.
 pub const MIGRATIONS: &[Migration] = &[];
 
 /// META row with the version, as decimal text. It is the first row that is written.
@@ -61,6 +64,10 @@ pub enum StoreVersionError {
         "the store was made before stores had versions, by a Purser older than 0.1.0, and cannot be read or upgraded: use another directory"
     )]
     Unversioned,
+    #[error(
+        "the store has version {0}, which no released Purser wrote, and cannot be read or upgraded: use another directory"
+    )]
+    Unreleased(u32),
     #[error("the store's version is {0:?}, which is no number: its row is corrupt")]
     Malformed(String),
     #[error("the store has version {0}, from which there is no upgrade")]
@@ -92,6 +99,9 @@ fn parse(value: &[u8]) -> Result<u32, StoreVersionError> {
 const fn compare(found: u32, current: u32) -> Result<(), StoreVersionError> {
     if found > current {
         return Err(StoreVersionError::Newer { found, current });
+    }
+    if found < OLDEST_VERSION {
+        return Err(StoreVersionError::Unreleased(found));
     }
     if found < current {
         return Err(StoreVersionError::Older { found, current });
@@ -134,7 +144,7 @@ pub fn check_backup(path: &Path, current: u32) -> Result<(), StoreVersionError> 
         }
     })?;
     match found.unwrap_or(Err(StoreVersionError::Unversioned))? {
-        found if found < current => Err(StoreVersionError::OlderBackup { found, current }),
+        found if (OLDEST_VERSION..current).contains(&found) => Err(StoreVersionError::OlderBackup { found, current }),
         found => compare(found, current),
     }
 }
@@ -158,6 +168,9 @@ pub async fn upgrade(
     };
     if began > current {
         return Err(StoreVersionError::Newer { found: began, current });
+    }
+    if began < OLDEST_VERSION {
+        return Err(StoreVersionError::Unreleased(began));
     }
     for from in began..current {
         let step = migrations.iter().find(|step| step.from == from);
@@ -212,9 +225,11 @@ mod tests {
 
     static IS_POWER_CUT: AtomicBool = AtomicBool::new(false);
 
-    /// Version 2 writes these rows in capitals. The power fails between them.
+    const NEXT: u32 = STORE_VERSION + 1;
+
+    /// The next version writes these rows in capitals. The power fails between them.
     const STEPS: &[Migration] = &[Migration {
-        from: 1,
+        from: STORE_VERSION,
         run: |store| {
             Box::pin(async move {
                 for name in ["toy-a", "toy-b"] {
@@ -242,9 +257,11 @@ mod tests {
         assert_eq!(store.durable_seq(), 1, "it is written once");
         let error = check(&*store, STORE_VERSION + 1).await.unwrap_err().to_string();
         assert!(
-            error.contains("purser upgrade") && error.contains("version 1"),
+            error.contains("purser upgrade") && error.contains(&format!("version {STORE_VERSION}")),
             "{error}"
         );
+        let error = compare(OLDEST_VERSION - 1, STORE_VERSION).unwrap_err();
+        assert!(matches!(error, StoreVersionError::Unreleased(_)), "{error}");
         let error = check(&*store, STORE_VERSION - 1).await.unwrap_err().to_string();
         assert!(error.contains("newer Purser"), "{error}");
         let backup = dir.path().join("backup");
@@ -277,41 +294,45 @@ mod tests {
     async fn an_interrupted_upgrade_is_completed_by_the_next() {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
-        assert_eq!(upgrade(&*store, 2, STEPS).await.unwrap(), None, "a new store");
+        assert_eq!(upgrade(&*store, NEXT, STEPS).await.unwrap(), None, "a new store");
         check_or_create(&*store).await.unwrap();
         for name in ["toy-a", "toy-b"] {
             put(&*store, table::meta(name), name.as_bytes().to_vec()).await.unwrap();
         }
-        let error = upgrade(&*store, 3, &[]).await.unwrap_err();
-        assert!(matches!(error, StoreVersionError::NoMigration(1)), "{error}");
+        let error = upgrade(&*store, NEXT, &[]).await.unwrap_err();
+        assert!(
+            matches!(error, StoreVersionError::NoMigration(STORE_VERSION)),
+            "{error}"
+        );
 
         IS_POWER_CUT.store(true, Ordering::SeqCst);
-        let error = upgrade(&*store, 2, STEPS).await.unwrap_err().to_string();
-        assert!(error.contains("still has version 1"), "{error}");
+        let error = upgrade(&*store, NEXT, STEPS).await.unwrap_err().to_string();
+        let kept = format!("still has version {STORE_VERSION}");
+        assert!(error.contains(&kept), "{error}");
         store.close();
         drop(store);
         let store = open(dir.path());
         assert_eq!(text(&*store, "toy-a").await, "TOY-A", "the first row was rewritten");
-        assert!(check(&*store, 2).await.is_err());
+        assert!(check(&*store, NEXT).await.is_err());
 
         IS_POWER_CUT.store(false, Ordering::SeqCst);
-        assert_eq!(upgrade(&*store, 2, STEPS).await.unwrap(), Some(1));
+        assert_eq!(upgrade(&*store, NEXT, STEPS).await.unwrap(), Some(STORE_VERSION));
         assert_eq!(
             (text(&*store, "toy-a").await, text(&*store, "toy-b").await),
             ("TOY-A".into(), "TOY-B".into())
         );
-        check(&*store, 2).await.unwrap();
+        check(&*store, NEXT).await.unwrap();
         assert_eq!(
-            upgrade(&*store, 2, STEPS).await.unwrap(),
-            Some(2),
+            upgrade(&*store, NEXT, STEPS).await.unwrap(),
+            Some(NEXT),
             "nothing is left to do"
         );
         store.close();
     }
 
     #[test]
-    fn there_is_a_migration_from_every_older_version() {
+    fn there_is_a_migration_from_every_released_version() {
         let from: Vec<u32> = MIGRATIONS.iter().map(|step| step.from).collect();
-        assert_eq!(from, (1..STORE_VERSION).collect::<Vec<_>>());
+        assert_eq!(from, (OLDEST_VERSION..STORE_VERSION).collect::<Vec<_>>());
     }
 }

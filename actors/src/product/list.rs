@@ -1,7 +1,5 @@
 //! The list of products, and what shared code needs to know of each.
 
-use std::fmt;
-
 use purser_storage::codec::{self, DecodeError, Stored};
 use purser_storage::{Row, Store, StoreError};
 
@@ -160,7 +158,7 @@ pub struct ProductType {
 }
 
 impl ProductType {
-    const fn of<P: Product>() -> Self
+    pub(crate) const fn of<P: Product>() -> Self
     where
         P::Id: From<u128>,
     {
@@ -207,7 +205,7 @@ macro_rules! products {
         /// Product that was bought.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
         pub enum PurchasedProduct {
-            $($(#[doc = $doc])+ $variant(<$entity as Entity>::Id),)+
+            $($(#[doc = $doc])+ $variant(<$entity as $crate::kernel::Entity>::Id),)+
         }
 
         /// Every type of product.
@@ -229,28 +227,16 @@ macro_rules! products {
             }
         }
 
-        impl fmt::Display for PurchasedProduct {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for PurchasedProduct {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 match self {
-                    $(Self::$variant(id) => id.fmt(f),)+
+                    $(Self::$variant(id) => std::fmt::Display::fmt(id, f),)+
                 }
             }
         }
     };
 }
-
-products! {
-    /// A US prepaid card.
-    Card: crate::card::Card,
-    /// An order of an international card.
-    IntlOrder: crate::intl_order::IntlOrder,
-    /// A gift card from the catalog.
-    GiftCard: crate::gift_card::GiftCard,
-    /// A payout of any rail.
-    Payout: crate::payout::Payout,
-    /// A top-up of a card balance.
-    TopUp: crate::top_up::TopUp,
-}
+pub(crate) use products;
 
 impl ProductType {
     /// The product with this number, if it is of this type.

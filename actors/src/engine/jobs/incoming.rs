@@ -260,16 +260,17 @@ impl JobHandlers {
         line: ProductLine,
     ) -> Result<ProviderProduct, AttemptFailure> {
         let key = JobId(payment.product_id());
-        let source = match line {
-            ProductLine::UsaCard => ReconciliationSource::Cards,
-            ProductLine::GiftCard => ReconciliationSource::GiftCards,
-            ProductLine::PushToCard | ProductLine::BankPayment | ProductLine::AppPayment => {
+        let source = match (line.list(), line) {
+            (Some(source), _) => source,
+            (None, ProductLine::PushToCard | ProductLine::BankPayment | ProductLine::AppPayment) => {
                 return self.payout_at_provider(key).await;
             }
             // Operators issue it, and no list shows these cards.
-            ProductLine::IntlCard => return Ok(ProviderProduct::Other(POSSIBLE_MANUAL_CARD.into(), vec![line])),
-            // Its outgoing transfers are on chain.
-            ProductLine::CardBalance => return Ok(ProviderProduct::None),
+            (None, ProductLine::IntlCard) => {
+                return Ok(ProviderProduct::Other(POSSIBLE_MANUAL_CARD.into(), vec![line]));
+            }
+            // The outgoing transfers of a top-up are on chain.
+            (None, _) => return Ok(ProviderProduct::None),
         };
         let Some(list) = self.lists.providers.get(&source) else {
             return Ok(ProviderProduct::None);
@@ -358,10 +359,7 @@ impl JobHandlers {
 /// Whether a provider's list shows purchases of this line by a payment of unknown purpose. One list has the payouts of
 /// all three lines. A line without a list is known by its price or its outgoing transfer.
 const fn is_listed(line: ProductLine) -> bool {
-    match line {
-        ProductLine::UsaCard | ProductLine::GiftCard | ProductLine::AppPayment => true,
-        ProductLine::PushToCard | ProductLine::BankPayment | ProductLine::IntlCard | ProductLine::CardBalance => false,
-    }
+    line.list().is_some() || matches!(line, ProductLine::AppPayment)
 }
 
 /// The product that we can record for an entry. Its list is the only source of information.
