@@ -1,7 +1,8 @@
 //! The HTTP layer. Handlers parse requests, call the engine and render responses. They contain no business logic.
 //!
-//! `server` (sockets) → `front` (common to all requests) → routes, one file per area. Each file has a table of its routes
-//! (`route`), and `routes` lists the tables. Every error is an [`error::ApiError`], and the front writes its body.
+//! In `purser-edge`: `server` (sockets) → `front` (common to all requests). Behind them are the routes, one file per area.
+//! Each file has a table of its routes (`route`), and `routes` lists the tables. Every error is an [`error::ApiError`],
+//! and the front writes its body.
 
 pub mod account;
 pub mod agent_wallet;

@@ -1,5 +1,5 @@
-//! Ports: the traits through which the engine reaches providers and chains. Implemented in the `purser` crate; no I/O
-//! here.
+//! Ports: the traits through which the engine reaches providers and chains. Implemented in `src/`: by `purser-settlement`,
+//! by the providers' adapters and by the sandbox. No I/O here.
 
 pub mod banking;
 mod bridge;

@@ -18,8 +18,8 @@ pub use self::list::{ListedOrder, Money, Product, ProductRecord, ProductType, Sa
 
 use self::list::products;
 
-/// Writes the product lines: one row has a line's name, the provider that is owed for a sale, and the list that shows
-/// it, if one does alone. Each line has a variant of [`Purchase`] with the same name.
+/// Generates the product lines. A row has a line's name, the provider that is owed for a sale, and the list that shows
+/// the line if exactly one does. Each line has a variant of [`Purchase`] with the same name.
 ///
 /// ```ignore
 /// product_lines! {

@@ -1,5 +1,5 @@
-//! Settings of the real chains. They name the location of secrets and never contain them;
-//! The settlement reads them.
+//! Settings of the real chains. They name the location of secrets and never contain them. `purser-settlement` reads the
+//! secrets.
 
 #![allow(
     missing_docs,

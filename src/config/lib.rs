@@ -1,8 +1,8 @@
-//! Settings. `config.toml` at the root holds every one with its comment and is compiled in as the defaults, so the
-//! documentation of a setting and its default cannot drift apart.
+//! Settings. `config.toml` at the root has every setting with its comment and is compiled in as the defaults, so a
+//! setting's documentation and its default can't drift apart.
 //!
 //! Four layers, later wins: the defaults, the operator's file, the environment (`PURSER_SECTION__KEY`), the command
-//! line. A layer may only name what the defaults name; anything else stops the start with the name in the message.
+//! line. A layer may only name what the defaults name; any other name prevents the start with an error that names it.
 //! Nothing here is a float: amounts and rates are decimal text.
 
 mod agent_wallet;

@@ -1,5 +1,5 @@
-//! What the process has of its machine: time and randomness, files that only its owner reads, connections to others,
-//! and the types of values that must not leave its memory in print. Knows no product, no route and no chain.
+//! The process's access to its machine: time and randomness, files that only their owner can read, outgoing connections,
+//! and types for values that must never be printed. Knows no product, no route and no chain.
 
 pub mod outbound;
 pub mod private_file;

@@ -1,5 +1,5 @@
-//! Routes as values. A table has a row per route: its handler, and everything that holds for the route besides it.
-//! Routers, metering, HEAD rules, limits, the list of operations and the documents are read from the tables.
+//! Routes as values. A table has a row per route: its handler and its rules. Routers, metrics, HEAD rules, limits, the
+//! list of operations and the documents are built from the tables.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub enum Access {
     Owner,
     /// Everyone who pays. The payment is the credential.
     Paid,
-    /// An account, by a bearer token, as `{"data": …}` in and `{"result": …}` out.
+    /// An account, by a bearer token: `{"data": …}` in, `{"result": …}` out.
     Callable,
     /// A provider, by its signature.
     Callback,
@@ -47,7 +47,7 @@ impl Access {
     }
 }
 
-/// What keeps a request that is sent again from having its effect twice.
+/// What prevents a request that is sent again from taking effect twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
     /// It has no effect.
@@ -94,7 +94,7 @@ pub struct Route {
     /// Limit of the body in bytes; `None` is `server.max_body_bytes`.
     pub body_limit: Option<usize>,
     pub time_limit: TimeLimit,
-    /// Errors of the route in the order in which they win, each once, without those of every request.
+    /// Errors of the route in order of precedence, each once, without those that every request can get.
     pub refuses: &'static [ErrorCode],
     /// The operation in the document of the operator API. Public operations are described at their handlers.
     pub(super) operation: Option<fn() -> OperationDoc>,
@@ -140,7 +140,7 @@ impl Route {
     }
 }
 
-/// A route whose method has effects. It is no [`Route`] until it says what a repeated request does.
+/// A route whose method has effects. It becomes a [`Route`] once it states what a repeated request does.
 #[must_use]
 pub struct Writing(Route);
 
@@ -211,7 +211,7 @@ pub struct Table<S: 'static> {
     pub mount: fn(Router<S>) -> Router<S>,
 }
 
-/// What a table says of its routes.
+/// The contents of a table, without its handlers.
 #[derive(Clone, Copy)]
 pub struct Listing {
     pub routes: &'static [Route],

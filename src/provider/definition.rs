@@ -6,7 +6,7 @@ use purser_actors::port::{BoxFuture, PortError};
 /// What a provider's method returns.
 pub(crate) type Reply<'a, T> = BoxFuture<'a, Result<T, PortError>>;
 
-/// Defines a provider. An operation is a method of the trait and its place in the protocol:
+/// Defines a provider. An operation is a method of the trait, with its form in the protocol:
 ///
 /// ```ignore
 /// provider! {
@@ -24,9 +24,9 @@ pub(crate) type Reply<'a, T> = BoxFuture<'a, Result<T, PortError>>;
 /// }
 /// ```
 ///
-/// writes
+/// generates
 /// - `trait GiftCardApi` with `fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> Reply<'a, GiftCardOrderStatus>`.
-///   An engine's port has its trait already: it is named without `trait`, and only the rest is written;
+///   A port of the engine already has its trait: it is named without `trait`, and only the rest is generated;
 /// - `RemoteGiftCards(pub RemoteClient)`, which sends `order` as the body and `order.key` as the key. A response whose
 ///   `order` is not `order.without_key()`, or whose value fails `check`, leaves the outcome unknown. `absent` is the
 ///   value if the settings name no such provider;
@@ -34,12 +34,12 @@ pub(crate) type Reply<'a, T> = BoxFuture<'a, Result<T, PortError>>;
 ///   and answers `GiftCardOrderResponse { order, state }`;
 /// - `describe`, the operation's entry in the document.
 ///
-/// `also` adds to the trait what is no operation, `remote` its implementation by the client.
+/// `also` adds methods to the trait that are no operations, and `remote` the client's implementation of them.
 ///
-/// `at name = value, "…";` is a parameter in the path, `asks query` are parameters behind it. After `answers` stands
-/// the response: alone, it becomes the value by `From` and `TryFrom`; `{ fields; state }` are what it repeats of the
-/// request, and the field with the value; `{ fields; }` is a confirmation without a value; `{ fields; .. }` is made by
-/// `of(value, fields)`, and `field in part` is then a field of that part of the response.
+/// `at name = value, "…";` is a parameter in the path, and `asks query` are the query parameters. `answers` names the
+/// response type. Alone, it is converted to and from the value by `From` and `TryFrom`. `{ fields; state }` are the
+/// fields that it repeats of the request, and the field with the value. `{ fields; }` is a confirmation without a value.
+/// `{ fields; .. }` is made by `of(value, fields)`; then `field in part` is a field of that part of the response.
 macro_rules! provider {
     ($(#[$doc:meta])* trait $port:ident, client $client:ident, tag $tag:literal;
     $($(#[$op_doc:meta])* fn $name:ident($($arg:ident: $ty:ty),*) -> $value:ty { $($wire:tt)* })*

@@ -75,7 +75,7 @@ jobs! { Account:
         /// Reservations on the day of the payment: one for each cap group that it may belong to.
         reservations: Vec<CapReservation>,
     } = "count_unclaimed" => JobPolicy { line: LineDependency::None, outgoing: None, queue: Queue::OfKind, operator: None };
-    /// Count what such a payment bought, now that it has settled, instead of what it may have bought.
+    /// Count what a payment of a lost history bought, once it has settled, instead of what it may have bought.
     51 CountClaimed {
         /// Account with the caps.
         account: Wallet,

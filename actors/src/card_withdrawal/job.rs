@@ -4,7 +4,7 @@ use crate::id::WithdrawalId;
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
 
 jobs! { CardWithdrawal:
-    /// Place a hold at the issuer for a withdrawal from a balance there.
+    /// Place a hold at the issuer for a withdrawal from a card balance.
     35 HoldCardBalance(id: WithdrawalId) = "hold_card_balance" => JobPolicy {
         line: LineDependency::None,
         outgoing: None,
@@ -17,7 +17,7 @@ jobs! { CardWithdrawal:
             pending_means_not_completed: false,
         }),
     };
-    /// End that hold at the issuer: it was paid, or is released to the balance.
+    /// End the hold of a card withdrawal at the issuer: captured if it was paid, else released.
     36 SettleCardHold(id: WithdrawalId) = "settle_card_hold" => JobPolicy {
         line: LineDependency::None,
         outgoing: None,

@@ -117,10 +117,10 @@ pub(super) async fn with_timeout_ms<T>(
     call: impl Future<Output = Result<T, PortError>>,
     operation: &'static str,
 ) -> Result<T, PortError> {
-    tracing::debug!(operation, "the outside is asked");
+    tracing::debug!(operation, "port called");
     match tokio::time::timeout(timeout, call).await {
         Ok(result) => {
-            tracing::debug!(operation, answered = result.is_ok(), "the outside has answered");
+            tracing::debug!(operation, answered = result.is_ok(), "port answered");
             result
         }
         Err(_) => Err(PortError {

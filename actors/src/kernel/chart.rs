@@ -1,12 +1,12 @@
-//! State charts. One table per entity says its states, its events, what each event announces and which transitions it
-//! makes; `state_machine!` writes everything else from it.
+//! State charts. One table per entity lists its states, its events, what each event announces and which transitions it
+//! makes; `state_machine!` generates everything else from it.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use purser_storage::codec::Stored;
 
-/// What [`crate::state_machine!`] writes for an entity.
+/// What [`crate::state_machine!`] generates for an entity.
 pub trait StateMachine: Sized {
     /// Its states without their data.
     type State: NamedState;
@@ -155,11 +155,11 @@ impl Chart {
 /// }
 /// ```
 ///
-/// After the event's variant stands the name that it announces; `-` announces nothing, and `(function: "a", "b")` asks
-/// a function, which answers one of these names or `None`. From `-` the event creates the entity. A row without `=>`
-/// keeps each state that it lists, `*` any. `Released | DeclinedUnsent = "released"` is one state for two variants. If
-/// the state is not just the variant of `self.status`, the second argument is left out and `From<&Entity> for State` is
-/// written by hand. The table expands to
+/// The event's variant is followed by the name that it announces: `-` announces nothing, and `(function: "a", "b")`
+/// calls a function, which returns one of these names or `None`. In a row, `-` means that the event creates the entity.
+/// A row without `=>` leaves the listed states unchanged; `*` is every state. `Released | DeclinedUnsent = "released"`
+/// is one state for two variants. If the state is not just the variant of `self.status`, the second argument is left
+/// out and `From<&Entity> for State` is written by hand. The table expands to
 ///
 /// ```text
 /// pub enum State { Processing, Completed }             // with NamedState

@@ -1,4 +1,4 @@
-//! The list of products, and what the shared code asks of each.
+//! The list of products, and what shared code needs to know of each.
 
 use purser_storage::codec::{self, DecodeError, Stored};
 use purser_storage::{Row, Store, StoreError};
@@ -12,19 +12,19 @@ use crate::port::Timestamp;
 use crate::product::Currency;
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
-/// An entity that a payment buys. Implemented in the product's own file; nothing has a default, so that a new product
-/// answers each question.
+/// An entity that a payment buys. Implemented in the product's own file. Nothing has a default, so a new product must
+/// define every item.
 pub trait Product: Entity + Stored {
     /// JSON field of its id in responses.
     const ID_FIELD: &'static str;
     /// JSON field of the product in a payment.
     const FIELD: &'static str;
-    /// Lists of providers that show it.
+    /// Provider lists that show it.
     const LISTS: &'static [ReconciliationSource];
-    /// Whether it leaves only once its payment is final. Anything else may have been used before.
+    /// Whether it is sent out only once its payment is final. Any other product may be used before.
     const WAITS_FOR_FINALITY: bool;
 
-    /// What a purchase fixes about it.
+    /// The parameters that the purchase fixes.
     type Order;
 
     /// Adds the product and its first job to the batch of the payment.
@@ -41,7 +41,7 @@ pub trait Product: Entity + Stored {
     /// Charge paid for it.
     fn charge(&self) -> &Charge;
 
-    /// Where the money of its charge is.
+    /// Where the money of its charge is now.
     fn money(&self) -> Money;
 
     /// The entries that each of [`Product::LISTS`] should show.
@@ -187,7 +187,8 @@ impl ProductType {
     }
 }
 
-/// Writes the enum of what a payment bought and the table of its types. The order is that of the stored enum: append.
+/// Generates the enum of what a payment bought and the table of product types. The order is that of the stored enum:
+/// only append.
 ///
 /// ```ignore
 /// products! {

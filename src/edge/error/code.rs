@@ -117,7 +117,7 @@ errors! {
     TokenRevoked = 401 "token_revoked" AfterChange;
     /// The refresh token was not issued by this service, or has expired.
     RefreshTokenInvalid = 401 "refresh_token_invalid" AfterChange;
-    /// The refresh token was used twice or revoked: the whole session has ended.
+    /// The refresh token was used twice or was revoked: the whole session has ended.
     RefreshTokenRevoked = 401 "refresh_token_revoked" AfterChange;
     /// The challenge: the price and where to pay.
     PaymentRequired = 402 "payment_required" AfterChange;
@@ -228,7 +228,7 @@ errors! {
     RoleNotPermitted = 403 "role_not_permitted" Never;
     /// Operators: the operator who requested a refund cannot approve it.
     RefundSelfApproval = 403 "refund_self_approval" Never;
-    /// Operator: the operator who requested an action cannot approve it.
+    /// Operators: the operator who requested an action cannot approve it.
     ApprovalOwn = 403 "approval_own" Never;
     /// The callback's signature is invalid or too old.
     CallbackSignatureInvalid = 401 "callback_signature_invalid" AfterChange;
@@ -272,9 +272,9 @@ errors! {
     DepositUnknown = 404 "deposit_unknown" Never;
     /// Operators: no suspended credential has this name after a restore.
     SuspendedUnknown = 404 "suspended_unknown" Never;
-    /// Operator: no such product line.
+    /// Operators: no such product line.
     LineUnknown = 404 "line_unknown" Never;
-    /// Operator: no such pending approval, or it has expired.
+    /// Operators: no such pending approval, or it has expired.
     ApprovalUnknown = 404 "approval_unknown" Never;
     /// No such refund.
     RefundNotFound = 404 "refund_not_found" Never;
@@ -355,11 +355,11 @@ errors! {
     OrderLeased = 409 "order_leased" Never;
     /// The lease has expired or its number is not current. Claim the order again.
     LeaseStale = 409 "lease_stale" Never;
-    /// Operator: the endpoints show the same chain that was read.
+    /// Operators: the endpoints show the same chain that was read.
     ChainUnchanged = 409 "chain_unchanged" Never;
-    /// Operator: the product line already has this status.
+    /// Operators: the product line already has this status.
     LineUnchanged = 409 "line_unchanged" Never;
-    /// Operator: the amount of the action differs.
+    /// Operators: the amount of the action differs.
     ApprovalDiffers = 409 "approval_differs" Never;
     /// The job is in progress and is retried automatically.
     JobNotDeadLettered = 409 "job_not_dead_lettered" Never;

@@ -1,4 +1,4 @@
-//! The sandbox's gift cards: a built-in catalog, orders that are idempotent by key, in a file that is synced before
+//! The sandbox's gift cards: a built-in catalog, orders that are idempotent by key, with records that are synced before
 //! each response, limited stock, and products that force an outcome.
 
 mod catalog;

@@ -1,4 +1,4 @@
-//! Lists of the providers' orders for reconciliation: pages of a book's numbered records.
+//! Lists of the providers' orders for reconciliation: pages of the numbered records of a `RecordBook`.
 
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use crate::kernel::OutboxJob;
 use crate::port::BoxFuture;
 use crate::reconciliation::EntryAmount;
 
-#[deny(clippy::wildcard_enum_match_arm, reason = "a new job is asked about here")]
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for Job {
     fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let (accounts, job) = (&on.registries.accounts, effect.id);

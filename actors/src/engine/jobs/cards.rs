@@ -19,7 +19,7 @@ use crate::port::{BoxFuture, CardActionRequest, CardSnapshot, ErrorKind, IssueCa
 use crate::reconciliation::{EntryAmount, ReconciliationSource};
 use crate::refund::Refunded;
 
-#[deny(clippy::wildcard_enum_match_arm, reason = "a new job is asked about here")]
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for card::Job {
     fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         match self {

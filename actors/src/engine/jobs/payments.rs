@@ -15,7 +15,7 @@ use crate::port::{
 };
 use crate::reconciliation::{EntryAmount, EntryStatus};
 
-#[deny(clippy::wildcard_enum_match_arm, reason = "a new job is asked about here")]
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for Job {
     fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let (payments, job) = (&on.registries.payments, effect.id);

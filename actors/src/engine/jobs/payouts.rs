@@ -30,7 +30,7 @@ const IN_USE_RETRY_MS: u64 = 3_600_000;
 /// Payouts read in one page.
 const PAGE: usize = 200;
 
-#[deny(clippy::wildcard_enum_match_arm, reason = "a new job is asked about here")]
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for payout::Job {
     fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         match self {

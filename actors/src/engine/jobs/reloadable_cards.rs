@@ -22,7 +22,7 @@ use crate::port::{
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 use crate::reloadable_card::{self, INSUFFICIENT};
 
-#[deny(clippy::wildcard_enum_match_arm, reason = "a new job is asked about here")]
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for reloadable_card::Job {
     fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         match self {
@@ -62,7 +62,7 @@ impl Work for reloadable_card::Job {
     }
 }
 
-#[deny(clippy::wildcard_enum_match_arm, reason = "a new job is asked about here")]
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for card_withdrawal::Job {
     fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         match self {

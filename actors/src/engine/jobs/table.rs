@@ -1,4 +1,4 @@
-//! The table of all jobs, from the list of entity kinds: a stored job is found in it by its kind and number.
+//! The table of all jobs, built from the list of entity kinds. A stored job is looked up by its kind and number.
 
 use std::future::ready;
 
@@ -49,12 +49,12 @@ impl JobKind {
     }
 }
 
-/// A job's place in the table.
+/// A job's entry in the table.
 #[derive(Clone, Copy)]
 struct Entry {
     kind: &'static JobKind,
     job_type: &'static JobType,
-    /// Its place among all types, in the order of their numbers.
+    /// Its position among all types, in the order of their numbers.
     index: usize,
 }
 

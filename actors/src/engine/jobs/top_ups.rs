@@ -46,7 +46,7 @@ impl FirstLegSigning {
     }
 }
 
-#[deny(clippy::wildcard_enum_match_arm, reason = "a new job is asked about here")]
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for Job {
     fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         match self {

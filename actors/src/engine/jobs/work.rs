@@ -1,4 +1,4 @@
-//! What the engine does with the jobs of an entity kind: run them, show their subject, ask who executes them, and record
+//! What the engine does with the jobs of an entity kind: run them, show their subject, query their executor, and record
 //! what an operator states.
 
 use std::future::ready;
@@ -28,7 +28,7 @@ pub(in crate::engine) type Summary = Result<Option<JobSummary>, StoreError>;
 /// executes the job.
 pub(in crate::engine) type Inquiry = Result<Option<Result<EntryStatus, PortError>>, StoreError>;
 
-/// The jobs of an entity kind, as the engine handles them. Nothing has a default: a new job is asked about here.
+/// The jobs of an entity kind, as the engine handles them. Nothing has a default, so every method must handle a new job.
 pub(in crate::engine) trait Work: JobTypes {
     /// Makes an attempt. Returns once the batch that deletes the job is durable.
     fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult>;

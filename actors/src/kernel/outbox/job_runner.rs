@@ -57,7 +57,7 @@ impl Actor for JobRunner {
                 kind,
                 message,
             }) => {
-                tracing::debug!(effect = %id, work, error = message, "a try failed and is repeated");
+                tracing::debug!(effect = %id, work, error = message, "an attempt failed and is repeated");
                 SupervisorMsg::Retry(myself.get_id(), ms, RetryReason::Failed(kind, message))
             }
             Err(failure) => return Err(failure.into()),
@@ -73,7 +73,7 @@ impl JobRunner {
         let row = self.store.read(&table::outbox_job(effect.id)).await?;
         let open: Option<OutboxJob> = row.map(|row| codec::decode(&row.value)).transpose()?;
         if open.is_some_and(|open| open.created_at == effect.created_at) {
-            return Err(AttemptFailure::temporary("the try ended and the effect is still open").into());
+            return Err(AttemptFailure::temporary("the attempt ended and the job is still open").into());
         }
         Ok(())
     }
