@@ -194,7 +194,10 @@ impl RunningService {
         let chain = self.chain(config).await?;
         let report = crate::verify::verify(&*store, Some(&chain)).await.map_err(failed);
         store.close();
-        terminal::progress(&format!("as of sequence {} of the service that runs", mark.seq));
+        terminal::progress(&format!(
+            "as of sequence {} of the running service, without its events, which are checked while it is stopped",
+            mark.seq
+        ));
         report
     }
 

@@ -24,6 +24,10 @@ async fn assert_only_administrators_copy(host: &Host, service: &Service, wallets
             .bearer_auth(token);
         assert_eq!(send_to_operator(request).await.unwrap().status, status);
     }
+    // A HEAD would make the whole copy for a response without a body.
+    let head = client().head(service.operator_url("/copy?part=store"));
+    let head = head.bearer_auth(&operator.token).send().await.unwrap();
+    assert_eq!(head.status().as_u16(), 405);
     let request = client()
         .get(service.operator_url("/copy?part=transfers&network=solana"))
         .bearer_auth(&operator.token);

@@ -5,15 +5,20 @@ use serde_json::{Value, json};
 
 use super::admin::admin;
 use super::agent::Agent;
+use super::banking::{quick, result};
 use super::host::{Host, text};
 use super::http::{Response, ServiceClient, until};
 use super::operator_client::OperatorClient;
 use super::recipient::{balance_is, register, wait_for_payout_status};
+use super::restored_orders::banked;
 
 /// After two attempts a job is a dead letter.
 pub(crate) fn host_with_short_retries() -> Host {
-    Host::new()
-        .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
+    with_short_retries(Host::new())
+}
+
+fn with_short_retries(host: Host) -> Host {
+    host.with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
         .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1")
         .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "300")
 }
@@ -317,4 +322,35 @@ async fn resolutions_are_validated_strictly() {
     assert_eq!(operator.audit().await.len(), 1);
     let verified = text(&host.run(&["admin", "jobs", "resolve", "x", "--reference", "r", "--evidence", "e"]));
     assert!(verified.contains("--completed"), "one outcome is required: {verified}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn credit_is_offered_only_for_money_that_left_the_balance() {
+    // Checks: the bank's answers to transfers are unreadable. A transfer from the balance can be credited, one to the
+    // balance can't: neither the list nor the route allows it.
+    let host = with_short_retries(quick());
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let operator = OperatorClient::first(&host, &service);
+    let banked = banked(&site).await;
+    let token = banked.agent.token(&site).await;
+    let fault = json!({"fault": "malformed_response", "operation": "transfer", "times": 0});
+    assert_eq!(site.post("/sandbox/bank", &fault).await.status, 200);
+    for (direction, is_creditable) in [("to_account", true), ("to_balance", false)] {
+        let data = json!({"accountId": banked.account, "amount": 20, "direction": direction});
+        let moved = result(&site, &token, "createBankingTransfer", data).await;
+        let job = until("the transfer is dead-lettered", async || {
+            let list = operator.get("/admin/dead-letters").await;
+            let jobs = list.body["jobs"].as_array().unwrap().clone();
+            jobs.into_iter().find(|job| job["subject"] == moved["transactionId"])
+        })
+        .await;
+        let actions = job["actions"].as_array().unwrap();
+        assert_eq!(actions.contains(&json!("credit")), is_creditable, "{direction}: {job}");
+        assert!(actions.contains(&json!("resolve_completed")), "{direction}: {job}");
+        if !is_creditable {
+            let refused = operator.post("/admin/jobs/credit", credit(&job, true)).await;
+            assert_eq!(status_and_code(&refused), (409, "job_not_resolvable"));
+        }
+    }
 }

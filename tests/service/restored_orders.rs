@@ -24,13 +24,13 @@ fn host() -> Host {
 }
 
 /// A customer with 506.66, a bank account with 100 and a destination.
-struct Banked {
-    agent: Agent,
-    account: Value,
+pub(crate) struct Banked {
+    pub(crate) agent: Agent,
+    pub(crate) account: Value,
     destination: String,
 }
 
-async fn banked(site: &ServiceClient<'_>) -> Banked {
+pub(crate) async fn banked(site: &ServiceClient<'_>) -> Banked {
     let (agent, token) = agent_with_balance(site, Network::Base).await;
     Owner::of(site, &agent).await.verify(site, &token).await;
     approve(site, &token, "Lovelace").await;

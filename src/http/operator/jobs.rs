@@ -282,12 +282,15 @@ async fn job_summary(
     };
     let keep = admin.engine.is_retainable_credit(job).await;
     let keep = keep.map_err(|_| ApiError::internal())?;
-    Ok(view
-        .text("idempotency_key", job.id)
-        .texts("actions", actions(job, keep)))
+    let credit = admin.engine.is_creditable(job).await;
+    let credit = credit.map_err(|_| ApiError::internal())?;
+    let by_job = actions(job).into_iter().chain([(credit, "credit"), (keep, "keep")]);
+    let possible = by_job.filter_map(|(may, name)| may.then_some(name));
+    Ok(view.text("idempotency_key", job.id).texts("actions", possible))
 }
 
-fn actions(job: &OutboxJob, keep: bool) -> Vec<&'static str> {
+/// Actions that depend on the job alone.
+fn actions(job: &OutboxJob) -> [(bool, &'static str); 3] {
     let (done, not_done) = job.job.resolvable_outcomes();
     // An operator can resolve an unknown payment while the chain is still queried. Other jobs must be dead-lettered
     // first.
@@ -295,14 +298,11 @@ fn actions(job: &OutboxJob, keep: bool) -> Vec<&'static str> {
         Some(payment::Job::WatchPayment(_)) => (done, not_done),
         _ => (done && job.dead_lettered, not_done && job.dead_lettered),
     };
-    let all = [
+    [
         (job.dead_lettered, "retry"),
         (done, "resolve_completed"),
         (not_done, "resolve_not_completed"),
-        (job.dead_lettered && job.job.is_creditable(), "credit"),
-        (keep, "keep"),
-    ];
-    all.into_iter().filter_map(|(may, name)| may.then_some(name)).collect()
+    ]
 }
 
 #[derive(Deserialize, ToSchema)]

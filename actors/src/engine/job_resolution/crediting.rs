@@ -115,6 +115,15 @@ impl Engine {
         }
     }
 
+    /// Whether an operator can have the owner credited for it now: not for a bank transfer to the balance, which took
+    /// nothing from it.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn is_creditable(&self, effect: &OutboxJob) -> Result<bool, StoreError> {
+        Ok(effect.dead_lettered && effect.job.is_creditable() && self.is_from_balance(&effect.job).await?)
+    }
+
     /// Whether it is a withheld credit, which can be ended without being posted.
     ///
     /// # Errors
