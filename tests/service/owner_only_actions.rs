@@ -74,7 +74,7 @@ async fn owner_verifies_and_links_on_the_page() {
     service.kill();
     let report = host.assert_verified();
     assert_eq!(
-        (&report["entities"]["identities"], &report["entities"]["links"]),
+        (&report["entities"]["identities"], &report["entities"]["issuer_links"]),
         (&json!(2), &json!(2))
     );
 }
