@@ -57,15 +57,19 @@ fn output(dir: &Path, name: &str) -> (std::path::PathBuf, String) {
 fn total(path: &Path) -> Result<u64, Fault> {
     let text = std::fs::read_to_string(path)?;
     let (mut sum, mut spins, mut is_call) = (0, false, false);
-    // A name is written out once, with the number that stands for it from then on.
+    // A name is written out once, where the function is first listed or first called, with the number that stands for it
+    // from then on.
     let mut spinning = std::collections::HashSet::new();
     for line in text.lines() {
-        if let Some(function) = line.strip_prefix("fn=") {
+        let function = line.strip_prefix("fn=").or_else(|| line.strip_prefix("cfn="));
+        if let Some(function) = function {
             let (number, name) = function.split_once(' ').unwrap_or((function, ""));
             if name.contains("sled::lazy") {
                 spinning.insert(number.to_owned());
             }
-            spins = spinning.contains(number);
+            if line.starts_with("fn=") {
+                spins = spinning.contains(number);
+            }
         } else if line.starts_with("calls=") {
             is_call = true;
         } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
