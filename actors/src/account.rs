@@ -20,7 +20,9 @@ mod lost_orders;
 mod machine;
 mod provisional_credits;
 mod statement;
+mod view;
 
+pub use self::view::{AccountView, OwnerCapView, OwnerCapsView, StatementLineView};
 use purser_storage::codec::Stored;
 
 use crate::id::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, SessionId, Wallet, WithdrawalId};

@@ -16,7 +16,9 @@
 mod address_book;
 mod job;
 mod machine;
+mod view;
 
+pub use self::view::{AgentWalletAddresses, AgentWalletLimits, AgentWalletView, SavedAddressView};
 use purser_storage::codec::Stored;
 
 use crate::account::counted_day;

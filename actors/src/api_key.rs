@@ -6,8 +6,11 @@
 
 use purser_storage::codec::Stored;
 
+use serde::Serialize;
+
+use crate::answer::Time;
 use crate::id::{ApiKeyId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::payment::SessionSeed;
 use crate::port::Timestamp;
 use crate::session::{AuthMethod, ID_TOKEN_MAX_S, Session};
@@ -75,6 +78,23 @@ pub enum Event {
     Exchanged(Timestamp),
     /// The key was revoked.
     Revoked(Timestamp),
+}
+
+/// An API key, without its text.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = ApiKeyResource))]
+pub struct ApiKeyView<'a> {
+    /// Id of the key.
+    pub api_key_id: ApiKeyId,
+    /// Name of the key.
+    pub name: &'a str,
+    /// `issued`, `active` or `revoked`.
+    pub status: State,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+    /// Time of the last exchange (RFC 3339).
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub last_used_at: Option<Time>,
 }
 
 crate::state_machine! { ApiKey, Event;
@@ -161,7 +181,7 @@ impl Entity for ApiKey {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = ApiKeyView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -235,14 +255,14 @@ impl Entity for ApiKey {
         self.owner
     }
 
-    fn view(&self, id: &ApiKeyId) -> JsonObject {
-        use crate::kernel::event_record::rfc3339;
-        JsonObject::new()
-            .text("api_key_id", id)
-            .text("name", &self.name)
-            .text("status", self.status())
-            .time("created_at", self.created_at)
-            .optional_text("last_used_at", self.used_at.map(rfc3339))
+    fn view(&self, id: &ApiKeyId) -> ApiKeyView<'_> {
+        ApiKeyView {
+            api_key_id: *id,
+            name: &self.name,
+            status: self.state(),
+            created_at: self.created_at.into(),
+            last_used_at: self.used_at.map(Time::from),
+        }
     }
 
     fn outcome(&self) -> Option<()> {

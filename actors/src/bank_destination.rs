@@ -10,9 +10,12 @@
 
 use purser_storage::codec::{self, Stored};
 
+use serde::Serialize;
+
+use crate::answer::Time;
 use crate::id::{BankDestinationId, BankRecipientId, CardId, JobId, Wallet};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::payout::BankDetails;
 use crate::port::Timestamp;
 
@@ -102,6 +105,31 @@ pub enum Event {
     Renamed(String),
 }
 
+/// A recipient's bank account.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = BankDestinationResource))]
+pub struct BankDestinationView<'a> {
+    /// `dst_…` is the id of the destination.
+    pub destination_id: BankDestinationId,
+    /// Type of the account.
+    pub destination_type: DestinationType,
+    /// Status of the destination.
+    pub status: State,
+    /// The owner's own name for it.
+    pub nickname: &'a str,
+    /// Name of the bank.
+    pub bank_name: &'a str,
+    /// Name of the account's holder.
+    pub account_holder_name: &'a str,
+    /// Last four digits of the account number.
+    pub account_number_last4: &'a str,
+    /// Routing number, if the account has one.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub routing_number: Option<&'a str>,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+}
+
 crate::state_machine! { BankDestination, Event;
     states { Active = "active", Removed = "removed" }
     events {
@@ -146,7 +174,7 @@ impl Entity for BankDestination {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = BankDestinationView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -233,18 +261,18 @@ impl Entity for BankDestination {
         self.owner
     }
 
-    fn view(&self, id: &BankDestinationId) -> JsonObject {
-        let routing = Some(&self.details.routing_number).filter(|number| !number.is_empty());
-        JsonObject::new()
-            .text("destination_id", id)
-            .text("destination_type", self.scheme.name())
-            .text("status", self.status())
-            .text("nickname", &self.details.name)
-            .text("bank_name", &self.details.bank_name)
-            .text("account_holder_name", &self.details.account_holder_name)
-            .text("account_number_last4", &self.details.last4)
-            .optional_text("routing_number", routing)
-            .time("created_at", self.created_at)
+    fn view(&self, id: &BankDestinationId) -> BankDestinationView<'_> {
+        BankDestinationView {
+            destination_id: *id,
+            destination_type: self.scheme,
+            status: self.state(),
+            nickname: &self.details.name,
+            bank_name: &self.details.bank_name,
+            account_holder_name: &self.details.account_holder_name,
+            account_number_last4: &self.details.last4,
+            routing_number: Some(self.details.routing_number.as_str()).filter(|number| !number.is_empty()),
+            created_at: self.created_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<()> {

@@ -18,7 +18,9 @@ pub mod lifecycle;
 mod machine;
 mod product;
 mod refresh;
+mod view;
 
+pub use self::view::{CardView, PrepaidCardType};
 use purser_storage::codec::Stored;
 
 use self::lifecycle::{CardLifecycle, CardUpdate, LifecycleState};

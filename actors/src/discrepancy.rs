@@ -14,9 +14,12 @@
 use purser_storage::codec::Stored;
 use sha2::{Digest, Sha256};
 
+use serde::Serialize;
+
+use crate::answer::Time;
 use crate::id::{DiscrepancyId, JobId, PaymentId, Wallet};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::port::Timestamp;
 use crate::reconciliation::{DiscrepancyKind, EntryKind, ReconciliationSource};
 
@@ -99,6 +102,35 @@ pub enum Event {
     Resolved(Timestamp),
 }
 
+/// A mismatch between the ledger and an external source.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = Discrepancy))]
+pub struct DiscrepancyView<'a> {
+    /// Id of the discrepancy.
+    pub discrepancy_id: DiscrepancyId,
+    /// Kind of the discrepancy.
+    pub kind: DiscrepancyKind,
+    /// Source of the external record.
+    pub source: ReconciliationSource,
+    /// Id of the entry at the source.
+    pub key: &'a str,
+    /// Id of our resource.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub subject: Option<&'a str>,
+    /// Value in the ledger.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub internal: Option<&'a str>,
+    /// Value at the source.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub external: Option<&'a str>,
+    /// `open`; `resolved` if that happened while the list was read.
+    pub status: State,
+    /// Time of detection (RFC 3339).
+    pub opened_at: Time,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: Time,
+}
+
 crate::state_machine! { Discrepancy, Status, Event;
     states { Open = "open", Resolved = "resolved" }
     events {
@@ -145,7 +177,7 @@ impl Entity for Discrepancy {
     type Reply = ();
     type Rejection = ();
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = DiscrepancyView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -205,19 +237,20 @@ impl Entity for Discrepancy {
         Wallet::SYSTEM
     }
 
-    fn view(&self, id: &DiscrepancyId) -> JsonObject {
+    fn view(&self, id: &DiscrepancyId) -> DiscrepancyView<'_> {
         let found = &self.details;
-        JsonObject::new()
-            .text("discrepancy_id", id)
-            .text("kind", found.kind.name())
-            .text("source", found.source.name())
-            .text("key", &found.key)
-            .optional_text("subject", found.subject.as_deref())
-            .optional_text("internal", found.internal.as_deref())
-            .optional_text("external", found.external.as_deref())
-            .text("status", self.status())
-            .time("opened_at", self.opened_at)
-            .time("last_updated_at", self.updated_at)
+        DiscrepancyView {
+            discrepancy_id: *id,
+            kind: found.kind,
+            source: found.source,
+            key: &found.key,
+            subject: found.subject.as_deref(),
+            internal: found.internal.as_deref(),
+            external: found.external.as_deref(),
+            status: self.state(),
+            opened_at: self.opened_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<()> {

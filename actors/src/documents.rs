@@ -152,6 +152,8 @@ names! {
     "Reason of a dropped delivery." WebhookDroppedReason: webhook_delivery::DroppedReason
         = ["endpoint_disabled", "endpoint_deleted", "event_expired"];
     "Reason of a hold." HoldReason: engine::GateHold = engine::GateHold::ALL.map(engine::GateHold::name);
+    "Source of external records." ReconciliationSourceName: reconciliation::ReconciliationSource
+        = reconciliation::ReconciliationSource::ALL.map(reconciliation::ReconciliationSource::name);
     "Status of a card transaction." CardTransactionStatus: port::TransactionStatus
         = port::TransactionStatus::ALL.map(port::TransactionStatus::name);
     "Type of a bank account." BankAccountType: port::banking::AccountType = ["onramp", "offramp"];

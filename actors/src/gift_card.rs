@@ -10,11 +10,15 @@
 
 use purser_storage::codec::Stored;
 
+use serde::Serialize;
+
 use crate::account;
 use crate::account::CreditCause;
+use crate::answer::{ExactDecimal, Time};
+use crate::id::PaymentId;
 use crate::id::{CardId, JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, NewEntity, StateMachine as _, table};
 use crate::ledger::{Charge, LedgerProvider};
 use crate::money::{Cents, Usdc};
 use crate::port::{ExternalText, Timestamp};
@@ -128,6 +132,50 @@ pub enum Event {
     Declined(ExternalText, Timestamp),
     /// The redemption secrets were shown to the account owner.
     Revealed(Timestamp),
+}
+
+/// A gift card without its code and link.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = GiftCard))]
+pub struct GiftCardView<'a> {
+    /// Id of the gift card.
+    pub card_id: CardId,
+    /// `processing`, `completed` or `failed`.
+    pub status: State,
+    /// Same as `status`.
+    pub state: State,
+    /// `Gift Card` is the card type.
+    pub card_type: GiftCardType,
+    /// Product id, as in `GET /search-gift-cards`.
+    pub product_id: &'a str,
+    /// Amount in its own currency.
+    pub amount: ExactDecimal,
+    /// Currency of the amount (ISO 4217).
+    pub currency: Currency,
+    /// Country of redemption (ISO 3166-1 alpha-2).
+    pub country: Country,
+    /// US dollars paid, fees included.
+    pub charged_usd_amount: ExactDecimal,
+    /// Fees in US dollars.
+    pub fees_paid: ExactDecimal,
+    /// Reason of a failed gift card.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub failure_reason: Option<&'a str>,
+    /// Payment that bought the gift card.
+    pub payment_id: PaymentId,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: Time,
+}
+
+/// Type of a gift card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub enum GiftCardType {
+    /// From the catalog.
+    #[serde(rename = "Gift Card")]
+    GiftCard,
 }
 
 crate::state_machine! { GiftCard, Status, Event;
@@ -245,7 +293,7 @@ impl Entity for GiftCard {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
-    type View<'a> = JsonObject;
+    type View<'a> = GiftCardView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -312,26 +360,27 @@ impl Entity for GiftCard {
         self.owner
     }
 
-    fn view(&self, id: &CardId) -> JsonObject {
+    fn view(&self, id: &CardId) -> GiftCardView<'_> {
         let reason = match &self.status {
             Status::Failed { reason } => Some(reason.as_str()),
             _ => None,
         };
-        JsonObject::new()
-            .text("card_id", id)
-            .text("status", self.status())
-            .text("state", self.status())
-            .text("card_type", "Gift Card")
-            .text("product_id", &self.order.product)
-            .number("amount", self.order.amount.decimal())
-            .text("currency", self.order.currency)
-            .text("country", self.order.country)
-            .number("charged_usd_amount", self.charge.charged.decimal())
-            .number("fees_paid", self.charge.fee().decimal())
-            .optional_text("failure_reason", reason)
-            .text("payment_id", self.charge.payment)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        GiftCardView {
+            card_id: *id,
+            status: self.state(),
+            state: self.state(),
+            card_type: GiftCardType::GiftCard,
+            product_id: &self.order.product,
+            amount: self.order.amount.into(),
+            currency: self.order.currency,
+            country: self.order.country,
+            charged_usd_amount: self.charge.charged.into(),
+            fees_paid: self.charge.fee().into(),
+            failure_reason: reason,
+            payment_id: self.charge.payment,
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<Self> {

@@ -12,9 +12,12 @@
 
 use purser_storage::codec::Stored;
 
+use serde::Serialize;
+
+use crate::answer::{Time, UserId};
 use crate::id::{JobId, Wallet};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::port::{ExternalText, StartedCheck, Timestamp, Verdict};
 
 jobs! { Identity:
@@ -105,6 +108,25 @@ pub enum Event {
     Verified(Timestamp),
     /// The owner did not pass.
     Rejected(ExternalText, Timestamp),
+}
+
+/// Identity verification of an account's owner.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = IdentityResource))]
+pub struct IdentityView<'a> {
+    /// Wallet address of the account in lower case.
+    pub user_id: UserId,
+    /// `in-review`, `verified` or `rejected`.
+    pub status: State,
+    /// Reason of the rejection.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub rejection_reason: Option<&'a str>,
+    /// Number of checks.
+    pub checks: u32,
+    /// Time of the first check (RFC 3339).
+    pub created_at: Time,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: Time,
 }
 
 crate::state_machine! { IdentityVerification, Status, Event;
@@ -202,7 +224,7 @@ impl Entity for IdentityVerification {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
-    type View<'a> = JsonObject;
+    type View<'a> = IdentityView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -297,18 +319,19 @@ impl Entity for IdentityVerification {
         self.wallet
     }
 
-    fn view(&self, _: &Wallet) -> JsonObject {
+    fn view(&self, _: &Wallet) -> IdentityView<'_> {
         let reason = match &self.status {
             Status::Rejected { reason, .. } => Some(reason.as_str()),
             _ => None,
         };
-        JsonObject::new()
-            .text("user_id", self.wallet.user_id())
-            .text("status", self.status())
-            .optional_text("rejection_reason", reason)
-            .integer("checks", u64::from(self.attempts))
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        IdentityView {
+            user_id: self.wallet.into(),
+            status: self.state(),
+            rejection_reason: reason,
+            checks: self.attempts,
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<Self> {

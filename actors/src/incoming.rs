@@ -22,7 +22,9 @@ mod adopting;
 mod counting;
 mod job;
 mod machine;
+mod view;
 
+pub use self::view::IncomingView;
 use purser_storage::codec::Stored;
 
 use crate::id::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, Wallet};

@@ -22,7 +22,9 @@ mod card_actions;
 mod job;
 mod machine;
 mod product;
+mod view;
 
+pub use self::view::{IntlCardType, IntlCardView};
 use purser_storage::codec::Stored;
 
 use crate::card::lifecycle::{CardLifecycle, CardUpdate, LifecycleState};

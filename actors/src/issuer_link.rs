@@ -11,9 +11,12 @@
 
 use purser_storage::codec::Stored;
 
+use serde::Serialize;
+
+use crate::answer::{Address, Time, UserId};
 use crate::id::{JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::port::{ExternalText, Timestamp};
 
 jobs! { IssuerLink:
@@ -103,6 +106,28 @@ pub enum Event {
     Unlinked(Timestamp),
 }
 
+/// An account's link to the card issuer.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = IssuerLinkResource))]
+pub struct IssuerLinkView<'a> {
+    /// Wallet address of the account in lower case.
+    pub user_id: UserId,
+    /// `unlinked` or `linked`.
+    pub status: State,
+    /// Whether the issuer is being asked for a link.
+    pub link_pending: bool,
+    /// Address to which top-ups are sent, once linked.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub deposit_address: Option<Address>,
+    /// Reason for which the issuer declined the link.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub decline_reason: Option<&'a str>,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: Time,
+}
+
 crate::state_machine! { IssuerLink, Status, Event;
     states { Unlinked = "unlinked", Linked = "linked" }
     events {
@@ -168,7 +193,7 @@ impl Entity for IssuerLink {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
-    type View<'a> = JsonObject;
+    type View<'a> = IssuerLinkView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -271,22 +296,20 @@ impl Entity for IssuerLink {
         self.wallet
     }
 
-    fn view(&self, _: &Wallet) -> JsonObject {
-        let refused = match &self.status {
-            Status::Unlinked { declined: refused, .. } => refused.as_deref(),
+    fn view(&self, _: &Wallet) -> IssuerLinkView<'_> {
+        let declined = match &self.status {
+            Status::Unlinked { declined, .. } => declined.as_deref(),
             Status::Linked { .. } => None,
         };
-        JsonObject::new()
-            .text("user_id", self.wallet.user_id())
-            .text("status", self.status())
-            .boolean("link_pending", self.pending_job().is_some())
-            .optional_text(
-                "deposit_address",
-                self.deposit_address().map(|address| Wallet::Evm(*address).address()),
-            )
-            .optional_text("decline_reason", refused)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        IssuerLinkView {
+            user_id: self.wallet.into(),
+            status: self.state(),
+            link_pending: self.pending_job().is_some(),
+            deposit_address: self.deposit_address().map(|address| Wallet::Evm(*address).into()),
+            decline_reason: declined,
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<Self> {

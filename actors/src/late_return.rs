@@ -11,9 +11,12 @@
 
 use purser_storage::codec::Stored;
 
+use serde::Serialize;
+
+use crate::answer::{ExactDecimal, Time};
 use crate::id::{JobId, LateReturnId, PayoutId, Wallet};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, NewEntity, StateMachine as _};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
 use crate::port::{ExternalText, Timestamp};
@@ -81,6 +84,30 @@ pub enum Event {
     Retained(Timestamp),
 }
 
+/// A payout that was returned after its return window.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = LateReturn))]
+pub struct LateReturnView<'a> {
+    /// Id of the late return: the `cause` of the credit in the account's statement.
+    pub late_return_id: LateReturnId,
+    /// Payout that was returned.
+    pub payout_id: PayoutId,
+    /// `received`, then `credited`, or `kept` if an operator decided not to credit it.
+    pub status: State,
+    /// US dollars that were returned.
+    pub amount: ExactDecimal,
+    /// US dollars kept by the payout rail.
+    pub return_fee: ExactDecimal,
+    /// US dollars credited to the account's balance.
+    pub credited_amount: ExactDecimal,
+    /// Reason reported by the payout rail.
+    pub reason: &'a str,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: Time,
+}
+
 crate::state_machine! { LateReturn, Status, Event;
     states { Received = "received", Credited = "credited", Retained = "kept" }
     events {
@@ -146,7 +173,7 @@ impl Entity for LateReturn {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = LateReturnView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -210,17 +237,18 @@ impl Entity for LateReturn {
         self.owner
     }
 
-    fn view(&self, id: &LateReturnId) -> JsonObject {
-        JsonObject::new()
-            .text("late_return_id", id)
-            .text("payout_id", self.payout)
-            .text("status", self.status())
-            .number("amount", self.amount.decimal())
-            .number("return_fee", self.return_fee.decimal())
-            .number("credited_amount", self.amount_given().decimal())
-            .text("reason", &self.reason)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+    fn view(&self, id: &LateReturnId) -> LateReturnView<'_> {
+        LateReturnView {
+            late_return_id: *id,
+            payout_id: self.payout,
+            status: self.state(),
+            amount: self.amount.into(),
+            return_fee: self.return_fee.into(),
+            credited_amount: self.amount_given().into(),
+            reason: self.reason.as_str(),
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<()> {

@@ -14,8 +14,13 @@ use std::str::FromStr;
 
 use purser_storage::codec::Stored;
 
+use serde::Serialize;
+
+use crate::answer::Time;
 use crate::id::Wallet;
-use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject, NamedState as _};
+use crate::kernel::{
+    Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, NamedState as _, StateMachine as _,
+};
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;
 use crate::product::ProductLine;
@@ -81,6 +86,23 @@ pub enum Event {
     Closed(String, String, Timestamp),
     /// Opened by an operator; the note and the operator.
     Opened(String, String, Timestamp),
+}
+
+/// Whether a product line is sold.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = LineResource))]
+pub struct LineView<'a> {
+    /// Identifier of the product.
+    pub line: ProductLine,
+    /// `open`, `failing` (its provider is down), or `closed` by an operator.
+    pub status: State,
+    /// Reason given by an operator, or the last error of the provider.
+    pub reason: &'a str,
+    /// Operator that closed or opened it.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub by: Option<&'a str>,
+    /// Time of the last change (RFC 3339).
+    pub since: Time,
 }
 
 crate::state_machine! { LineState, Status, Event;
@@ -150,7 +172,7 @@ impl Entity for LineState {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = LineView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -202,13 +224,14 @@ impl Entity for LineState {
         Wallet::SYSTEM
     }
 
-    fn view(&self, id: &ProductLine) -> JsonObject {
-        JsonObject::new()
-            .text("line", id)
-            .text("status", self.status())
-            .text("reason", &self.reason)
-            .optional_text("by", self.by.as_deref())
-            .time("since", self.since)
+    fn view(&self, id: &ProductLine) -> LineView<'_> {
+        LineView {
+            line: *id,
+            status: self.state(),
+            reason: &self.reason,
+            by: self.by.as_deref(),
+            since: self.since.into(),
+        }
     }
 
     fn outcome(&self) -> Option<()> {

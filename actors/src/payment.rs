@@ -27,6 +27,7 @@ mod resolution;
 mod resolved_preconditions;
 mod view;
 
+pub use self::view::PaymentView;
 use purser_storage::RowKey;
 
 pub use payment_id::{id_for_authorization, id_for_claim};

@@ -13,12 +13,15 @@
 
 use purser_storage::codec::Stored;
 
+use serde::Serialize;
+
+use crate::answer::{ExactDecimal, Time};
 use crate::id::{JobId, PaymentRecipientId, PayoutId, Wallet};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _};
 use crate::money::Cents;
 use crate::port::Timestamp;
-use crate::product::{AppPayee, Platform};
+use crate::product::{AppPayee, Currency, Platform};
 
 jobs! { PaymentRecipient:
     /// Save the recipient of an app payment.
@@ -134,6 +137,32 @@ pub enum Event {
     Deleted,
 }
 
+/// A recipient of app payments, without the person's name and address.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = PaymentRecipientResource))]
+pub struct PaymentRecipientView<'a> {
+    /// `rcp_…` is the id of the recipient.
+    pub recipient_id: PaymentRecipientId,
+    /// Payment app of the recipient.
+    pub platform: Platform,
+    /// The name to show.
+    pub display_name: &'a str,
+    /// Status of the recipient.
+    pub status: State,
+    /// Whether the recipient is archived.
+    pub archived: bool,
+    /// Number of payouts, less those returned.
+    pub payments_count: u64,
+    /// Sum of these payouts in US dollars.
+    pub total_amount: ExactDecimal,
+    /// `USD` is the currency.
+    pub currency: Currency,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+    /// Time of the last payout (RFC 3339).
+    pub last_paid_at: Time,
+}
+
 crate::state_machine! { PaymentRecipient, Status, Event;
     states { Active = "active", Archived = "archived", Deleted = "deleted" }
     events {
@@ -189,7 +218,7 @@ impl Entity for PaymentRecipient {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = PaymentRecipientView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -312,18 +341,20 @@ impl Entity for PaymentRecipient {
         self.owner
     }
 
-    fn view(&self, id: &PaymentRecipientId) -> JsonObject {
-        JsonObject::new()
-            .text("recipient_id", id)
-            .text("platform", self.platform.name())
-            .text("display_name", &self.display_name)
-            .text("status", self.status())
-            .boolean("archived", self.status == Status::Archived)
-            .integer("payments_count", self.net_totals().0)
-            .number("total_amount", self.net_totals().1.decimal())
-            .text("currency", "USD")
-            .time("created_at", self.created_at)
-            .time("last_paid_at", self.paid_at)
+    fn view(&self, id: &PaymentRecipientId) -> PaymentRecipientView<'_> {
+        let (payments_count, total) = self.net_totals();
+        PaymentRecipientView {
+            recipient_id: *id,
+            platform: self.platform,
+            display_name: &self.display_name,
+            status: self.state(),
+            archived: self.status == Status::Archived,
+            payments_count,
+            total_amount: total.into(),
+            currency: Currency::USD,
+            created_at: self.created_at.into(),
+            last_paid_at: self.paid_at.into(),
+        }
     }
 
     /// Reports that it is saved.

@@ -23,6 +23,7 @@ mod machine;
 mod product;
 mod view;
 
+pub use self::view::{PayoutDestination, PayoutProduct, PayoutView};
 use purser_storage::codec::Stored;
 
 use crate::id::{BankDestinationId, JobId, PaymentRecipientId, PayoutId, Wallet};

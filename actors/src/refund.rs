@@ -15,10 +15,13 @@ mod reading;
 
 use purser_storage::codec::Stored;
 
+use serde::Serialize;
+
 use crate::account;
 use crate::account::CreditCause;
+use crate::answer::{ExactDecimal, Time};
 use crate::id::{JobId, PaymentId, RefundId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
 use crate::operator::AuditedAction;
@@ -143,6 +146,24 @@ pub enum Event {
     Credited(Timestamp),
 }
 
+/// A refund of a payment.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = RefundResource))]
+pub struct RefundView {
+    /// `rf_…` is the id of the refund.
+    pub refund_id: RefundId,
+    /// `pay_…` is the refunded payment.
+    pub payment_id: PaymentId,
+    /// Status of the refund.
+    pub status: State,
+    /// Amount in US dollars.
+    pub amount: ExactDecimal,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: Time,
+}
+
 crate::state_machine! { Refund, Status, Event;
     states {
         Requested = "requested", Approved = "approved", Credited = "credited", Rejected = "rejected",
@@ -248,7 +269,7 @@ impl Entity for Refund {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = RefundView;
 
     fn decide(
         this: Option<&Self>,
@@ -362,14 +383,15 @@ impl Entity for Refund {
 
     /// The owner is notified once the refund is certain.
     /// Leaves out what operators wrote.
-    fn view(&self, id: &RefundId) -> JsonObject {
-        JsonObject::new()
-            .text("refund_id", id)
-            .text("payment_id", self.request.payment)
-            .text("status", self.status())
-            .number("amount", self.request.amount.decimal())
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+    fn view(&self, id: &RefundId) -> RefundView {
+        RefundView {
+            refund_id: *id,
+            payment_id: self.request.payment,
+            status: self.state(),
+            amount: self.request.amount.into(),
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<()> {

@@ -12,7 +12,9 @@
 
 mod job;
 mod machine;
+mod view;
 
+pub use self::view::{ReloadableCardType, ReloadableCardView};
 use purser_storage::codec::Stored;
 
 pub use crate::card::CardDetails;

@@ -6,8 +6,11 @@
 
 use purser_storage::codec::Stored;
 
+use serde::Serialize;
+
+use crate::answer::Time;
 use crate::id::{ApiKeyId, PaymentId, SessionId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, NewEntity, StateMachine as _, table};
 use crate::port::Timestamp;
 
 /// A token replaced longer ago than this, in milliseconds, is never accepted again.
@@ -138,6 +141,51 @@ pub enum Event {
     AgentAnnounced(AgentInfo),
 }
 
+/// A session of an account.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = SessionResource))]
+pub struct SessionView<'a> {
+    /// `ses_…` is the id of the session.
+    pub session_id: SessionId,
+    /// `active` or `revoked`.
+    pub status: State,
+    /// Reason of the revocation, if it was not a new sign-in.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub reason: Option<SessionEndReason>,
+    /// The API key that opened the session.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub api_key_id: Option<ApiKeyId>,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+    /// What the agent announced about itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentInfoView<'a>>,
+}
+
+/// Details that an agent announced. They are not verified.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = AgentInfo))]
+pub struct AgentInfoView<'a> {
+    /// Name of the agent.
+    pub name: &'a str,
+    /// Program that runs the agent.
+    pub client: Option<&'a str>,
+    /// Version of that program.
+    pub version: Option<&'a str>,
+}
+
+/// Reason for which a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub enum SessionEndReason {
+    /// Its refresh token was used twice.
+    #[serde(rename = "refresh_token_reused")]
+    RefreshTokenReused,
+    /// Its owner signed out.
+    #[serde(rename = "signed_out")]
+    SignedOut,
+}
+
 crate::state_machine! { Session, Event;
     states { Active = "active", Revoked = "revoked" }
     events {
@@ -190,11 +238,12 @@ impl Stored for Event {
 
 impl AgentInfo {
     /// The session as its owner sees it.
-    pub fn view(&self) -> JsonObject {
-        JsonObject::new()
-            .text("name", &self.name)
-            .optional_text("client", self.client.as_ref())
-            .optional_text("version", self.version.as_ref())
+    pub fn view(&self) -> AgentInfoView<'_> {
+        AgentInfoView {
+            name: &self.name,
+            client: self.client.as_deref(),
+            version: self.version.as_deref(),
+        }
     }
 }
 
@@ -247,7 +296,7 @@ impl Entity for Session {
     type Reply = Reply;
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = SessionView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -331,20 +380,18 @@ impl Entity for Session {
         self.owner
     }
 
-    fn view(&self, id: &SessionId) -> JsonObject {
+    fn view(&self, id: &SessionId) -> SessionView<'_> {
         let reason = self.revoked.map(|r| match r {
-            RevocationReason::Reuse => "refresh_token_reused",
-            RevocationReason::Owner => "signed_out",
+            RevocationReason::Reuse => SessionEndReason::RefreshTokenReused,
+            RevocationReason::Owner => SessionEndReason::SignedOut,
         });
-        let view = JsonObject::new()
-            .text("session_id", id)
-            .text("status", self.status())
-            .optional_text("reason", reason)
-            .optional_text("api_key_id", self.amr.key())
-            .time("created_at", self.created_at);
-        match &self.agent {
-            Some(agent) => view.object("agent", &agent.view()),
-            None => view,
+        SessionView {
+            session_id: *id,
+            status: self.state(),
+            reason,
+            api_key_id: self.amr.key(),
+            created_at: self.created_at.into(),
+            agent: self.agent.as_ref().map(AgentInfo::view),
         }
     }
 

@@ -15,7 +15,9 @@
 mod job;
 mod machine;
 mod product;
+mod view;
 
+pub use self::view::{DepositNetwork, TopUpLegView, TopUpView};
 use purser_storage::RowKey;
 use purser_storage::codec::Stored;
 

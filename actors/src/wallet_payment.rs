@@ -19,7 +19,9 @@
 mod http_record;
 mod job;
 mod machine;
+mod view;
 
+pub use self::view::{WalletPaymentKind, WalletPaymentView};
 use purser_storage::RowKey;
 use purser_storage::codec::Stored;
 

@@ -13,7 +13,9 @@
 
 mod job;
 mod machine;
+mod view;
 
+pub use self::view::WebhookView;
 use purser_storage::codec::Stored;
 
 use crate::id::{CardId, JobId, SessionId, Wallet};

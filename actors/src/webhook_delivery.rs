@@ -12,7 +12,9 @@
 
 mod job;
 mod machine;
+mod view;
 
+pub use self::view::{WebhookAttemptView, WebhookDeliveryView};
 use purser_storage::codec::Stored;
 
 use crate::id::{EventId, JobId, Wallet, WebhookId};

@@ -13,10 +13,16 @@
 
 use purser_storage::codec::Stored;
 
+use serde::Serialize;
+
 use crate::account;
+use crate::answer::{Address, ExactDecimal, Time};
+use crate::id::Network;
 use crate::id::{JobId, OutgoingTransferId, Wallet, WithdrawalId};
 use crate::jobs::{JobPolicy, LineDependency, OutgoingPurpose, Queue, jobs};
-use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
+use crate::kernel::{
+    Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, NewEntity, StateMachine as _, table,
+};
 use crate::money::Usdc;
 use crate::operator::AuditedAction;
 use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp, TransferName};
@@ -138,6 +144,48 @@ pub enum Event {
     Failed(ExternalText, Timestamp),
 }
 
+/// A withdrawal from a balance.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub struct WithdrawalView<'a> {
+    /// `wd_…` is the id of the withdrawal.
+    pub id: WithdrawalId,
+    /// `card_balance` for a withdrawal from the balance at the card issuer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<WithdrawalSource>,
+    /// `pending`, `sent`, `complete` or `failed`.
+    pub state: State,
+    /// Detailed status of a card balance withdrawal: `pending`, `queued`, `claimed`, `complete`, `rejected` or
+    /// `failed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<crate::card_withdrawal::State>,
+    /// Amount in US dollars.
+    pub amount: ExactDecimal,
+    /// `USDC` is the token.
+    pub asset: &'static str,
+    /// `base` or `solana`.
+    pub network: Network,
+    /// Address of the receiver.
+    pub address: Address,
+    /// Transaction id, once on chain. From a card balance, as the operator entered it.
+    pub tx_hash: Option<&'a str>,
+    /// Reason of a failed or rejected withdrawal. Its amount is available again.
+    pub failure_reason: Option<&'a str>,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: Time,
+}
+
+/// Balance of a withdrawal, if it is not the account's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub enum WithdrawalSource {
+    /// The balance at the card issuer.
+    #[serde(rename = "card_balance")]
+    CardBalance,
+}
+
 crate::state_machine! { Withdrawal, Status, Event;
     states { Pending = "pending", Sent = "sent", Complete | CompleteSigned = "complete", Failed = "failed" }
     events {
@@ -234,7 +282,7 @@ impl Entity for Withdrawal {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
-    type View<'a> = JsonObject;
+    type View<'a> = WithdrawalView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -337,22 +385,25 @@ impl Entity for Withdrawal {
         self.owner
     }
 
-    fn view(&self, id: &WithdrawalId) -> JsonObject {
+    fn view(&self, id: &WithdrawalId) -> WithdrawalView<'_> {
         let reason = match &self.status {
             Status::Failed { reason } => Some(reason.as_str()),
             _ => None,
         };
-        JsonObject::new()
-            .text("id", id)
-            .text("state", self.status())
-            .number("amount", self.amount.decimal())
-            .text("asset", "USDC")
-            .text("network", self.to.network().name())
-            .text("address", self.to.address())
-            .optional_text("tx_hash", self.transaction().map(TransferName::transaction_of))
-            .optional_text("failure_reason", reason)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        WithdrawalView {
+            id: *id,
+            source: None,
+            state: self.state(),
+            status: None,
+            amount: self.amount.into(),
+            asset: "USDC",
+            network: self.to.network(),
+            address: self.to.into(),
+            tx_hash: self.transaction().map(TransferName::transaction_of),
+            failure_reason: reason,
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<Self> {

@@ -1,6 +1,5 @@
 //! Daily caps set by the account owner. They can only tighten the service's caps.
 
-use crate::kernel::JsonObject;
 use crate::money::Cents;
 use crate::product::{DailyCap, ProductLine};
 
@@ -50,21 +49,5 @@ impl OwnerCaps {
             sum: own.sum.into_iter().chain(sum).min(),
         };
         smaller(service.map(|cap| cap.count), service.map(|cap| cap.sum))
-    }
-
-    /// The caps as the owner sees them, with the contract's names.
-    pub(super) fn view(&self) -> JsonObject {
-        self.0.iter().fold(JsonObject::new(), |view, (budget, cap)| {
-            let shown = JsonObject::new();
-            let shown = match cap.count {
-                Some(count) => shown.integer("count_per_day", u64::from(count)),
-                None => shown,
-            };
-            let shown = match cap.sum {
-                Some(sum) => shown.number("sum_per_day", sum.decimal()),
-                None => shown,
-            };
-            view.object(budget.name(), &shown)
-        })
     }
 }

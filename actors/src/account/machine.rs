@@ -3,6 +3,7 @@
 use purser_storage::codec;
 use purser_storage::mutants::{self, Mutant};
 
+use super::AccountView;
 use super::statement::{StatementLineType, append_line};
 use super::{
     Account, Command, Event, LoginGrant, Rejection, bank_debits, claims, holds, lost_orders, provisional_credits,
@@ -10,7 +11,7 @@ use super::{
 use crate::account::CreditCause;
 use crate::id::{JobId, Wallet};
 use crate::incoming;
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::late_return;
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
@@ -143,7 +144,7 @@ impl Entity for Account {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = AccountView;
 
     fn decide(
         this: Option<&Self>,
@@ -299,19 +300,17 @@ impl Entity for Account {
         self.wallet
     }
 
-    fn view(&self, _: &Wallet) -> JsonObject {
-        let view = JsonObject::new()
-            .text("user_id", self.wallet.user_id())
-            .text("status", self.status())
-            .number("balance", self.balance.decimal())
-            .number("available", self.available().decimal())
-            .number("held", self.held.decimal())
-            .number("total_deposits", self.total_deposits.decimal())
-            .time("created_at", self.created_at);
-        if self.owner_caps.is_empty() {
-            return view;
+    fn view(&self, _: &Wallet) -> AccountView {
+        AccountView {
+            user_id: self.wallet.into(),
+            status: self.state(),
+            balance: self.balance.into(),
+            available: self.available().into(),
+            held: self.held.into(),
+            total_deposits: self.total_deposits.into(),
+            created_at: self.created_at.into(),
+            owner_caps: self.owner_caps.view(),
         }
-        view.object("owner_caps", &self.owner_caps.view())
     }
 
     fn outcome(&self) -> Option<()> {

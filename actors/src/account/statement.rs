@@ -2,9 +2,9 @@
 
 use purser_storage::codec::{self, Stored};
 
-use super::Account;
+use super::{Account, StatementLineView};
 use crate::id::StatementLineId;
-use crate::kernel::{Context, Decision, JsonObject, table};
+use crate::kernel::{Context, Decision, table};
 use crate::money::Usdc;
 use crate::port::Timestamp;
 
@@ -67,17 +67,17 @@ impl Stored for StatementLine {
 
 impl StatementLine {
     /// The line as the account owner sees it.
-    pub fn view(&self, id: &StatementLineId) -> JsonObject {
-        let available = self.balance.checked_sub(self.held).unwrap_or(Usdc::ZERO);
-        JsonObject::new()
-            .text("entry_id", id)
-            .text("type", self.change.name())
-            .number("amount", self.amount.decimal())
-            .text("cause", &self.cause)
-            .number("balance", self.balance.decimal())
-            .number("available", available.decimal())
-            .number("held", self.held.decimal())
-            .time("created_at", self.at)
+    pub fn view(&self, id: &StatementLineId) -> StatementLineView<'_> {
+        StatementLineView {
+            entry_id: *id,
+            r#type: self.change,
+            amount: self.amount.into(),
+            cause: &self.cause,
+            balance: self.balance.into(),
+            available: self.balance.checked_sub(self.held).unwrap_or(Usdc::ZERO).into(),
+            held: self.held.into(),
+            created_at: self.at.into(),
+        }
     }
 }
 

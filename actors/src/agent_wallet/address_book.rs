@@ -1,8 +1,8 @@
 //! The address book of an agent wallet.
 
-use super::{AgentWallet, Event, Rejection};
+use super::{AgentWallet, Event, Rejection, SavedAddressView};
 use crate::id::{AddressId, Wallet};
-use crate::kernel::{Decision, JsonObject};
+use crate::kernel::Decision;
 
 /// A saved address with its name.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -17,12 +17,13 @@ pub struct SavedAddress {
 
 impl SavedAddress {
     /// The entry as its owner sees it.
-    pub fn view(&self) -> JsonObject {
-        JsonObject::new()
-            .text("entry_id", self.id)
-            .text("name", &self.name)
-            .text("address", self.address.address())
-            .text("network", self.address.network().name())
+    pub fn view(&self) -> SavedAddressView<'_> {
+        SavedAddressView {
+            entry_id: self.id,
+            name: &self.name,
+            address: self.address.into(),
+            network: self.address.network(),
+        }
     }
 }
 

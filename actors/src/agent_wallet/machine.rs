@@ -3,8 +3,10 @@
 use purser_storage::mutants::{self, Mutant};
 
 use super::{AgentWallet, Command, Event, Rejection, WalletHold, counted_day, in_usdc};
+use super::{AgentWalletAddresses, AgentWalletLimits, AgentWalletView};
+use crate::answer::ExactDecimal;
 use crate::id::{JobId, Network, Wallet, WalletPaymentId};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::money::Usdc;
 use crate::wallet_payment;
 use crate::wallet_payment::{HttpRecordPart, WalletPayment, WalletPaymentOrder};
@@ -90,7 +92,7 @@ impl Entity for AgentWallet {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = AgentWalletView;
 
     fn decide(
         this: Option<&Self>,
@@ -183,22 +185,21 @@ impl Entity for AgentWallet {
     }
 
     /// Wallet payments announce their own reservations.
-    fn view(&self, owner: &Wallet) -> JsonObject {
-        let addresses = JsonObject::new()
-            .text("base", self.addresses.on(Network::Base).address())
-            .text("solana", self.addresses.on(Network::Solana).address());
-        let limits = JsonObject::new().number("per_call_usd", self.caps.per_call.decimal());
-        let limits = match self.caps.per_day {
-            Some(cap) => limits.number("per_day_usd", cap.decimal()),
-            None => limits.optional_text("per_day_usd", None::<&str>),
-        };
-        JsonObject::new()
-            .text("user_id", owner.user_id())
-            .text("status", self.status())
-            .object("addresses", &addresses)
-            .object("limits", &limits)
-            .integer("saved_addresses", self.address_book.len() as u64)
-            .time("created_at", self.created_at)
+    fn view(&self, owner: &Wallet) -> AgentWalletView {
+        AgentWalletView {
+            user_id: (*owner).into(),
+            status: self.state(),
+            addresses: AgentWalletAddresses {
+                base: self.addresses.on(Network::Base).into(),
+                solana: self.addresses.on(Network::Solana).into(),
+            },
+            limits: AgentWalletLimits {
+                per_call_usd: self.caps.per_call.into(),
+                per_day_usd: self.caps.per_day.map(ExactDecimal::from),
+            },
+            saved_addresses: self.address_book.len() as u64,
+            created_at: self.created_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<()> {

@@ -8,11 +8,15 @@
 
 use purser_storage::codec::Stored;
 
+use serde::Serialize;
+
+use crate::answer::Time;
 use crate::id::{BankAccountId, JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _};
 use crate::port::Timestamp;
 use crate::port::banking::{AccountNumbers, AccountType, OpenAccountResult};
+use crate::product::Currency;
 
 jobs! { BankAccount:
     /// Open an account at the bank.
@@ -94,6 +98,36 @@ pub enum Event {
     Rejected(String, Timestamp),
 }
 
+/// A bank account, without its number.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = BankAccountResource))]
+pub struct BankAccountView<'a> {
+    /// `ba_…` is the id of the account.
+    pub account_id: BankAccountId,
+    /// Type of the account.
+    pub r#type: AccountType,
+    /// `pending`, `open` or `rejected`.
+    pub status: State,
+    /// The owner's own name for it.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub label: Option<&'a str>,
+    /// `USD` is the currency.
+    pub currency: Currency,
+    /// Name of the bank, once open.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub bank_name: Option<&'a str>,
+    /// Last four digits of the account number, once open.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub account_number_last4: Option<&'a str>,
+    /// Reason of the rejection.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub failure_reason: Option<&'a str>,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: Time,
+}
+
 crate::state_machine! { BankAccount, Status, Event;
     states { Pending = "pending", Open = "open", Rejected = "rejected" }
     events {
@@ -124,7 +158,7 @@ impl Entity for BankAccount {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = BankAccountView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -196,24 +230,24 @@ impl Entity for BankAccount {
     }
 
     /// Leaves out the full account number, which is returned only on request.
-    fn view(&self, id: &BankAccountId) -> JsonObject {
+    fn view(&self, id: &BankAccountId) -> BankAccountView<'_> {
         let (at, reason) = match &self.status {
             Status::Open(at) => (Some(at), None),
-            Status::Rejected(reason) => (None, Some(reason)),
+            Status::Rejected(reason) => (None, Some(reason.as_str())),
             Status::Pending(_) => (None, None),
         };
-        let last4 = at.map(|at| last4(&at.account_number));
-        JsonObject::new()
-            .text("account_id", id)
-            .text("type", self.account_type.name())
-            .text("status", self.status())
-            .optional_text("label", self.label.as_ref())
-            .text("currency", "USD")
-            .optional_text("bank_name", at.map(|at| &at.bank_name))
-            .optional_text("account_number_last4", last4)
-            .optional_text("failure_reason", reason)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        BankAccountView {
+            account_id: *id,
+            r#type: self.account_type,
+            status: self.state(),
+            label: self.label.as_deref(),
+            currency: Currency::USD,
+            bank_name: at.map(|at| at.bank_name.as_str()),
+            account_number_last4: at.map(|at| last4(&at.account_number)),
+            failure_reason: reason,
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<()> {
@@ -221,7 +255,7 @@ impl Entity for BankAccount {
     }
 }
 
-fn last4(number: &str) -> String {
-    let skipped = number.chars().count().saturating_sub(4);
-    number.chars().skip(skipped).collect()
+fn last4(number: &str) -> &str {
+    let begin = number.char_indices().rev().nth(3).map_or(0, |(at, _)| at);
+    number.get(begin..).unwrap_or_default()
 }

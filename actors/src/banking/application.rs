@@ -12,7 +12,9 @@
 
 mod job;
 mod machine;
+mod view;
 
+pub use self::view::BankingApplicationView;
 use purser_storage::codec::Stored;
 
 use crate::id::{BankingApplicationId, DocumentId, JobId, Wallet};

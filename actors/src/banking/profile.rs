@@ -8,9 +8,12 @@
 
 use purser_storage::codec::Stored;
 
+use serde::Serialize;
+
+use crate::answer::{Time, UserId};
 use crate::banking::application::BankingApplication;
 use crate::id::{BankingApplicationId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _};
 use crate::port::Timestamp;
 use crate::product::Country;
 
@@ -73,6 +76,31 @@ pub enum Event {
     Created(Box<BankingProfile>),
 }
 
+/// A customer of the bank.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = BankingProfileResource))]
+pub struct BankingProfileView<'a> {
+    /// Wallet address of the account in lower case.
+    pub user_id: UserId,
+    /// Status of the profile.
+    pub status: State,
+    /// Type of the customer.
+    pub r#type: &'a CustomerType,
+    /// First name of the customer, or of who acts for the business.
+    pub first_name: &'a str,
+    /// Last name.
+    pub last_name: &'a str,
+    /// Name of the business.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub business_name: Option<&'a str>,
+    /// Email address.
+    pub email: &'a str,
+    /// Country (ISO 3166-1 alpha-2).
+    pub country: Country,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+}
+
 crate::state_machine! { BankingProfile, Event;
     states { Open = "open" }
     events {
@@ -107,7 +135,7 @@ impl Entity for BankingProfile {
     type Reply = ();
     type Rejection = AlreadyExists;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = BankingProfileView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -144,21 +172,22 @@ impl Entity for BankingProfile {
         self.owner
     }
 
-    fn view(&self, wallet: &Wallet) -> JsonObject {
+    fn view(&self, wallet: &Wallet) -> BankingProfileView<'_> {
         let business = match &self.customer_type {
-            CustomerType::Business(name) => Some(name),
+            CustomerType::Business(name) => Some(name.as_str()),
             CustomerType::Individual => None,
         };
-        JsonObject::new()
-            .text("user_id", wallet.user_id())
-            .text("status", self.status())
-            .text("type", self.customer_type.name())
-            .text("first_name", &self.first_name)
-            .text("last_name", &self.last_name)
-            .optional_text("business_name", business)
-            .text("email", &self.email)
-            .text("country", self.country)
-            .time("created_at", self.created_at)
+        BankingProfileView {
+            user_id: (*wallet).into(),
+            status: self.state(),
+            r#type: &self.customer_type,
+            first_name: &self.first_name,
+            last_name: &self.last_name,
+            business_name: business,
+            email: &self.email,
+            country: self.country,
+            created_at: self.created_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<()> {

@@ -15,15 +15,19 @@
 
 use purser_storage::codec::Stored;
 
+use serde::Serialize;
+
 use crate::account;
 use crate::account::CreditCause;
+use crate::answer::{ExactDecimal, Time};
 use crate::id::{BankAccountId, BankTransferId, JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, OutgoingPurpose, Queue, jobs};
-use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject, NewEntity};
+use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, NewEntity, StateMachine as _};
 use crate::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
 use crate::port::banking::BankTransferResult;
+use crate::product::Currency;
 
 jobs! { BankTransfer:
     /// Execute a transfer at the bank.
@@ -172,6 +176,54 @@ pub enum Event {
     Returned(ReturnDetails, Timestamp),
 }
 
+/// A transfer between the owner's bank account and the balance.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = BankTransferResource))]
+pub struct BankTransferView<'a> {
+    /// `btr_…` is the id of the transfer.
+    pub transaction_id: BankTransferId,
+    /// `transfer` in every case.
+    pub r#type: BankTransactionType,
+    /// Direction of the transfer.
+    pub direction: TransferDirection,
+    /// `pending`, `complete`, `failed` or `returned`.
+    pub status: State,
+    /// Amount in US dollars.
+    pub amount: ExactDecimal,
+    /// `USD` is the currency.
+    pub currency: Currency,
+    /// `ba_…` is the id of the bank account.
+    pub account_id: BankAccountId,
+    /// The owner's note.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub note: Option<&'a str>,
+    /// The bank's reference, once complete.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub reference: Option<&'a str>,
+    /// Reason of the failure.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub failure_reason: Option<&'a str>,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: Time,
+    /// What the bank returned in US dollars. Only for `returned`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub returned_amount: Option<ExactDecimal>,
+}
+
+/// Type of a bank transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub enum BankTransactionType {
+    /// Between the balance and an own bank account.
+    #[serde(rename = "transfer")]
+    Transfer,
+    /// To a bank destination.
+    #[serde(rename = "payout")]
+    Payout,
+}
+
 crate::state_machine! { BankTransfer, Status, Event;
     states { Pending = "pending", Complete = "complete", Failed = "failed", Returned = "returned" }
     events {
@@ -285,7 +337,7 @@ impl Entity for BankTransfer {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = BankTransferView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -371,29 +423,31 @@ impl Entity for BankTransfer {
         self.owner
     }
 
-    fn view(&self, id: &BankTransferId) -> JsonObject {
+    fn view(&self, id: &BankTransferId) -> BankTransferView<'_> {
         let (reference, reason) = match &self.status {
-            Status::Complete(reference) => (Some(reference), None),
-            Status::Failed(reason) => (None, Some(reason)),
-            Status::Returned(back) => (Some(&back.reference), None),
+            Status::Complete(reference) => (Some(reference.as_str()), None),
+            Status::Failed(reason) => (None, Some(reason.as_str())),
+            Status::Returned(back) => (Some(back.reference.as_str()), None),
             Status::Pending(_) => (None, None),
         };
-        let view = JsonObject::new()
-            .text("transaction_id", id)
-            .text("type", "transfer")
-            .text("direction", self.direction.name())
-            .text("status", self.status())
-            .number("amount", self.amount.decimal())
-            .text("currency", "USD")
-            .text("account_id", self.account)
-            .optional_text("note", self.note.as_ref())
-            .optional_text("reference", reference)
-            .optional_text("failure_reason", reason)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at);
-        match &self.status {
-            Status::Returned(back) => view.number("returned_amount", back.amount.decimal()),
-            _ => view,
+        let returned = match &self.status {
+            Status::Returned(back) => Some(back.amount.into()),
+            _ => None,
+        };
+        BankTransferView {
+            transaction_id: *id,
+            r#type: BankTransactionType::Transfer,
+            direction: self.direction,
+            status: self.state(),
+            amount: self.amount.into(),
+            currency: Currency::USD,
+            account_id: self.account,
+            note: self.note.as_deref(),
+            reference,
+            failure_reason: reason,
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+            returned_amount: returned,
         }
     }
 

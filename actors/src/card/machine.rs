@@ -4,10 +4,11 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::lifecycle::{ActionDecision, CardLifecycle, CardUpdate, LifecycleChange};
 use super::{Card, CardDetails, Command, Event, Job, Rejection, Status};
+use super::{CardView, PrepaidCardType};
 use crate::account;
 use crate::account::CreditCause;
 use crate::id::{CardId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::ledger::{LedgerProvider, LedgerTransaction};
 use crate::money::Usdc;
 use crate::port::{CardAction, CardSnapshot, IssuedCard, Timestamp, month_end};
@@ -133,7 +134,7 @@ impl Entity for Card {
     type Reply = bool;
     type Rejection = Rejection;
     type Outcome = Self;
-    type View<'a> = JsonObject;
+    type View<'a> = CardView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -290,29 +291,30 @@ impl Entity for Card {
         self.owner
     }
 
-    fn view(&self, id: &CardId) -> JsonObject {
+    fn view(&self, id: &CardId) -> CardView<'_> {
         let reason = match &self.status {
             Status::Failed { reason } => Some(reason.as_str()),
             _ => None,
         };
-        JsonObject::new()
-            .text("card_id", id)
-            .text("status", self.status())
-            .text("state", self.status())
-            .text("card_type", "Non-Reloadable U.S.")
-            .number("usd_amount", self.amount.decimal())
-            .number("charged_usd_amount", self.charge.charged.decimal())
-            .number("fees_paid", self.charge.fee().decimal())
-            .number("available_usd_amount", self.lifecycle.activity.available.decimal())
-            .number("credited_usd_amount", self.credited().decimal())
-            .text("country", "US")
-            .optional_text("last4", self.details().map(|d| d.last4.as_str()))
-            .optional_text("pending_action", self.lifecycle.pending_action.map(CardAction::name))
-            .optional_text("failure_reason", reason)
-            .text("payment_id", self.charge.payment)
-            .boolean("refreshing", self.refreshing)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        CardView {
+            card_id: *id,
+            status: self.state(),
+            state: self.state(),
+            card_type: PrepaidCardType::NonReloadableUs,
+            usd_amount: self.amount.into(),
+            charged_usd_amount: self.charge.charged.into(),
+            fees_paid: self.charge.fee().into(),
+            available_usd_amount: self.lifecycle.activity.available.into(),
+            credited_usd_amount: self.credited().into(),
+            country: "US",
+            last4: self.details().map(|d| d.last4.as_str()),
+            pending_action: self.lifecycle.pending_action,
+            failure_reason: reason,
+            payment_id: self.charge.payment,
+            refreshing: self.refreshing,
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<Self> {

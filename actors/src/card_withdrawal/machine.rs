@@ -5,10 +5,11 @@ use purser_storage::mutants::{self, Mutant};
 use super::{CardWithdrawal, Command, Event, HOLD_RELEASED_REASON, Job, Rejection, Status};
 use crate::id::{JobId, Wallet, WithdrawalId};
 use crate::kernel::job::AnyJob;
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::lease::{Leasable, Lease, LeaseError, LeaseEvent, Leases};
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;
+use crate::withdrawal::{self, WithdrawalSource, WithdrawalView};
 
 type DecisionResult = Result<Decision<CardWithdrawal>, Rejection>;
 
@@ -154,11 +155,13 @@ impl Leasable for CardWithdrawal {
 
 impl CardWithdrawal {
     /// Public status, common to all withdrawals: pending, paid, or not paid and released to the balance.
-    const fn state(&self) -> &'static str {
+    const fn public_state(&self) -> withdrawal::State {
         match &self.status {
-            Status::Pending | Status::Queued | Status::Claimed(_) => "pending",
-            Status::Complete { .. } | Status::ClosedAtIssuer { paid: true } => "complete",
-            Status::Rejected { .. } | Status::Failed { .. } | Status::ClosedAtIssuer { paid: false } => "failed",
+            Status::Pending | Status::Queued | Status::Claimed(_) => withdrawal::State::Pending,
+            Status::Complete { .. } | Status::ClosedAtIssuer { paid: true } => withdrawal::State::Complete,
+            Status::Rejected { .. } | Status::Failed { .. } | Status::ClosedAtIssuer { paid: false } => {
+                withdrawal::State::Failed
+            }
         }
     }
 }
@@ -172,7 +175,7 @@ impl Entity for CardWithdrawal {
     type Reply = Option<Lease>;
     type Rejection = Rejection;
     type Outcome = Self;
-    type View<'a> = JsonObject;
+    type View<'a> = WithdrawalView<'a>;
 
     fn decide(this: Option<&Self>, id: &WithdrawalId, command: Command, context: &Context) -> DecisionResult {
         let Some(asked) = this else {
@@ -284,7 +287,7 @@ impl Entity for CardWithdrawal {
         self.owner
     }
 
-    fn view(&self, id: &WithdrawalId) -> JsonObject {
+    fn view(&self, id: &WithdrawalId) -> WithdrawalView<'_> {
         let (transaction, reason) = match &self.status {
             Status::Complete { transaction } => (Some(transaction.as_str()), None),
             Status::Rejected { reason } => (None, Some(reason.as_str())),
@@ -292,19 +295,20 @@ impl Entity for CardWithdrawal {
             Status::ClosedAtIssuer { paid: false } => (None, Some(HOLD_RELEASED_REASON)),
             _ => (None, None),
         };
-        JsonObject::new()
-            .text("id", id)
-            .text("source", "card_balance")
-            .text("state", self.state())
-            .text("status", self.status())
-            .number("amount", self.amount.decimal())
-            .text("asset", "USDC")
-            .text("network", self.to.network().name())
-            .text("address", self.to.address())
-            .optional_text("tx_hash", transaction)
-            .optional_text("failure_reason", reason)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        WithdrawalView {
+            id: *id,
+            source: Some(WithdrawalSource::CardBalance),
+            state: self.public_state(),
+            status: Some(self.state()),
+            amount: self.amount.into(),
+            asset: "USDC",
+            network: self.to.network(),
+            address: self.to.into(),
+            tx_hash: transaction,
+            failure_reason: reason,
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<Self> {

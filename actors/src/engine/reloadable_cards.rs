@@ -12,7 +12,7 @@ use crate::card;
 use crate::card_withdrawal::CardWithdrawal;
 use crate::id::{CardId, PaymentId, Wallet, WithdrawalId};
 use crate::kernel::registry::LoadError;
-use crate::kernel::{AskError, Entity as _, EntityKind, IdempotencyRecorder, JsonObject, table};
+use crate::kernel::{AskError, Entity as _, EntityKind, IdempotencyRecorder, table};
 use crate::money::Cents;
 use crate::payment;
 use crate::port::{BoxFuture, CardAction, CardEvent, CardIssuer, PortError, ReloadableCardProvider};
@@ -20,7 +20,7 @@ use crate::product::PurchasedProduct;
 use crate::refund::Refunded;
 use crate::reloadable_card::{self, ReloadableCard};
 use crate::top_up;
-use crate::withdrawal::Withdrawal;
+use crate::withdrawal::{Withdrawal, WithdrawalView};
 
 /// A withdrawal from the account's balance or from the card balance.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ impl AnyWithdrawal {
     }
 
     /// The owner's view.
-    pub fn view(&self, id: &WithdrawalId) -> JsonObject {
+    pub fn view(&self, id: &WithdrawalId) -> WithdrawalView<'_> {
         match self {
             Self::Account(withdrawal) => withdrawal.view(id),
             Self::Card(withdrawal) => withdrawal.view(id),

@@ -2,12 +2,14 @@
 
 use purser_storage::codec;
 
+use super::IncomingView;
 use super::{Command, Event, Incoming, Job, OperatorDecision, PaidFor, Rejection, Status, Verdict};
 use crate::account;
 use crate::account::CreditCause;
+use crate::answer::Address;
 use crate::id::{DepositId, Wallet};
 use crate::kernel::entity::EntityId as _;
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
 use crate::operator::AuditedAction;
@@ -214,7 +216,7 @@ impl Entity for Incoming {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = IncomingView<'a>;
 
     fn decide(this: Option<&Self>, id: &DepositId, command: Command, context: &Context) -> DecisionResult {
         let (done, now) = (Decision::answer(()), context.now);
@@ -316,31 +318,32 @@ impl Entity for Incoming {
         Wallet::SYSTEM
     }
 
-    fn view(&self, id: &DepositId) -> JsonObject {
+    fn view(&self, id: &DepositId) -> IncomingView<'_> {
         let transfer = &self.transfer;
         let product = match &self.status {
-            Status::Adopted(product) => Some(product.to_string()),
+            Status::Adopted(product) => Some(*product),
             _ => None,
         };
         let withdrawal = match self.status {
-            Status::Returning(_) | Status::Returned(_) => Some(id.return_withdrawal().to_string()),
+            Status::Returning(_) | Status::Returned(_) => Some(id.return_withdrawal()),
             _ => None,
         };
-        JsonObject::new()
-            .text("deposit_id", id)
-            .text("network", transfer.network.name())
-            .text("transaction", &transfer.transaction)
-            .number("index", transfer.index.into())
-            .text("sender", transfer.from)
-            .number("amount", transfer.amount.decimal())
-            .time("at", transfer.at)
-            .text("status", self.status())
-            .optional_text("shows", self.provider_report.as_ref().map(ToString::to_string))
-            .optional_text("account", self.account().map(|wallet| wallet.to_string()))
-            .optional_text("product_id", product)
-            .optional_text("withdrawal_id", withdrawal)
-            .time("found_at", self.found_at)
-            .time("last_updated_at", self.updated_at)
+        IncomingView {
+            deposit_id: *id,
+            network: transfer.network,
+            transaction: &transfer.transaction,
+            index: u64::from(transfer.index),
+            sender: transfer.from.into(),
+            amount: transfer.amount.into(),
+            at: transfer.at.into(),
+            status: self.state(),
+            shows: self.provider_report.as_deref(),
+            account: self.account().map(Address::from),
+            product_id: product,
+            withdrawal_id: withdrawal,
+            found_at: self.found_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<()> {

@@ -1,15 +1,16 @@
 //! State machine of an international card order.
 
 use super::{Command, EnteredCard, Event, IntlOrder, Job, Rejection, Reply, Status};
+use super::{IntlCardType, IntlCardView};
 use crate::account;
 use crate::account::CreditCause;
 use crate::card::lifecycle::{self, CardLifecycle};
 use crate::id::{CardId, Wallet};
 use crate::kernel::job::AnyJob;
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::lease::{Leasable, Lease, LeaseError, LeaseEvent, Leases};
 use crate::ledger::LedgerProvider;
-use crate::port::{CardAction, Timestamp};
+use crate::port::Timestamp;
 
 impl IntlOrder {
     fn fulfil(&self, id: CardId, card: EnteredCard, decided: Decision<Self>, context: &Context) -> Decision<Self> {
@@ -81,7 +82,7 @@ impl Entity for IntlOrder {
     type Reply = Reply;
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = IntlCardView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -238,30 +239,31 @@ impl Entity for IntlOrder {
         self.owner
     }
 
-    fn view(&self, id: &CardId) -> JsonObject {
+    fn view(&self, id: &CardId) -> IntlCardView<'_> {
         let reason = match &self.status {
             Status::Rejected { reason } => Some(reason.as_str()),
             _ => None,
         };
-        JsonObject::new()
-            .text("card_id", id)
-            .text("status", self.status())
-            .text("state", self.status())
-            .text("card_type", "Non-Reloadable International")
-            .number("usd_amount", self.amount.decimal())
-            .number("on_card_usd_amount", self.amount.decimal())
-            .number("charged_usd_amount", self.charge.charged.decimal())
-            .number("fees_paid", self.charge.fee().decimal())
-            .number("available_usd_amount", self.lifecycle.activity.available.decimal())
-            .number("credited_usd_amount", self.credited().decimal())
-            .optional_text("label", self.label.as_deref())
-            .optional_text("last4", self.details().map(|d| d.last4.as_str()))
-            .optional_text("pending_action", self.lifecycle.pending_action.map(CardAction::name))
-            .optional_text("rejection_reason", reason)
-            .boolean("overdue", self.overdue)
-            .text("payment_id", self.charge.payment)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        IntlCardView {
+            card_id: *id,
+            status: self.state(),
+            state: self.state(),
+            card_type: IntlCardType::NonReloadableInternational,
+            usd_amount: self.amount.into(),
+            on_card_usd_amount: self.amount.into(),
+            charged_usd_amount: self.charge.charged.into(),
+            fees_paid: self.charge.fee().into(),
+            available_usd_amount: self.lifecycle.activity.available.into(),
+            credited_usd_amount: self.credited().into(),
+            label: self.label.as_deref(),
+            last4: self.details().map(|d| d.last4.as_str()),
+            pending_action: self.lifecycle.pending_action,
+            rejection_reason: reason,
+            overdue: self.overdue,
+            payment_id: self.charge.payment,
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<()> {

@@ -2,12 +2,13 @@
 
 use purser_storage::mutants::{self, Mutant};
 
+use super::PaymentView;
 use super::view::{never_settled, reorged};
 use super::{Claim, Command, Event, Job, Outcome, Payment, Rejection, Reply, SessionSeed, Status};
 use crate::account;
 use crate::account::CreditCause;
 use crate::id::{JobId, PaymentId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, NewEntity, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::port::{ChainStatus, Finality};
 use crate::product::PurchasedProduct;
@@ -173,7 +174,7 @@ impl Entity for Payment {
     type Reply = Reply;
     type Rejection = Rejection;
     type Outcome = Outcome;
-    type View<'a> = JsonObject;
+    type View<'a> = PaymentView<'a>;
 
     fn decide(this: Option<&Self>, id: &PaymentId, command: Command, context: &Context) -> DecisionResult {
         let Some(payment) = this else {
@@ -352,7 +353,7 @@ impl Entity for Payment {
         self.account()
     }
 
-    fn view(&self, id: &PaymentId) -> JsonObject {
+    fn view(&self, id: &PaymentId) -> PaymentView<'_> {
         self.view(id)
     }
 

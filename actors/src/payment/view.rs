@@ -1,9 +1,51 @@
 //! A payment as clients see it.
 
-use super::{Payment, Status};
+use serde::Serialize;
+
+use super::{Payment, Resolution, State, Status};
+use crate::answer::{Address, ExactDecimal, NetworkId, Time};
 use crate::id::PaymentId;
-use crate::kernel::{Entity as _, JsonObject};
+use crate::kernel::StateMachine as _;
 use crate::port::{Decline, PreparedTransaction};
+use crate::product::{ProductLine, PurchasedProduct};
+
+/// A payment as its payer sees it.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = Payment))]
+pub struct PaymentView<'a> {
+    /// Id of the payment.
+    pub payment_id: PaymentId,
+    /// Status of the payment, not of its product; `docs/states.md` has the state chart. `credited` only if the account
+    /// was credited. `resolved` if an operator decided its transfer separately and the account was not credited: see
+    /// `resolution`.
+    pub status: State,
+    /// Amount in USDC.
+    pub amount: ExactDecimal,
+    /// `USDC` is the token.
+    pub asset: &'static str,
+    /// Network as a CAIP-2 name.
+    pub network: NetworkId,
+    /// Exact wallet address of the payer.
+    pub payer: Address,
+    /// Transaction id, once settled.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub transaction: Option<&'a str>,
+    /// Reason of a failed payment.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub error_reason: Option<&'a str>,
+    /// Product of the payment, as in `GET /get-pricing`.
+    pub product: ProductLine,
+    /// `card_…`, `po_…` or `top_…`: id of the product.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub product_id: Option<PurchasedProduct>,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: Time,
+    /// Only for `resolved`: `returned` to its sender, `forwarded` for its payer before a restore, or `other`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<Resolution>,
+}
 
 impl Payment {
     /// Whether it was released without being sent: a retry claims it again.
@@ -19,29 +61,31 @@ impl Payment {
         }
     }
 
-    pub(super) fn view(&self, id: &PaymentId) -> JsonObject {
+    pub(super) fn view(&self, id: &PaymentId) -> PaymentView<'_> {
         let (decline, product) = match &self.status {
             Status::Declined(d, _) | Status::Refused(d) | Status::DeclinedUnsent(d) => (Some(d.reason.as_str()), None),
             Status::Fulfilled { product, .. } => (None, Some(*product)),
             Status::Reversed { product, .. } => (None, *product),
             _ => (None, None),
         };
-        let view = JsonObject::new()
-            .text("payment_id", id)
-            .text("status", self.status())
-            .number("amount", self.price().decimal())
-            .text("asset", "USDC")
-            .text("network", self.claim.authorization.network().caip2())
-            .text("payer", self.payer().address())
-            .optional_text("transaction", self.transaction())
-            .optional_text("error_reason", decline)
-            .text("product", self.claim.purchase.line().name())
-            .optional_text("product_id", product)
-            .time("created_at", self.claim.at)
-            .time("last_updated_at", self.updated_at);
-        match self.status {
-            Status::Resolved { resolution, .. } => view.text("resolution", resolution.name()),
-            _ => view,
+        let resolution = match self.status {
+            Status::Resolved { resolution, .. } => Some(resolution),
+            _ => None,
+        };
+        PaymentView {
+            payment_id: *id,
+            status: self.state(),
+            amount: self.price().into(),
+            asset: "USDC",
+            network: self.claim.authorization.network().into(),
+            payer: self.payer().into(),
+            transaction: self.transaction(),
+            error_reason: decline,
+            product: self.claim.purchase.line(),
+            product_id: product,
+            created_at: self.claim.at.into(),
+            last_updated_at: self.updated_at.into(),
+            resolution,
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use purser_storage::mutants::{self, Mutant};
 
+use super::PayoutView;
 use super::{Command, Event, Job, Payout, PayoutOrdered, PayoutTarget, Rejection, Status};
 use crate::account;
 use crate::account::CreditCause;
 use crate::id::{CardId, JobId, PayoutId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, table};
 use crate::money::Usdc;
 use crate::payment_recipient;
 use crate::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
@@ -201,7 +202,7 @@ impl Entity for Payout {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = PayoutView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -329,7 +330,7 @@ impl Entity for Payout {
         self.owner
     }
 
-    fn view(&self, id: &PayoutId) -> JsonObject {
+    fn view(&self, id: &PayoutId) -> PayoutView<'_> {
         self.view(*id)
     }
 

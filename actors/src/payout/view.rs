@@ -1,10 +1,94 @@
 //! A payout as its owner sees it.
 
-use super::{Payout, PayoutTarget, Status};
-use crate::id::{PaymentId, PayoutId};
-use crate::kernel::{Entity as _, JsonObject};
+use serde::Serialize;
+
+use super::{Payout, PayoutTarget, State, Status};
+use crate::answer::{ExactDecimal, Time};
+use crate::id::{BankDestinationId, PaymentId, PaymentRecipientId, PayoutId};
+use crate::kernel::StateMachine as _;
 use crate::money::Usdc;
-use crate::product::Currency;
+use crate::product::{Currency, Platform};
+
+/// A payout to a card, bank account or payment app.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub struct PayoutView<'a> {
+    /// Id of the payout.
+    pub payout_id: PayoutId,
+    /// `push_to_card`, `bank_payment` or `app_payment`.
+    pub product: PayoutProduct,
+    /// `awaiting-details`, `queued`, `in-process`, `complete`, `returned`, `failed`, `cancelled` or `expired`.
+    pub status: State,
+    /// Same as `status`.
+    pub state: State,
+    /// Amount that the recipient gets.
+    pub amount: ExactDecimal,
+    /// Currency of `amount` only (ISO 4217).
+    pub currency: Currency,
+    /// Fee in `fee_currency`.
+    pub fee_amount: ExactDecimal,
+    /// `USD` is the currency of the fee.
+    pub fee_currency: Currency,
+    /// US dollars paid.
+    pub charged_amount: ExactDecimal,
+    /// Same as `charged_amount`.
+    pub charged_usd_amount: ExactDecimal,
+    /// Last four digits of the recipient's card, once entered; null before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<String>))]
+    pub card_last4: Option<Option<&'a str>>,
+    /// Destination of a bank payment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destination_id: Option<BankDestinationId>,
+    /// Recipient of an app payment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recipient_id: Option<PaymentRecipientId>,
+    /// Payment app of an app payment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub platform: Option<Platform>,
+    /// Reason of a failed, cancelled or returned payout.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub failure_reason: Option<&'a str>,
+    /// Amount credited to the account's balance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credited_amount: Option<ExactDecimal>,
+    /// Payment that bought the payout; null if the balance paid it.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub payment_id: Option<PaymentId>,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: Time,
+}
+
+/// Product of a payout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub enum PayoutProduct {
+    /// To a debit card.
+    #[serde(rename = "push_to_card")]
+    PushToCard,
+    /// To a registered bank destination.
+    #[serde(rename = "bank_payment")]
+    BankPayment,
+    /// To a payment app.
+    #[serde(rename = "app_payment")]
+    AppPayment,
+}
+
+/// A bank destination of a payout.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub struct PayoutDestination<'a> {
+    /// Label given by the owner.
+    pub name: &'a str,
+    /// Name of the bank.
+    pub bank_name: &'a str,
+    /// Name of the account holder.
+    pub account_holder_name: &'a str,
+    /// Last four digits of the account number.
+    pub account_number_last4: &'a str,
+}
 
 impl Payout {
     /// Failure reason given by the rail.
@@ -27,46 +111,50 @@ impl Payout {
     }
 
     /// Without the card or account number, for any reader.
-    pub(super) fn view(&self, id: PayoutId) -> JsonObject {
-        let view = JsonObject::new()
-            .text("payout_id", id)
-            .text("product", self.plan.target.line().name())
-            .text("status", self.status())
-            .text("state", self.status())
-            .number("amount", self.amount.decimal())
-            .text("currency", self.currency)
-            .number("fee_amount", self.charge.fee().decimal())
-            .text("fee_currency", Currency::USD)
-            .number("charged_amount", self.charge.charged.decimal())
-            .number("charged_usd_amount", self.charge.charged.decimal());
-        let view = match &self.plan.target {
-            PayoutTarget::Card(last4) => view.optional_text("card_last4", last4.as_ref()),
-            PayoutTarget::Bank(destination, _) => view.text("destination_id", destination),
+    pub(super) fn view(&self, id: PayoutId) -> PayoutView<'_> {
+        let (product, destination, recipient) = match &self.plan.target {
+            PayoutTarget::Card(_) => (PayoutProduct::PushToCard, None, None),
+            PayoutTarget::Bank(destination, _) => (PayoutProduct::BankPayment, Some(*destination), None),
             PayoutTarget::App(recipient, platform, _) => {
-                view.text("recipient_id", recipient).text("platform", platform.name())
+                (PayoutProduct::AppPayment, None, Some((*recipient, *platform)))
             }
         };
-        let view = view.optional_text("failure_reason", self.reason());
-        let view = match self.credited() {
-            Some(amount) => view.number("credited_amount", amount.decimal()),
-            None => view,
+        let card_last4 = match &self.plan.target {
+            PayoutTarget::Card(last4) => Some(last4.as_deref()),
+            _ => None,
         };
-        let payment = Some(self.charge.payment).filter(|payment| *payment != PaymentId::NONE);
-        view.optional_text("payment_id", payment)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        PayoutView {
+            payout_id: id,
+            product,
+            status: self.state(),
+            state: self.state(),
+            amount: self.amount.into(),
+            currency: self.currency,
+            fee_amount: self.charge.fee().into(),
+            fee_currency: Currency::USD,
+            charged_amount: self.charge.charged.into(),
+            charged_usd_amount: self.charge.charged.into(),
+            card_last4,
+            destination_id: destination,
+            recipient_id: recipient.map(|(id, _)| id),
+            platform: recipient.map(|(_, platform)| platform),
+            failure_reason: self.reason(),
+            credited_amount: self.credited().map(ExactDecimal::from),
+            payment_id: Some(self.charge.payment).filter(|payment| *payment != PaymentId::NONE),
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     /// A bank destination as its owner sees it with a payout.
-    pub fn destination(&self) -> Option<JsonObject> {
+    pub fn destination(&self) -> Option<PayoutDestination<'_>> {
         match &self.plan.target {
-            PayoutTarget::Bank(_, bank) => Some(
-                JsonObject::new()
-                    .text("name", &bank.name)
-                    .text("bank_name", &bank.bank_name)
-                    .text("account_holder_name", &bank.account_holder_name)
-                    .text("account_number_last4", &bank.last4),
-            ),
+            PayoutTarget::Bank(_, bank) => Some(PayoutDestination {
+                name: &bank.name,
+                bank_name: &bank.bank_name,
+                account_holder_name: &bank.account_holder_name,
+                account_number_last4: &bank.last4,
+            }),
             _ => None,
         }
     }

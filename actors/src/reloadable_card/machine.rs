@@ -3,8 +3,9 @@
 use purser_storage::mutants::{self, Mutant};
 
 use super::{CardDetails, CardHistoryEntry, Command, Event, Job, MAX_HISTORY, Rejection, ReloadableCard, Status};
+use super::{ReloadableCardType, ReloadableCardView};
 use crate::id::{CardId, JobId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::port::{CardAction, CardActivity, CardSnapshot, CardState, IssuedCard, Timestamp};
 
 impl ReloadableCard {
@@ -105,7 +106,7 @@ impl Entity for ReloadableCard {
     type Reply = bool;
     type Rejection = Rejection;
     type Outcome = Self;
-    type View<'a> = JsonObject;
+    type View<'a> = ReloadableCardView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -255,25 +256,26 @@ impl Entity for ReloadableCard {
         self.owner
     }
 
-    fn view(&self, id: &CardId) -> JsonObject {
+    fn view(&self, id: &CardId) -> ReloadableCardView<'_> {
         let reason = match &self.status {
             Status::Failed { reason } => Some(reason.as_str()),
             _ => None,
         };
-        JsonObject::new()
-            .text("card_id", id)
-            .text("status", self.status())
-            .text("state", self.status())
-            .text("card_type", "Reloadable")
-            .number("usd_amount", self.amount.decimal())
-            .number("available_usd_amount", self.activity.available.decimal())
-            .boolean("reusable", self.reusable)
-            .text("country", "US")
-            .optional_text("last4", self.details().map(|d| d.last4.as_str()))
-            .optional_text("pending_action", self.pending_action.map(CardAction::name))
-            .optional_text("failure_reason", reason)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        ReloadableCardView {
+            card_id: *id,
+            status: self.state(),
+            state: self.state(),
+            card_type: ReloadableCardType::Reloadable,
+            usd_amount: self.amount.into(),
+            available_usd_amount: self.activity.available.into(),
+            reusable: self.reusable,
+            country: "US",
+            last4: self.details().map(|d| d.last4.as_str()),
+            pending_action: self.pending_action,
+            failure_reason: reason,
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<Self> {

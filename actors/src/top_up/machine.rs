@@ -4,10 +4,11 @@ use super::{
     BridgeProgress, Command, Event, FirstLeg, Job, LegKind, MAX_SIGNING_ATTEMPTS, Rejection, SIGNATURE_EXPIRED, Status,
     TopUp, TransferLeg,
 };
+use super::{DepositNetwork, TopUpLegView, TopUpView};
 use crate::account;
 use crate::account::CreditCause;
 use crate::id::{JobId, Network, OutgoingTransferId, TopUpId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, NewEntity, StateMachine as _, table};
 use crate::ledger::{Charge, LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
@@ -182,7 +183,7 @@ impl Entity for TopUp {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
-    type View<'a> = JsonObject;
+    type View<'a> = TopUpView<'a>;
 
     fn decide(this: Option<&Self>, id: &TopUpId, command: Command, context: &Context) -> DecisionResult {
         let Some(top_up) = this else { return Err(Rejection("-")) };
@@ -298,30 +299,30 @@ impl Entity for TopUp {
         self.owner
     }
 
-    fn view(&self, id: &TopUpId) -> JsonObject {
+    fn view(&self, id: &TopUpId) -> TopUpView<'_> {
         let reason = match &self.status {
             Status::Failed { reason } => Some(reason.as_str()),
             _ => None,
         };
-        let legs = self.legs.iter().map(|leg| {
-            JsonObject::new()
-                .text("leg", leg.leg.name())
-                .text("tx_hash", &leg.transaction)
-                .time("at", leg.at)
+        let legs = self.legs.iter().map(|leg| TopUpLegView {
+            leg: leg.leg,
+            tx_hash: &leg.transaction,
+            at: leg.at.into(),
         });
-        JsonObject::new()
-            .text("top_up_id", id)
-            .text("status", self.status())
-            .number("funded_usd", self.amount.decimal())
-            .text("deposit_address", Wallet::Evm(self.address).address())
-            .text("network", "base")
-            .text("asset", "USDC")
-            .text("payment_network", self.rail.name())
-            .list("legs", legs)
-            .optional_text("failure_code", reason)
-            .text("payment_id", self.charge.payment)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        TopUpView {
+            top_up_id: *id,
+            status: self.state(),
+            funded_usd: self.amount.into(),
+            deposit_address: Wallet::Evm(self.address).into(),
+            network: DepositNetwork::Base,
+            asset: "USDC",
+            payment_network: self.rail,
+            legs: legs.collect(),
+            failure_code: reason,
+            payment_id: self.charge.payment,
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<Self> {

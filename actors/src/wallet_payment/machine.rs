@@ -4,9 +4,10 @@ use super::{
     Command, Event, HTTP_RECORD_RETENTION_MS, HttpRecordPart, Job, PaymentMethod, Rejection, ServerResponse, Status,
     WalletPayment, WalletPaymentOrder,
 };
+use super::{WalletPaymentKind, WalletPaymentView};
 use crate::agent_wallet;
 use crate::id::{OutgoingTransferId, Wallet, WalletPaymentId};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, NewEntity, StateMachine as _, table};
 use crate::port::{Timestamp, TransferName};
 
 /// Failure reason of a wallet payment that Purser's own route did not accept.
@@ -77,7 +78,7 @@ impl Entity for WalletPayment {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
-    type View<'a> = JsonObject;
+    type View<'a> = WalletPaymentView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -208,34 +209,31 @@ impl Entity for WalletPayment {
         self.owner
     }
 
-    fn view(&self, id: &WalletPaymentId) -> JsonObject {
+    fn view(&self, id: &WalletPaymentId) -> WalletPaymentView<'_> {
         let (kind, host) = match &self.order.method {
-            PaymentMethod::Transfer => ("transfer", None),
-            PaymentMethod::PaidCall { host } => ("x402", Some(host.as_str())),
+            PaymentMethod::Transfer => (WalletPaymentKind::Transfer, None),
+            PaymentMethod::PaidCall { host } => (WalletPaymentKind::X402, Some(host.as_str())),
         };
-        let view = JsonObject::new()
-            .text("wallet_payment_id", id)
-            .text("status", self.status())
-            .text("kind", kind)
-            .number("amount", self.order.amount.decimal())
-            .text("asset", "USDC")
-            .text("network", self.from.network().name())
-            .text("from", self.from.address())
-            .text("pay_to", self.order.to.address())
-            .optional_text("host", host)
-            .optional_text("note", self.order.note.as_deref());
-        let view = match self
-            .response()
-            .map(|answer| answer.http_status)
-            .filter(|status| *status > 0)
-        {
-            Some(status) => view.integer("http_status", status.into()),
-            None => view.optional_text("http_status", None::<&str>),
-        };
-        view.optional_text("tx_hash", self.transaction().map(TransferName::transaction_of))
-            .optional_text("failure_reason", self.failure())
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        WalletPaymentView {
+            wallet_payment_id: *id,
+            status: self.state(),
+            kind,
+            amount: self.order.amount.into(),
+            asset: "USDC",
+            network: self.from.network(),
+            from: self.from.into(),
+            pay_to: self.order.to.into(),
+            host,
+            note: self.order.note.as_deref(),
+            http_status: self
+                .response()
+                .map(|answer| answer.http_status)
+                .filter(|status| *status > 0),
+            tx_hash: self.transaction().map(TransferName::transaction_of),
+            failure_reason: self.failure(),
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     /// Known once the chain shows the result, or as soon as the server declined: the settlement may then take longer.

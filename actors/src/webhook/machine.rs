@@ -1,11 +1,12 @@
 //! State machine of a webhook endpoint.
 
+use super::WebhookView;
 use super::{
     Command, DisabledReason, EndpointHealth, Event, FailureThresholds, Job, Rejection, SecretRef, Status,
     WebhookEndpoint,
 };
 use crate::id::{JobId, Wallet, WebhookId};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::port::Timestamp;
 
 type DecisionResult = Result<Decision<WebhookEndpoint>, Rejection>;
@@ -119,7 +120,7 @@ impl Entity for WebhookEndpoint {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = WebhookView<'a>;
 
     fn decide(this: Option<&Self>, id: &WebhookId, command: Command, context: &Context) -> DecisionResult {
         let Some(endpoint) = this else {
@@ -228,24 +229,25 @@ impl Entity for WebhookEndpoint {
         self.owner
     }
 
-    fn view(&self, id: &WebhookId) -> JsonObject {
+    fn view(&self, id: &WebhookId) -> WebhookView<'_> {
         let failing = match self.health {
-            EndpointHealth::Failing { since, .. } => Some(crate::kernel::event_record::rfc3339(since)),
+            EndpointHealth::Failing { since, .. } => Some(since.into()),
             EndpointHealth::Unknown | EndpointHealth::Healthy => None,
         };
         let why = match self.status {
-            Status::Disabled(why) => Some(why.name()),
+            Status::Disabled(why) => Some(why),
             Status::Active | Status::Deleted => None,
         };
-        JsonObject::new()
-            .text("webhook_id", id)
-            .text("url", &self.url)
-            .texts("types", &self.types)
-            .text("status", self.status())
-            .optional_text("disabled_reason", why)
-            .optional_text("failing_since", failing)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        WebhookView {
+            webhook_id: *id,
+            url: &self.url,
+            types: &self.types,
+            status: self.state(),
+            disabled_reason: why,
+            failing_since: failing,
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<()> {

@@ -1,8 +1,9 @@
 //! State machine of a webhook delivery.
 
 use super::{AttemptResult, Command, DeliveryAttempt, Event, Job, Rejection, Status, WebhookDelivery};
+use super::{WebhookAttemptView, WebhookDeliveryView};
 use crate::id::{JobId, Wallet, WebhookDeliveryId};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;
 
@@ -100,7 +101,7 @@ impl Entity for WebhookDelivery {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = WebhookDeliveryView<'a>;
 
     fn decide(this: Option<&Self>, id: &WebhookDeliveryId, command: Command, context: &Context) -> DecisionResult {
         let Some(delivery) = this else {
@@ -208,26 +209,26 @@ impl Entity for WebhookDelivery {
     }
 
     /// Always `None`: an event about a delivery would itself need a delivery.
-    fn view(&self, id: &WebhookDeliveryId) -> JsonObject {
+    fn view(&self, id: &WebhookDeliveryId) -> WebhookDeliveryView<'_> {
         let (next_at, why) = match self.status {
-            Status::Pending { next_at } => (Some(crate::kernel::event_record::rfc3339(next_at)), None),
-            Status::Dropped(why) => (None, Some(why.name())),
+            Status::Pending { next_at } => (Some(next_at.into()), None),
+            Status::Dropped(why) => (None, Some(why)),
             Status::Delivered | Status::Failed => (None, None),
         };
-        let attempts = self.attempts.iter().map(DeliveryAttempt::view);
-        JsonObject::new()
-            .text("delivery_id", id)
-            .text("webhook_id", self.message.endpoint)
-            .text("event_id", self.message.event)
-            .text("type", &self.message.kind)
-            .integer("seq", self.message.seq)
-            .text("status", self.status())
-            .optional_text("dropped_reason", why)
-            .optional_text("next_attempt_at", next_at)
-            .integer("attempt_count", u64::from(self.attempt_count))
-            .list("attempts", attempts)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        WebhookDeliveryView {
+            delivery_id: *id,
+            webhook_id: self.message.endpoint,
+            event_id: self.message.event,
+            r#type: &self.message.kind,
+            seq: self.message.seq,
+            status: self.state(),
+            dropped_reason: why,
+            next_attempt_at: next_at,
+            attempt_count: u64::from(self.attempt_count),
+            attempts: self.attempts.iter().map(DeliveryAttempt::view).collect(),
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<()> {
@@ -236,15 +237,13 @@ impl Entity for WebhookDelivery {
 }
 
 impl DeliveryAttempt {
-    fn view(&self) -> JsonObject {
-        let view = JsonObject::new()
-            .time("at", self.at)
-            .integer("duration_ms", self.took_ms);
-        let view = match self.status {
-            Some(status) => view.integer("status", u64::from(status)),
-            None => view.optional_text("status", None::<&str>),
-        };
-        view.optional_text("error", self.error.as_deref())
-            .optional_text("response_excerpt", self.excerpt.as_deref())
+    fn view(&self) -> WebhookAttemptView<'_> {
+        WebhookAttemptView {
+            at: self.at.into(),
+            duration_ms: self.took_ms,
+            status: self.status.map(u64::from),
+            error: self.error.as_deref(),
+            response_excerpt: self.excerpt.as_deref(),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use purser_actors::api_key::{ApiKey, Command, Event, REVEAL_WINDOW_MS, Rejection};
 use purser_actors::id::{ApiKeyId, Wallet};
-use purser_actors::kernel::{Entity, StateMachine, table};
+use purser_actors::kernel::{Entity, StateMachine, table, to_json};
 use purser_actors::port::Timestamp;
 use purser_actors::session::{
     AgentInfo, AuthMethod, Command as OfSession, Event as InSession, ID_TOKEN_MAX_S, Session,
@@ -150,7 +150,7 @@ fn view_of_every_state_omits_the_slot() {
     // Checks: the owner's view is valid JSON with the status, and a name stays text.
     for mut key in keys() {
         key.name = "<b>\u{202e}".into();
-        let text = key.view(&ID).to_json();
+        let text = to_json(&key.view(&ID));
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
             (&json["status"], &json["name"]),
@@ -181,7 +181,7 @@ fn agent_name_is_valid_while_its_session_is() {
         fold(Some(session), &id, said.events())
     });
     assert_eq!(announced.agent, Some(agent("two")));
-    let json: serde_json::Value = serde_json::from_str(&announced.view(&id).to_json()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&to_json(&announced.view(&id))).unwrap();
     assert_eq!(
         json["agent"],
         serde_json::json!({"name": "two", "client": "a program", "version": null})

@@ -2,7 +2,7 @@
 
 use purser_actors::card_withdrawal::{CardWithdrawal, Command, Event, Rejection, Status};
 use purser_actors::id::RequestId;
-use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::kernel::{Decision, Entity, table, to_json};
 use purser_actors::lease::{LeaseError, LeaseHolder};
 use purser_actors::money::Cents;
 use purser_actors::operator::{AuditPosition, AuditRecord, AuditedAction, OperatorAction, Role};
@@ -249,7 +249,7 @@ fn transitions_match_decide_and_apply() {
         listed::<CardWithdrawal>()
     );
     for asked in withdrawals() {
-        let json = asked.view(&WITHDRAWAL).to_json();
+        let json = to_json(&asked.view(&WITHDRAWAL));
         let shown: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(shown["status"], asked.status());
         let state = match asked.status() {

@@ -2,7 +2,7 @@
 
 use purser_actors::account;
 use purser_actors::card::{Card, Command, Event, Rejection};
-use purser_actors::kernel::{Decision, Entity, StateMachine, table};
+use purser_actors::kernel::{Decision, Entity, StateMachine, table, to_json};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
@@ -377,7 +377,7 @@ fn issued_card_number_is_stored_only_in_the_vault() {
     };
     assert!(decision.writes().contains(&sealed));
     let ready = crate::fixtures::fold(Some(cards().remove(0)), &CARD, decision.events());
-    let shown = ready.view(&CARD).to_json();
+    let shown = to_json(&ready.view(&CARD));
     assert!(shown.contains("\"last4\":\"4242\""), "{shown}");
     assert_eq!(ready.details(), Some(&crate::fixtures::details()));
 }

@@ -4,7 +4,7 @@ use purser_actors::account::{Account, OwnerCap, OwnerCaps, Rejection as AccountR
 use purser_actors::id::JobId;
 use purser_actors::identity_verification::{self, IdentityVerification};
 use purser_actors::issuer_link::{self, IssuerLink};
-use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::kernel::{Decision, Entity, table, to_json};
 use purser_actors::money::Cents;
 use purser_actors::port::{StartedCheck, Verdict};
 use purser_actors::product::{DailyCap, ProductLine};
@@ -262,7 +262,7 @@ fn each_check_has_one_job_that_its_result_ends() {
 fn check_address_is_in_no_view_or_log() {
     // Checks: the page's address lets its bearer answer for the person, so neither events nor logs show it.
     for identity in identities() {
-        let shown = identity.view(&WALLET).to_json();
+        let shown = to_json(&identity.view(&WALLET));
         assert!(!shown.contains("secret") && !shown.contains("\"ref\""), "{shown}");
     }
     assert!(!format!("{:?}", identities()).contains("secret"));
@@ -333,12 +333,12 @@ fn owner_caps_are_announced_once_and_deleted_when_empty() {
     let again = purser_actors::account::Command::SetCaps(caps);
     let decision = Account::decide(Some(&account), &WALLET, again.clone(), &at(NOW)).unwrap();
     assert_eq!(event_names(&decision), "=");
-    let shown = account.view(&WALLET).to_json();
+    let shown = to_json(&account.view(&WALLET));
     assert!(
         shown.ends_with("\"owner_caps\":{\"usa_prepaid_card\":{\"count_per_day\":2}}}"),
         "{shown}"
     );
-    assert!(!accounts()[0].view(&WALLET).to_json().contains("owner_caps"));
+    assert!(!to_json(&accounts()[0].view(&WALLET)).contains("owner_caps"));
     let frozen = Account::decide(Some(&accounts()[1]), &WALLET, again.clone(), &at(NOW)).map(drop);
     let message = "call us".to_owned();
     assert_eq!(frozen, Err(AccountRejection::Frozen { message }));

@@ -7,7 +7,7 @@ use purser_actors::intl_order;
 use purser_actors::intl_order::{
     BillingAddress, CardReport, Command, EnteredCard, Event, IntlCardDetails, IntlOrder, Rejection, Reply, Status,
 };
-use purser_actors::kernel::{Decision, Entity, OutboxJob, table};
+use purser_actors::kernel::{Decision, Entity, OutboxJob, table, to_json};
 use purser_actors::lease::{LeaseError, LeaseHolder};
 use purser_actors::ledger::LedgerTransaction;
 use purser_actors::money::{Cents, Usdc};
@@ -364,7 +364,7 @@ fn entered_card_is_stored_only_in_the_vault() {
     assert_eq!(rows(&decision, table::CVV), [vec![2; 40]]);
     assert!(decision.conditions().contains(&Condition::Absent(table::vault(CARD))));
     let ready = fold(Some(held), &CARD, decision.events());
-    let shown = ready.view(&CARD).to_json();
+    let shown = to_json(&ready.view(&CARD));
     assert!(shown.contains("\"last4\":\"4242\""), "{shown}");
     assert!(!shown.contains('<') && !shown.contains('\u{1b}'), "{shown}");
 }

@@ -3,7 +3,7 @@
 use purser_actors::account;
 use purser_actors::account::CreditCause;
 use purser_actors::id::{LateReturnId, PayoutId};
-use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::kernel::{Decision, Entity, table, to_json};
 use purser_actors::late_return::{Command, Event, LateReturn, LateReturnDetails, Rejection};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::money::Usdc;
@@ -81,7 +81,7 @@ fn late_return_transitions_match_apply() {
     // Checks: state × event, exhaustively; each state's view is JSON with its status and the credited amount.
     assert_chart(&LATE, late_returns(), &events());
     for late in late_returns() {
-        let json: serde_json::Value = serde_json::from_str(&late.view(&LATE).to_json()).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&to_json(&late.view(&LATE))).unwrap();
         assert_eq!(
             (&json["status"], &json["credited_amount"].to_string()),
             (

@@ -2,7 +2,7 @@
 
 use purser_actors::account;
 use purser_actors::id::{Network, SessionId, Wallet};
-use purser_actors::kernel::{Decision, Entity};
+use purser_actors::kernel::{Decision, Entity, to_json};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::payment::{
     Command, IncomingOutcome, Outcome, Payment, Rejection, Reply, Resolution, SessionSeed, Status, id_for_authorization,
@@ -254,7 +254,7 @@ fn payment_declined_before_sending_reports_its_reason_and_claims_anew() {
         (unsent.status(), unsent.prepared(), unsent.is_final()),
         ("released", None, false)
     );
-    let shown = unsent.view(&PAYMENT).to_json();
+    let shown = to_json(&unsent.view(&PAYMENT));
     assert!(shown.contains(r#""error_reason":"insufficient_funds""#), "{shown}");
     let decision = decide(Some(&unsent), "readmitted").unwrap();
     let again = crate::fixtures::fold(Some(unsent), &PAYMENT, decision.events());

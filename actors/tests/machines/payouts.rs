@@ -2,7 +2,7 @@
 
 use purser_actors::account;
 use purser_actors::id::{BankDestinationId, CardId, JobId, PaymentRecipientId, PayoutId};
-use purser_actors::kernel::{Entity, table};
+use purser_actors::kernel::{Entity, table, to_json};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payout::{
     BankDetails, Command, Event, Payout, PayoutOrdered, PayoutPlan, PayoutTarget, RailTerms, Rejection,
@@ -245,7 +245,7 @@ fn payout_transitions_match_apply() {
     let states: Vec<_> = payouts().into_iter().map(|(_, payout)| payout).collect();
     assert_chart(&PAYOUT, states.clone(), &events);
     for payout in states.into_iter().chain([started_payout(bank())]) {
-        let json: serde_json::Value = serde_json::from_str(&payout.view(&PAYOUT).to_json()).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&to_json(&payout.view(&PAYOUT))).unwrap();
         assert_eq!(json["status"], payout.status());
     }
 }
@@ -387,7 +387,7 @@ fn card_number_stays_sealed_until_the_rail_decides() {
     assert_eq!(job_names(&given), ["send_payout"]);
     assert_eq!(given.jobs()[0].id, KEY, "the order's id is the rail's key");
     let queued = after(&waiting, given.events());
-    assert!(queued.view(&PAYOUT).to_json().contains("\"card_last4\":\"4242\""));
+    assert!(to_json(&queued.view(&PAYOUT)).contains("\"card_last4\":\"4242\""));
     for name in ["complete", "failed", "cancelled", "returned"] {
         let decided = Payout::decide(Some(&queued), &PAYOUT, command(name), &at(NOW)).unwrap();
         let gone = Write::Delete { key: vault.clone() };

@@ -2,7 +2,7 @@
 
 use purser_actors::bank_destination::{self, BankDestination, BankRecipient, DestinationType};
 use purser_actors::id::{BankDestinationId, BankRecipientId, CardId, PaymentRecipientId};
-use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::kernel::{Decision, Entity, table, to_json};
 use purser_actors::money::Cents;
 use purser_actors::payment_recipient::{self, PaymentRecipient};
 use purser_actors::payout::BankDetails;
@@ -191,11 +191,11 @@ fn recipient_and_destination_transitions_match_apply() {
     ];
     assert_chart(&DESTINATION, destinations(), &events);
     for saved in recipients() {
-        let json: serde_json::Value = serde_json::from_str(&saved.view(&RECIPIENT).to_json()).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&to_json(&saved.view(&RECIPIENT))).unwrap();
         assert_eq!(json["status"], saved.status());
     }
     for saved in destinations() {
-        let json: serde_json::Value = serde_json::from_str(&saved.view(&DESTINATION).to_json()).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&to_json(&saved.view(&DESTINATION))).unwrap();
         assert_eq!(json["status"], saved.status());
     }
 }

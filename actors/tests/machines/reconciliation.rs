@@ -2,7 +2,7 @@
 
 use purser_actors::discrepancy::{Command, Discrepancy, DiscrepancyDetails, Event};
 use purser_actors::id::DiscrepancyId;
-use purser_actors::kernel::Entity;
+use purser_actors::kernel::{Entity, to_json};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::product::Currency;
@@ -302,7 +302,7 @@ fn discrepancy_transitions_match_apply() {
     let id = DiscrepancyId(1);
     assert_chart(&id, discrepancies(), &events);
     for difference in discrepancies() {
-        let json: serde_json::Value = serde_json::from_str(&difference.view(&id).to_json()).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&to_json(&difference.view(&id))).unwrap();
         assert_eq!(json["status"], difference.status());
         assert_eq!(
             (&json["kind"], &json["external"]),

@@ -3,7 +3,7 @@
 use purser_actors::account;
 use purser_actors::account::CreditCause;
 use purser_actors::id::{PaymentId, RefundId};
-use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::kernel::{Decision, Entity, table, to_json};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction, Posting};
 use purser_actors::money::Usdc;
 use purser_actors::operator::{AuditRecord, AuditedAction};
@@ -156,7 +156,7 @@ fn refund_transitions_match_apply() {
     let states: Vec<Refund> = refunds().into_iter().map(|(_, refund, _)| refund).collect();
     assert_chart(&REFUND, states.clone(), &events());
     for refund in states {
-        let json = refund.view(&REFUND).to_json();
+        let json = to_json(&refund.view(&REFUND));
         let shown: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(
             (&shown["status"], &shown["amount"].to_string()),

@@ -1,6 +1,6 @@
 //! Reloadable card state machine: every command in every state.
 
-use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::kernel::{Decision, Entity, table, to_json};
 use purser_actors::money::Cents;
 use purser_actors::port::{
     CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, Timestamp, TransactionStatus,
@@ -187,7 +187,7 @@ fn transitions_match_decide_and_apply() {
     assert_chart(&CARD, cards(), &events());
     assert_eq!(commanded(&CARD, cards(), commands()), listed::<ReloadableCard>());
     for card in cards() {
-        let shown: serde_json::Value = serde_json::from_str(&card.view(&CARD).to_json()).unwrap();
+        let shown: serde_json::Value = serde_json::from_str(&to_json(&card.view(&CARD))).unwrap();
         assert_eq!(shown["status"], card.status());
     }
 }

@@ -9,7 +9,7 @@ use purser_actors::id::{OutgoingTransferId, SessionId};
 use purser_actors::identity_verification::IdentityVerification;
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::issuer_link::IssuerLink;
-use purser_actors::kernel::Entity;
+use purser_actors::kernel::{Entity, to_json};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{self, Payment, Resolution};
 use purser_actors::port::{CardAction, CardState, ChargeChange};
@@ -285,7 +285,7 @@ fn views_of_every_state_are_json_with_its_status() {
     // Checks: in every state, the owner's view is valid JSON with that status.
     fn shown<E: Entity>(id: &E::Id, states: Vec<E>) {
         for state in states {
-            let json: serde_json::Value = serde_json::from_str(&state.view(id).to_json()).unwrap();
+            let json: serde_json::Value = serde_json::from_str(&to_json(&state.view(id))).unwrap();
             let shown = json.get("status").or_else(|| json.get("state"));
             assert_eq!(shown.unwrap(), state.status());
         }

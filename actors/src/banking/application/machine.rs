@@ -1,8 +1,9 @@
 //! State machine of a banking application.
 
+use super::BankingApplicationView;
 use super::{BankingApplication, Command, Document, DocumentType, Event, Job, MAX_DOCUMENTS, Rejection, Status};
 use crate::id::{CardId, JobId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::port::Timestamp;
 use crate::port::banking::ReviewDecision;
 
@@ -75,7 +76,7 @@ impl Entity for BankingApplication {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
-    type View<'a> = JsonObject;
+    type View<'a> = BankingApplicationView<'a>;
 
     fn decide(
         this: Option<&Self>,
@@ -158,19 +159,20 @@ impl Entity for BankingApplication {
     }
 
     /// The status without answers, which only a request for the application returns.
-    fn view(&self, _: &Wallet) -> JsonObject {
+    fn view(&self, _: &Wallet) -> BankingApplicationView<'_> {
         let reason = match &self.status {
-            Status::Rejected(reason) => Some(reason),
+            Status::Rejected(reason) => Some(reason.as_str()),
             _ => None,
         };
-        JsonObject::new()
-            .text("application_id", self.id)
-            .text("status", self.status())
-            .optional_text("rejection_reason", reason)
-            .optional_text("requested_items", self.requested_items.as_ref())
-            .integer("submissions", u64::from(self.submissions))
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+        BankingApplicationView {
+            application_id: self.id,
+            status: self.state(),
+            rejection_reason: reason,
+            requested_items: self.requested_items.as_deref(),
+            submissions: self.submissions,
+            created_at: self.created_at.into(),
+            last_updated_at: self.updated_at.into(),
+        }
     }
 
     fn outcome(&self) -> Option<()> {

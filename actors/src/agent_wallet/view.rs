@@ -1,0 +1,60 @@
+//! A managed wallet as its owner sees it.
+
+use serde::Serialize;
+
+use super::State;
+use crate::answer::{Address, ExactDecimal, Time, UserId};
+use crate::id::{AddressId, Network};
+
+/// A managed wallet.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = AgentWalletResource))]
+pub struct AgentWalletView {
+    /// Wallet address of the account in lower case.
+    pub user_id: UserId,
+    /// `active` in every case.
+    pub status: State,
+    /// Addresses of the wallet.
+    pub addresses: AgentWalletAddresses,
+    /// Caps of the wallet.
+    pub limits: AgentWalletLimits,
+    /// Number of entries in the address book.
+    pub saved_addresses: u64,
+    /// Creation time (RFC 3339).
+    pub created_at: Time,
+}
+
+/// Addresses by chain.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub struct AgentWalletAddresses {
+    /// Address on Base.
+    pub base: Address,
+    /// Address on Solana.
+    pub solana: Address,
+}
+
+/// Caps of a managed wallet.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub struct AgentWalletLimits {
+    /// Cap per call in US dollars.
+    pub per_call_usd: ExactDecimal,
+    /// Cap per day (UTC) in US dollars.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub per_day_usd: Option<ExactDecimal>,
+}
+
+/// A named address.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = SavedAddress))]
+pub struct SavedAddressView<'a> {
+    /// `adr_…` is the id of the entry.
+    pub entry_id: AddressId,
+    /// Name given by the agent.
+    pub name: &'a str,
+    /// Address of the entry.
+    pub address: Address,
+    /// `base` or `solana`.
+    pub network: Network,
+}
