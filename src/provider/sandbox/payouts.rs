@@ -11,10 +11,10 @@ mod records;
 
 use std::sync::Arc;
 
+use purser_actors::currency::Country;
 use purser_actors::id::{JobId, PayoutId};
 use purser_actors::port::payouts::{PayoutEvent, PayoutStatusUpdate, RecallResult};
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
-use purser_actors::product::Country;
 
 use self::records::{PayoutEventRecord, PayoutRecord, PayoutRecords};
 use crate::payouts::{PayoutApi, PlainPayout};
