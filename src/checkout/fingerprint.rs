@@ -18,9 +18,10 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::collections::BTreeSet;
 
+    use purser_actors::currency::Currency;
     use purser_actors::id::BankDestinationId;
     use purser_actors::money::Cents;
-    use purser_actors::product::{AppPayee, Currency, Platform, ProductLine};
+    use purser_actors::product::{AppPayee, Platform, ProductLine};
 
     use super::*;
 
