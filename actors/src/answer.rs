@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::id::{Network, Wallet};
 use crate::money::{Cents, Usdc};
-use crate::port::Timestamp;
+use crate::time::Timestamp;
 
 /// A decimal as a JSON number with exactly its digits. Only text formats keep them: `serde_json::Value` has floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

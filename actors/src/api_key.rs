@@ -5,7 +5,6 @@
 //! cannot be read. Every exchange opens a new session, and a revocation ends all of them at once.
 
 use purser_storage::codec::Stored;
-
 use serde::Serialize;
 
 use crate::answer::Time;

@@ -9,15 +9,14 @@
 //! removal, because payouts claimed before still need it.
 
 use purser_storage::codec::{self, Stored};
-
 use serde::Serialize;
 
 use crate::answer::Time;
 use crate::id::{BankDestinationId, BankRecipientId, CardId, JobId, Wallet};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
-use crate::payout::BankDetails;
 use crate::port::Timestamp;
+use crate::port::payouts::BankDetails;
 
 jobs! { BankDestination:
     /// Destroy the sealed account number of a removed destination, once no payout needs it.

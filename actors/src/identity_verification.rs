@@ -11,7 +11,6 @@
 //! then, a row exists that purchases can require ([`table::verified`]).
 
 use purser_storage::codec::Stored;
-
 use serde::Serialize;
 
 use crate::answer::{Time, UserId};

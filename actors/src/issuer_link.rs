@@ -10,7 +10,6 @@
 //! exactly the 20 bytes of the deposit address.
 
 use purser_storage::codec::Stored;
-
 use serde::Serialize;
 
 use crate::answer::{Address, Time, UserId};

@@ -10,7 +10,6 @@
 //! less the rail's return fee. Our fee stays earned.
 
 use purser_storage::codec::Stored;
-
 use serde::Serialize;
 
 use crate::answer::{ExactDecimal, Time};

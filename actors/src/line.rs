@@ -13,7 +13,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use purser_storage::codec::Stored;
-
 use serde::Serialize;
 
 use crate::answer::Time;

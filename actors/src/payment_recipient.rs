@@ -12,16 +12,16 @@
 //! active again when the same app user is paid again.
 
 use purser_storage::codec::Stored;
-
 use serde::Serialize;
 
 use crate::answer::{ExactDecimal, Time};
+use crate::currency::Currency;
 use crate::id::{JobId, PaymentRecipientId, PayoutId, Wallet};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _};
 use crate::money::Cents;
 use crate::port::Timestamp;
-use crate::product::{AppPayee, Currency, Platform};
+use crate::product::{AppPayee, Platform};
 
 jobs! { PaymentRecipient:
     /// Save the recipient of an app payment.

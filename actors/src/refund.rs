@@ -14,7 +14,6 @@ mod job;
 mod reading;
 
 use purser_storage::codec::Stored;
-
 use serde::Serialize;
 
 use crate::account;

@@ -5,7 +5,6 @@
 //! of the two parties with the token may be a thief. This module never sees tokens, only their hashes.
 
 use purser_storage::codec::Stored;
-
 use serde::Serialize;
 
 use crate::answer::Time;

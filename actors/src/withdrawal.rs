@@ -12,20 +12,18 @@
 //! chain shows that the transfer is absent and can never settle.
 
 use purser_storage::codec::Stored;
-
 use serde::Serialize;
 
 use crate::account;
 use crate::answer::{Address, ExactDecimal, Time};
-use crate::id::Network;
-use crate::id::{JobId, OutgoingTransferId, Wallet, WithdrawalId};
+use crate::id::{JobId, Network, OutgoingTransferId, TransferName, Wallet, WithdrawalId};
 use crate::jobs::{JobPolicy, LineDependency, OutgoingPurpose, Queue, jobs};
 use crate::kernel::{
     Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, NewEntity, StateMachine as _, table,
 };
 use crate::money::Usdc;
 use crate::operator::AuditedAction;
-use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp, TransferName};
+use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp};
 
 jobs! { Withdrawal:
     /// Sign and send a withdrawal, and follow it until it is confirmed or can never settle.

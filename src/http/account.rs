@@ -7,7 +7,7 @@ use axum::response::Response;
 use http::request::Parts;
 use purser_actors::engine::Engine;
 use purser_actors::id::PaymentId;
-use purser_actors::kernel::{Entity, JsonObject};
+use purser_actors::kernel::{Entity, JsonObject, to_json};
 use purser_actors::payment::Payment;
 
 use super::app::App;
@@ -76,9 +76,9 @@ async fn get_account_balance(
     if let Some(message) = account.frozen {
         return Err(ApiError::frozen(message));
     }
-    Ok(json::private(json::bytes_as_json(
-        account.view(&claims.wallet).to_json(),
-    )))
+    Ok(json::private(json::bytes_as_json(to_json(
+        &account.view(&claims.wallet),
+    ))))
 }
 
 /// Read the status of a payment

@@ -95,7 +95,9 @@ fn revoked() -> ApiError {
 /// Renders a key for lists: its name, its status, and the beginning and end of its text.
 pub(super) fn render(api_keys: &ApiKeyCodec, id: ApiKeyId, key: &ApiKey) -> JsonObject {
     let (prefix, last4) = api_keys.hints(id);
-    key.view(&id).text("prefix", prefix).text("last4", last4)
+    JsonObject::of(&key.view(&id))
+        .text("prefix", prefix)
+        .text("last4", last4)
 }
 
 /// Request of `createAgentApiKey`.
@@ -287,7 +289,7 @@ async fn announce_agent_connection(
             .transpose()?,
     };
     state.admit(&claims, &call).await?;
-    let view = agent.view();
+    let view = JsonObject::of(&agent.view());
     match state.engine.announce_agent(claims.session, agent).await {
         Ok(_) => {}
         Err(OperationError::Rejected(_)) => return Err(TokenError::Revoked.into()),

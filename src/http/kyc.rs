@@ -57,7 +57,7 @@ async fn get_kyc_status(
         .await
         .map_err(|_| ApiError::internal())?;
     let view = match identity {
-        Some(identity) => identity.view(&claims.wallet),
+        Some(identity) => JsonObject::of(&identity.view(&claims.wallet)),
         None => JsonObject::new()
             .text("user_id", claims.wallet.user_id())
             .text("status", "none")

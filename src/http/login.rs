@@ -230,7 +230,9 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
     let cards = app.engine.newest_cards(&claims.wallet, MAX_CARDS_SHOWN).await;
     let cards = cards.map_err(|_| ApiError::internal())?;
     let cards: Vec<String> = cards.iter().map(JsonObject::to_json).collect();
-    let mut body = account.view(&claims.wallet).integer("seq", seq).to_json();
+    let mut body = JsonObject::of(&account.view(&claims.wallet))
+        .integer("seq", seq)
+        .to_json();
     body.truncate(body.len() - 1);
     body.push_str(",\"cards\":[");
     body.push_str(&cards.join(","));

@@ -75,7 +75,7 @@ impl App {
     }
 
     async fn render_payment(&self, id: PaymentId, payment: &Payment) -> Result<JsonObject, ApiError> {
-        let view = payment.view(&id).boolean("terminal", payment.is_final());
+        let view = JsonObject::of(&payment.view(&id)).boolean("terminal", payment.is_final());
         let view = match receipt(payment) {
             Some(receipt) => view.object("receipt", &receipt),
             None => view.optional_text("receipt", None::<&str>),

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
+use purser_actors::currency::Currency;
 use purser_actors::id::{BankDestinationId, LateReturnId, PayoutId};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::payout;
 use purser_actors::payout::{Payout, Status};
-use purser_actors::product::{Currency, Purchase};
+use purser_actors::product::Purchase;
 
 pub(super) use self::payee::{is_email, platform};
 use super::account::{BearerClaims, authenticated_account};
@@ -252,7 +253,12 @@ async fn get_payment_status(
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let mut shown = Vec::with_capacity(found.len());
     for (id, payout) in &found {
-        let view = with_hold_reason(&app.engine, payout::Job::SendPayout(*id).into(), payout.view(id)).await?;
+        let view = with_hold_reason(
+            &app.engine,
+            payout::Job::SendPayout(*id).into(),
+            JsonObject::of(&payout.view(id)),
+        )
+        .await?;
         shown.push(view.to_json());
     }
     let body = format!("{{\"payouts\":[{}],\"has_more\":{more}}}", shown.join(","));
@@ -271,7 +277,12 @@ impl App {
     }
 
     async fn payout_view(&self, claims: &AuthClaims, id: PayoutId, payout: &Payout) -> Result<JsonObject, ApiError> {
-        let view = with_hold_reason(&self.engine, payout::Job::SendPayout(id).into(), payout.view(&id)).await?;
+        let view = with_hold_reason(
+            &self.engine,
+            payout::Job::SendPayout(id).into(),
+            JsonObject::of(&payout.view(&id)),
+        )
+        .await?;
         let view = self.with_late_return(id, payout, view).await?;
         Ok(match payout.status {
             // Anyone who opens the form can be paid, so the link is secret.

@@ -9,7 +9,7 @@ use purser_actors::bank_destination::BankDestination;
 use purser_actors::engine::OperationError;
 use purser_actors::id::{BankDestinationId, BankRecipientId, PaymentRecipientId, Wallet};
 use purser_actors::kernel::idempotency::CommandResult;
-use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::kernel::{Entity as _, JsonObject, to_json};
 use purser_actors::payment_recipient::{PaymentRecipient, Status};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -89,8 +89,7 @@ async fn get_payment_recipients(
 }
 
 fn listed(id: PaymentRecipientId, saved: &PaymentRecipient) -> JsonObject {
-    saved
-        .view(&id)
+    JsonObject::of(&saved.view(&id))
         .text("recipient", &saved.payee.recipient)
         .text("first_name", &saved.payee.first_name)
         .text("last_name", &saved.payee.last_name)
@@ -356,7 +355,7 @@ pub(super) fn by_recipient(found: &[(BankDestinationId, BankDestination)]) -> St
     let shown = order.into_iter().filter_map(|id| {
         let own = found.iter().filter(|(_, d)| d.active && d.recipient.id == id);
         let first = &own.clone().next()?.1.recipient;
-        let destinations: Vec<_> = own.map(|(id, destination)| destination.view(id).to_json()).collect();
+        let destinations: Vec<_> = own.map(|(id, destination)| to_json(&destination.view(id))).collect();
         let mut text = JsonObject::new()
             .text("recipient_id", id)
             .text("name", &first.name)

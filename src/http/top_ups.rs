@@ -149,7 +149,14 @@ async fn list_card_transactions(
     };
     let mut loaded = Vec::with_capacity(found.0.len());
     for (id, top_up) in &found.0 {
-        loaded.push(with_hold_reason(&app.engine, top_up::Job::SendTopUp(*id).into(), top_up.view(id)).await?);
+        loaded.push(
+            with_hold_reason(
+                &app.engine,
+                top_up::Job::SendTopUp(*id).into(),
+                JsonObject::of(&top_up.view(id)),
+            )
+            .await?,
+        );
     }
     let body = JsonObject::new()
         .list("transactions", charges(&cards, (status, limit)))

@@ -9,8 +9,8 @@ use axum::response::Response;
 use purser_actors::account::{Account, Rejection};
 use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationError, TreasuryReservation};
 use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
-use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
+use purser_actors::kernel::{JsonObject, to_json};
 use purser_actors::money::{AmountError, Cents, Usdc};
 use purser_actors::withdrawal;
 use serde::{Deserialize, Serialize};
@@ -310,7 +310,7 @@ async fn get_withdrawal_status(
 
 /// Renders a withdrawal with its status, and the reason if it is on hold.
 async fn render(engine: &Engine, id: &WithdrawalId, withdrawal: &AnyWithdrawal) -> Result<JsonObject, ApiError> {
-    let view = withdrawal.view(id);
+    let view = JsonObject::of(&withdrawal.view(id));
     match withdrawal {
         AnyWithdrawal::Account(_) => with_hold_reason(engine, withdrawal::Job::SendWithdrawal(*id).into(), view).await,
         // An operator pays it, and not while its owner is frozen. A caller here is not frozen.
@@ -362,7 +362,7 @@ async fn get_account_statement(
     let (lines, more) = found.map_err(|_| ApiError::internal())?;
     Ok(page(
         "entries",
-        lines.iter().map(|(id, entry)| entry.view(id).to_json()),
+        lines.iter().map(|(id, entry)| to_json(&entry.view(id))),
         more,
     ))
 }

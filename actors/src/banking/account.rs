@@ -7,16 +7,15 @@
 //! ```
 
 use purser_storage::codec::Stored;
-
 use serde::Serialize;
 
 use crate::answer::Time;
+use crate::currency::Currency;
 use crate::id::{BankAccountId, JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _};
 use crate::port::Timestamp;
 use crate::port::banking::{AccountNumbers, AccountType, OpenAccountResult};
-use crate::product::Currency;
 
 jobs! { BankAccount:
     /// Open an account at the bank.

@@ -7,15 +7,14 @@
 //! It proves nothing: the owner verifies the identity in person, in a separate process.
 
 use purser_storage::codec::Stored;
-
 use serde::Serialize;
 
 use crate::answer::{Time, UserId};
 use crate::banking::application::BankingApplication;
+use crate::currency::Country;
 use crate::id::{BankingApplicationId, Wallet};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _};
 use crate::port::Timestamp;
-use crate::product::Country;
 
 /// Kind of bank customer.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -14,12 +14,12 @@
 //! no return window. Fees that the bank deducts from a return are not credited.
 
 use purser_storage::codec::Stored;
-
 use serde::Serialize;
 
 use crate::account;
 use crate::account::CreditCause;
 use crate::answer::{ExactDecimal, Time};
+use crate::currency::Currency;
 use crate::id::{BankAccountId, BankTransferId, JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, OutgoingPurpose, Queue, jobs};
 use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, NewEntity, StateMachine as _};
@@ -27,7 +27,6 @@ use crate::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
 use crate::port::banking::BankTransferResult;
-use crate::product::Currency;
 
 jobs! { BankTransfer:
     /// Execute a transfer at the bank.

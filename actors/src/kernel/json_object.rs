@@ -14,7 +14,7 @@ use serde_json::ser::{CharEscape, Formatter};
 use serde_json::value::RawValue;
 
 use crate::answer::{ExactDecimal, Text, Time};
-use crate::port::Timestamp;
+use crate::time::Timestamp;
 
 /// A JSON object as text, or the beginning of one.
 #[derive(Clone, Debug, PartialEq, Eq)]

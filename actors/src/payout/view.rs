@@ -4,10 +4,11 @@ use serde::Serialize;
 
 use super::{Payout, PayoutTarget, State, Status};
 use crate::answer::{ExactDecimal, Time};
+use crate::currency::Currency;
 use crate::id::{BankDestinationId, PaymentId, PaymentRecipientId, PayoutId};
 use crate::kernel::StateMachine as _;
 use crate::money::Usdc;
-use crate::product::{Currency, Platform};
+use crate::product::Platform;
 
 /// A payout to a card, bank account or payment app.
 #[derive(Clone, Debug, Serialize)]

@@ -4,10 +4,11 @@ use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::kernel::idempotency::IdempotencySlot;
-use purser_actors::kernel::{Entity as _, sanitize_text};
+use purser_actors::kernel::{Entity as _, JsonObject, sanitize_text};
 use purser_actors::money::Usdc;
+use purser_actors::port::CallFailure;
 use purser_actors::wallet_payment;
-use purser_actors::wallet_payment::{CallFailure, HttpRecordPart, Status, WalletPayment, WalletPaymentOrder};
+use purser_actors::wallet_payment::{HttpRecordPart, Status, WalletPayment, WalletPaymentOrder};
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 
@@ -183,7 +184,7 @@ pub(super) async fn render(
     let view = with_hold_reason(
         engine,
         wallet_payment::Job::SendWalletPayment(id).into(),
-        spend.view(&id),
+        JsonObject::of(&spend.view(&id)),
     )
     .await?;
     let view = to_camel_case(&view.to_json());

@@ -172,10 +172,9 @@ impl App {
     /// Renders an account with the fields that only its owner sees.
     async fn bank_account_view(&self, id: BankAccountId, account: &BankAccount) -> JsonObject {
         let Status::Open(at) = &account.status else {
-            return account.view(&id);
+            return JsonObject::of(&account.view(&id));
         };
-        let view = account
-            .view(&id)
+        let view = JsonObject::of(&account.view(&id))
             .text("routing_number", &at.routing_number)
             .text("account_number", &at.account_number)
             .optional_text("memo", at.memo.as_ref());

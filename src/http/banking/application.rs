@@ -259,8 +259,7 @@ fn render(owner: &Wallet, application: &BankingApplication, verified: bool) -> J
         "incomplete" | "rejected" => item_names(&application.missing(), verified),
         _ => Vec::new(),
     };
-    let shown = application
-        .view(owner)
+    let shown = JsonObject::of(&application.view(owner))
         .object("answers", &answers)
         .optional_text("tax_id_last4", application.tax_last4.as_ref())
         .list("documents", documents)

@@ -128,7 +128,7 @@ impl BankTransactionRecord {
 
     fn view(&self) -> JsonObject {
         let (id, payout) = match self {
-            Self::Transfer(id, transfer) => return transfer.view(id),
+            Self::Transfer(id, transfer) => return JsonObject::of(&transfer.view(id)),
             Self::Payout(id, payout) => (id, payout),
         };
         let destination = match &payout.plan.target {

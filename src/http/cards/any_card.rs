@@ -7,7 +7,7 @@ use purser_actors::gift_card::{self, GiftCard};
 use purser_actors::id::{CardId, PaymentId, Wallet};
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::registry::LoadError;
-use purser_actors::kernel::{Entity, JsonObject};
+use purser_actors::kernel::{Entity, JsonObject, to_json};
 use purser_actors::money::Cents;
 use purser_actors::payment::Status;
 use purser_actors::port::{CardTransaction, PortError, Timestamp};
@@ -143,10 +143,10 @@ impl AnyCard {
 
     pub(super) fn view(&self, id: &CardId) -> JsonObject {
         let view = match self {
-            Self::Usa(card) => card.view(id),
-            Self::Gift(gift) => return gift.view(id),
-            Self::Intl(order) => order.view(id),
-            Self::Reloadable(card) => card.view(id),
+            Self::Usa(card) => JsonObject::of(&card.view(id)),
+            Self::Gift(gift) => return JsonObject::of(&gift.view(id)),
+            Self::Intl(order) => JsonObject::of(&order.view(id)),
+            Self::Reloadable(card) => JsonObject::of(&card.view(id)),
         };
         view.list("transactions", self.transactions().iter().map(render_transaction))
     }
@@ -241,7 +241,7 @@ async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, Loa
             if shown.len() == limit {
                 return Ok((shown, true));
             }
-            shown.push(card.view(id).to_json());
+            shown.push(to_json(&card.view(id)));
         }
         if !more {
             return Ok((shown, false));

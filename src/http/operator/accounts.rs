@@ -117,7 +117,7 @@ pub(super) async fn get_late_returns(AuthorizedRead { admin, query }: Authorized
     let found = admin.engine.late_returns(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
     Ok(paged("late_returns", &found, |id, late: &LateReturn| {
-        late.view(&LateReturnId(id)).text("wallet", late.owner)
+        JsonObject::of(&late.view(&LateReturnId(id))).text("wallet", late.owner)
     }))
 }
 

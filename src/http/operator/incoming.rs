@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use purser_actors::engine::{IncomingDecision, IncomingDecisionError};
 use purser_actors::id::{DepositId, Wallet};
-use purser_actors::kernel::Entity as _;
+use purser_actors::kernel::{Entity as _, JsonObject, to_json};
 use purser_actors::operator::OperatorAction;
 use purser_actors::operator::Permission;
 use serde::Deserialize;
@@ -74,7 +74,7 @@ pub(super) async fn get_incoming(AuthorizedRead { admin, query }: AuthorizedRead
     let found = admin.engine.incoming_transfers(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
     Ok(paged_after("", "incoming_transfers", &found, |id, incoming| {
-        incoming.view(&DepositId(id))
+        JsonObject::of(&incoming.view(&DepositId(id)))
     }))
 }
 
@@ -160,7 +160,7 @@ async fn decide(
         Err(IncomingDecisionError::ApprovalPending(id)) => return approvals::pending_response(admin, id).await,
         result => result.map_err(map_error)?,
     };
-    Ok(json::private(json::bytes_as_json(incoming.view(&id).to_json())))
+    Ok(json::private(json::bytes_as_json(to_json(&incoming.view(&id)))))
 }
 
 fn unknown() -> ApiError {

@@ -68,7 +68,8 @@ pub(super) async fn get_reconciliation(AuthorizedRead { admin, query }: Authoriz
         run_status(&status).to_json(),
         open(&status).to_json()
     );
-    let shown = |id, difference: &purser_actors::discrepancy::Discrepancy| difference.view(&DiscrepancyId(id));
+    let shown =
+        |id, difference: &purser_actors::discrepancy::Discrepancy| JsonObject::of(&difference.view(&DiscrepancyId(id)));
     Ok(accounts::paged_after(&before, "discrepancies", &found, shown))
 }
 

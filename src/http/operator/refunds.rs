@@ -185,8 +185,7 @@ pub(super) fn dollars(amount: &RawValue) -> Result<Usdc, ApiError> {
 
 /// Adds the fields that only operators see.
 fn render(id: RefundId, refund: &Refund) -> JsonObject {
-    refund
-        .view(&id)
+    JsonObject::of(&refund.view(&id))
         .text("wallet", refund.request.owner)
         .text("reason", &refund.request.reason)
         .boolean("holder_keeps_product", refund.request.holder_keeps_product)
