@@ -1,15 +1,20 @@
 //! JSON in and out: exact numbers, bounded bodies.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
+use purser_actors::kernel::sanitize_text;
 use purser_actors::money::{Cents, Usdc};
 use rust_decimal::Decimal;
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::{Object, RefOr};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::error::{ApiError, ErrorCode};
 use purser_config::suggest::closest_match;
@@ -18,6 +23,19 @@ use purser_config::suggest::closest_match;
 /// `serde_json::Value` would convert it to a float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExactNumber(pub Decimal);
+
+impl PartialSchema for ExactNumber {
+    fn schema() -> RefOr<Schema> {
+        let number: Object = ObjectBuilder::new().schema_type(Type::Number).build();
+        number.into()
+    }
+}
+
+impl ToSchema for ExactNumber {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("ExactDecimal")
+    }
+}
 
 impl From<Cents> for ExactNumber {
     fn from(cents: Cents) -> Self {
@@ -40,34 +58,31 @@ impl Serialize for ExactNumber {
     }
 }
 
-pub fn ok<T: Serialize>(value: &T) -> Response {
-    with_status(StatusCode::OK, value)
+/// 200.
+pub fn ok(value: &impl Serialize) -> Response {
+    bytes_as_json(text(value))
 }
 
-/// 200 with a JSON body that has external text. Markup and terminal control characters are escaped, so the text is
-/// inert wherever it is displayed.
-pub fn inert<T: Serialize>(value: &T) -> Response {
-    written(
-        StatusCode::OK,
-        serde_json::to_string(value).map(purser_actors::kernel::sanitize_text),
-    )
+/// 200 for one caller only (case 18).
+pub fn private_ok(value: &impl Serialize) -> Response {
+    private(ok(value))
 }
 
-pub fn with_status<T: Serialize>(status: StatusCode, value: &T) -> Response {
-    written(status, serde_json::to_vec(value))
+pub fn with_status(status: StatusCode, value: &impl Serialize) -> Response {
+    let mut response = ok(value);
+    *response.status_mut() = status;
+    response
 }
 
-fn written(status: StatusCode, body: Result<impl Into<bytes::Bytes>, serde_json::Error>) -> Response {
-    use axum::response::IntoResponse;
-    match body {
-        Ok(body) => {
-            let mut response = bytes_as_json(body);
-            *response.status_mut() = status;
-            response
-        }
+/// JSON text of an answer. Markup and terminal control characters are escaped, so external text is inert wherever it is
+/// displayed. Answers always serialize: they consist of text, exact numbers and named members. If that ever fails, the
+/// text is `null`, and the log says so.
+pub fn text(value: &impl Serialize) -> String {
+    match serde_json::to_string(value) {
+        Ok(json) => sanitize_text(json),
         Err(error) => {
             tracing::error!(%error, "an answer could not be written");
-            ApiError::internal().into_response()
+            "null".to_owned()
         }
     }
 }
@@ -81,7 +96,7 @@ pub fn bytes_as_json(bytes: impl Into<bytes::Bytes>) -> Response {
     response
 }
 
-/// Marks a response that belongs to one caller only (case 18).
+/// Marks a response that belongs to one caller only.
 pub fn private(mut response: Response) -> Response {
     response
         .headers_mut()

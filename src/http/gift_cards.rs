@@ -242,7 +242,7 @@ async fn search_gift_cards(State(state): State<Arc<App>>, RawQuery(raw): RawQuer
     let page = provider_error(state.catalog_timeout(), state.providers.gift_cards.search(&request)).await?;
     let page =
         page.ok_or_else(|| ApiError::new(ErrorCode::ProductNotFound, "There is no such gift card in this list."))?;
-    Ok(json::inert(&GiftCardSearchResponse {
+    Ok(json::ok(&GiftCardSearchResponse {
         gift_cards: page
             .products
             .into_iter()

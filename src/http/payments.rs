@@ -11,6 +11,9 @@ use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
 
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
@@ -27,6 +30,16 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     }
 }
 
+/// A page of payments.
+#[derive(Serialize, ToSchema)]
+struct PaymentList {
+    /// Payments, newest first.
+    #[schema(value_type = Vec<schemas::ListedPayment>)]
+    payments: Vec<JsonObject>,
+    /// Whether more payments follow.
+    has_more: bool,
+}
+
 /// List the payments of the account
 ///
 /// Every claimed payment, newest first, with its receipt and the current status of its product. A client that lost a
@@ -35,7 +48,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 #[utoipa::path(get, path = "/list-payments", operation_id = "listPayments", tag = "Account", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `payment_id` of the page before.")),
-    responses((status = 200, description = "`payments`, `has_more`.", body = schemas::PaymentList),
+    responses((status = 200, description = "`payments`, `has_more`.", body = PaymentList),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or `starting_after` is another wallet's."),
         (status = 404, description = "`starting_after` is no payment.")))]
@@ -52,13 +65,12 @@ async fn list_payments(
         Some(text) => Some(app.load_owned_payment(&claims.wallet, text).await?),
     };
     let found = app.engine.payments_of(&claims.wallet, after, limit).await;
-    let (found, more) = found.map_err(|_| ApiError::internal())?;
-    let mut shown = Vec::with_capacity(found.len());
+    let (found, has_more) = found.map_err(|_| ApiError::internal())?;
+    let mut payments = Vec::with_capacity(found.len());
     for (id, payment) in &found {
-        shown.push(app.render_payment(*id, payment).await?);
+        payments.push(app.render_payment(*id, payment).await?);
     }
-    let body = JsonObject::new().list("payments", shown).boolean("has_more", more);
-    Ok(json::private(json::bytes_as_json(body.to_json())))
+    Ok(json::private_ok(&PaymentList { payments, has_more }))
 }
 
 impl App {

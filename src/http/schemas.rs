@@ -17,74 +17,32 @@ mod names;
 mod payments;
 mod payouts;
 mod reloadable_cards;
-pub mod statuses;
 mod webhooks;
 mod withdrawals;
 
 use serde::Deserialize;
 use serde_json::Value;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-use utoipa::openapi::{Object, RefOr};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
-pub use account::{
-    AccountBalance, AccountOverview, AnyCardWithDetails, AuthLinkResponse, BillingAddress, Card, CardDataResponse,
-    CardDetails, CardList, CardListItem, CardPurchase, CardPurchaseResponse, CardTransaction, CardWithDetails,
-    CreditedPurchase, Event, EventData, EventList, PurchasedCard, RefreshCardResponse,
-};
-pub use agent_wallet::{
-    AddressBookEntry, AddressBookResult, AgentBalance, AgentBalances, AgentPaymentResult, AgentSpendLimit, AgentWallet,
-    AgentWalletAddresses, AgentWalletCaps, CreateAgentWalletResult, DeleteAddressResult, GetAgentWalletResult,
-    PaidCallResponse, PendingWalletPayment, SaveAddressResult, WalletPayment,
-};
+pub use account::*;
+pub use agent_wallet::*;
 pub use api_keys::*;
 pub use banking::*;
-pub use card_balance::{
-    CardTransactionsResponse, DepositAddress, TopUp, TopUpLeg, TopUpPurchase, TopUpPurchaseResponse,
-};
-pub use event_resources::{
-    AccountResource, AgentWalletLimits, AgentWalletResource, ApiKeyResource, BankAccountResource,
-    BankDestinationResource, BankTransferResource, BankingApplicationResource, BankingProfileResource,
-    IdentityResource, IssuerLinkResource, PaymentRecipientResource, RefundResource, SessionResource,
-    WalletPaymentResource,
-};
-pub use gift_cards::{GiftCard, GiftCardPurchase, GiftCardPurchaseResponse, GiftCardWithDetails, PurchasedGiftCard};
-pub use identity::{CallbackReceived, KycLinkResponse, KycStatusResponse, OwnerCap, OwnerCaps};
-pub use intl_orders::{
-    CancelOrderResponse, IntlCard, IntlCardDetails, IntlCardOrder, IntlCardWithDetails, IntlOrderPurchase,
-    IntlOrderPurchaseResponse,
-};
+pub use card_balance::*;
+pub use event_resources::*;
+pub use gift_cards::*;
+pub use identity::*;
+pub use intl_orders::*;
 pub use names::*;
-pub use payments::{ListedPayment, Payment, PaymentList, PaymentReceipt, PaymentStatusResponse};
-pub use reloadable_cards::{
-    CardActionResponse, CardCharge, CardHistoryEntry, CreateReloadableCardResponse, CreatedReloadableCard,
-    ReloadableCard, ReloadableCardWithDetails,
-};
-pub use withdrawals::{
-    CreateWithdrawalResponse, CreatedWithdrawal, StatementLine, StatementResponse, Withdrawal, WithdrawalList,
-    WithdrawalResponse, WithdrawalStatusResponse,
-};
-
-pub use payouts::{
-    AppPaymentPurchase, AppPaymentPurchaseResponse, BankPaymentPurchase, BankPaymentPurchaseResponse, BankRecipient,
-    BankRecipientDestination, BankRecipientList, DeletedPaymentRecipient, LateReturn, PaymentRecipient,
-    PaymentRecipientList, Payout, PayoutDestination, PayoutList, PayoutStatusResponse, PurchasedAppPayment,
-    PurchasedBankPayment, PushToCardPurchase, PushToCardPurchaseResponse, UpdatedPaymentRecipient,
-};
-pub use statuses::*;
+pub use payments::*;
+pub use payouts::*;
+pub use reloadable_cards::*;
 pub use webhooks::*;
+pub use withdrawals::*;
 
-/// A decimal number with exactly its digits.
-pub struct ExactDecimal;
-
-impl PartialSchema for ExactDecimal {
-    fn schema() -> RefOr<Schema> {
-        let number: Object = ObjectBuilder::new().schema_type(Type::Number).build();
-        number.into()
-    }
-}
-
-impl ToSchema for ExactDecimal {}
+pub use crate::checkout::PayoutDestination;
+pub use crate::edge::json::ExactNumber as ExactDecimal;
+pub use crate::statuses::{self, *};
 
 /// Every error except a 402. As `application/problem+json` with the members of RFC 9457.
 #[derive(Deserialize, ToSchema)]
@@ -165,39 +123,6 @@ pub struct CallableErrorDetails {
     pub request_id: String,
     /// Delay before a retry, also in `Retry-After`.
     pub retry_after_seconds: Option<u64>,
-}
-
-/// Tokens of a session.
-#[derive(Deserialize, ToSchema)]
-pub struct Credentials {
-    /// Token for `Authorization: Bearer`.
-    pub id_token: String,
-    /// Token for `POST /auth`, valid once.
-    pub refresh_token: String,
-    /// Lifetime of `id_token` in seconds, as text.
-    pub expires_in: String,
-}
-
-/// Session of a wallet that signed in.
-#[derive(Deserialize, ToSchema)]
-pub struct SignInResponse {
-    /// Tokens of the session.
-    pub auth: Credentials,
-    /// The wallet's address in lower case.
-    pub user_id: String,
-}
-
-/// New tokens for a refresh token.
-#[derive(Deserialize, ToSchema)]
-pub struct TokenResponse {
-    /// Token for `Authorization: Bearer`.
-    pub id_token: String,
-    /// Next refresh token.
-    pub refresh_token: String,
-    /// Lifetime of `id_token` in seconds, as text.
-    pub expires_in: String,
-    /// The wallet's address in lower case.
-    pub user_id: String,
 }
 
 /// Public keys (RFC 7517).
@@ -360,17 +285,4 @@ pub enum PaymentRequiredResponse {
     Challenge(PaymentChallenge),
     /// A payment that failed.
     Failed(SettlementFailure),
-}
-
-/// A payment whose outcome is not known yet.
-#[derive(Deserialize, ToSchema)]
-pub struct PendingPayment {
-    /// `settlement_pending` in every case.
-    pub status: SettlementPendingStatus,
-    /// Id for `GET /get-payment`.
-    pub payment_id: String,
-    /// URL to poll.
-    pub status_url: String,
-    /// Delay before the next poll.
-    pub retry_after_seconds: u64,
 }

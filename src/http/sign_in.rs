@@ -8,9 +8,8 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use purser_actors::engine::{OperationError, UserIdCollision};
 use purser_actors::id::Network;
-use purser_actors::kernel::JsonObject;
 use purser_actors::session::{AuthMethod, Command, Rejection, Reply, Session};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::app::App;
@@ -20,6 +19,7 @@ use super::query::Query;
 use super::route::routes;
 use super::schemas;
 use crate::checkout::user_id_collision;
+use crate::identity::credentials::Credentials;
 use crate::identity::refresh::{ParsedRefreshToken, RefreshTokenCodec};
 use crate::identity::sign_in_error::SignInError;
 use crate::payment::header::PAYMENT_REQUIRED;
@@ -41,13 +41,22 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/.well-known/jwks.json" => get_jwks { Public }
 }
 
+/// Session of a wallet that signed in.
+#[derive(Serialize, ToSchema)]
+struct SignInResponse {
+    /// Tokens of the session.
+    auth: Credentials,
+    /// The wallet's address in lower case.
+    user_id: String,
+}
+
 /// Sign in with a wallet
 ///
 /// Free. Without a valid `SIGN-IN-WITH-X` header: 402 with a fresh challenge. Payment headers are ignored.
 #[utoipa::path(get, path = "/auth", operation_id = "signIn", tag = "Authentication",
     params(("network" = inline(Option<schemas::NetworkName>), Query, description = "`base` (default) or `solana`: which network the challenge names first."),
         ("SIGN-IN-WITH-X" = Option<String>, Header, description = "Base64 of the signed CAIP-122 message.")),
-    responses((status = 200, description = "`auth` {`id_token`, `refresh_token`, `expires_in`} and `user_id`.", body = schemas::SignInResponse),
+    responses((status = 200, description = "`auth` {`id_token`, `refresh_token`, `expires_in`} and `user_id`.", body = SignInResponse),
         (status = 402, description = "A challenge in `PAYMENT-REQUIRED`; sign it and try again.", body = schemas::PaymentChallenge),
         (status = 409, description = "Another wallet has this address in lower case.")))]
 async fn get_auth(
@@ -85,15 +94,11 @@ async fn get_auth(
         Err(OperationError::Specific(UserIdCollision)) => return Err(user_id_collision()),
         Err(OperationError::Rejected(_) | OperationError::Unavailable) => return Err(unavailable()),
     }
-    let body = JsonObject::new()
-        .object(
-            "auth",
-            &state
-                .credentials
-                .issue(&signed.wallet, session.id, AuthMethod::Wallet, 0),
-        )
-        .text("user_id", signed.wallet.user_id());
-    Ok(json::private(json::bytes_as_json(body.to_json())))
+    let auth = state
+        .credentials
+        .issue(&signed.wallet, session.id, AuthMethod::Wallet, 0);
+    let user_id = signed.wallet.user_id();
+    Ok(json::private_ok(&SignInResponse { auth, user_id }))
 }
 
 fn challenge(state: &App, first: Network, refusal: Option<SignInError>) -> Response {
@@ -121,11 +126,20 @@ struct TokenRequest {
     refresh_token: Option<serde_json::Value>,
 }
 
+/// New tokens for a refresh token.
+#[derive(Serialize, ToSchema)]
+struct TokenResponse {
+    #[serde(flatten)]
+    auth: Credentials,
+    /// The wallet's address in lower case.
+    user_id: String,
+}
+
 /// Exchange a refresh token
 ///
 /// Each token is valid once; store the new one. After a lost response, the request can be repeated within 30 seconds.
 #[utoipa::path(post, path = "/auth", operation_id = "refreshTokens", tag = "Authentication", request_body = inline(TokenRequest),
-    responses((status = 200, description = "`id_token`, `refresh_token`, `expires_in`, `user_id`.", body = schemas::TokenResponse),
+    responses((status = 200, description = "`id_token`, `refresh_token`, `expires_in`, `user_id`.", body = TokenResponse),
         (status = 400, description = "`grant_type` or `refresh_token` is missing or malformed."),
         (status = 401, description = "The token is invalid, expired or revoked: sign in with `GET /auth`.")))]
 async fn post_auth(State(state): State<Arc<App>>, body: Body) -> Result<Response, ApiError> {
@@ -134,7 +148,7 @@ async fn post_auth(State(state): State<Arc<App>>, body: Body) -> Result<Response
 
 /// Exchange a refresh token (deprecated form of `POST /auth`)
 #[utoipa::path(post, path = "/refresh", operation_id = "refreshTokensDeprecated", tag = "Authentication", request_body = inline(TokenRequest),
-    responses((status = 200, description = "As `POST /auth`. Deprecated.", body = schemas::TokenResponse), (status = 400, description = "As `POST /auth`."),
+    responses((status = 200, description = "As `POST /auth`. Deprecated.", body = TokenResponse), (status = 400, description = "As `POST /auth`."),
         (status = 401, description = "As `POST /auth`.")))]
 async fn post_refresh(State(state): State<Arc<App>>, body: Body) -> Result<Response, ApiError> {
     refresh_session(&state, body).await
@@ -213,12 +227,11 @@ async fn attempt(state: &App, presented: &ParsedRefreshToken) -> Result<Option<R
         Err(OperationError::Rejected(Rejection::Expired)) => return Err(invalid()),
     };
     let owner = session.owner;
-    let made = state
+    let auth = state
         .credentials
         .issue(&owner, presented.session, session.amr, generation);
-    Ok(Some(json::private(json::bytes_as_json(
-        made.text("user_id", owner.user_id()).to_json(),
-    ))))
+    let user_id = owner.user_id();
+    Ok(Some(json::private_ok(&TokenResponse { auth, user_id })))
 }
 
 fn invalid() -> ApiError {

@@ -2,7 +2,7 @@
 
 use super::{AgentWallet, Event, Rejection};
 use crate::id::{AddressId, Wallet};
-use crate::kernel::{Decision, JsonObject};
+use crate::kernel::Decision;
 
 /// A saved address with its name.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -13,17 +13,6 @@ pub struct SavedAddress {
     pub name: String,
     /// The address; it determines the network.
     pub address: Wallet,
-}
-
-impl SavedAddress {
-    /// The entry as its owner sees it.
-    pub fn view(&self) -> JsonObject {
-        JsonObject::new()
-            .text("entry_id", self.id)
-            .text("name", &self.name)
-            .text("address", self.address.address())
-            .text("network", self.address.network().name())
-    }
 }
 
 impl AgentWallet {

@@ -4,6 +4,8 @@
 use std::fmt::{self, Display, Write as _};
 
 use rust_decimal::Decimal;
+use serde::ser::{Error as _, Serialize, SerializeMap as _, Serializer};
+use serde_json::value::RawValue;
 
 use crate::kernel::event_record::moment;
 use crate::port::Timestamp;
@@ -77,6 +79,14 @@ impl JsonObject {
         self.with(name, format!("[{}]", values.join(",")))
     }
 
+    /// Adds the JSON of a value.
+    #[must_use]
+    pub fn value(self, name: &'static str, value: &impl Serialize) -> Self {
+        // Values with named members always serialize.
+        let json = serde_json::to_string(value).unwrap_or_else(|_| "null".into());
+        self.with(name, sanitize_text(json))
+    }
+
     /// Adds a list of strings.
     #[must_use]
     pub fn texts(self, name: &'static str, values: impl IntoIterator<Item = impl Display>) -> Self {
@@ -99,6 +109,18 @@ impl JsonObject {
     /// Appends an object of the fields that another view has with another value or not at all.
     pub(crate) fn write_changed(&self, out: &mut String, now: &Self) {
         write_fields(out, self.0.iter().filter(|field| !now.0.contains(field)));
+    }
+}
+
+/// So that a view can be a member of a typed answer, or with `flatten` its beginning.
+impl Serialize for JsonObject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, json) in &self.0 {
+            let json = RawValue::from_string(json.clone()).map_err(S::Error::custom)?;
+            map.serialize_entry(name, &json)?;
+        }
+        map.end()
     }
 }
 

@@ -56,18 +56,4 @@ impl Payout {
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
     }
-
-    /// A bank destination as its owner sees it with a payout.
-    pub fn destination(&self) -> Option<JsonObject> {
-        match &self.plan.target {
-            PayoutTarget::Bank(_, bank) => Some(
-                JsonObject::new()
-                    .text("name", &bank.name)
-                    .text("bank_name", &bank.bank_name)
-                    .text("account_holder_name", &bank.account_holder_name)
-                    .text("account_number_last4", &bank.last4),
-            ),
-            _ => None,
-        }
-    }
 }

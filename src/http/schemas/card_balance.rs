@@ -4,64 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{
-    CardCharge, CardHistoryEntry, Credentials, CreditedPurchase, DepositNetwork, ExactDecimal, HoldReason, NetworkName,
-    PaidStatus, TopUpLegKind, TopUpStatus,
-};
-
-/// Response of a paid top-up.
-#[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
-pub enum TopUpPurchaseResponse {
-    /// The top-up was bought.
-    Bought(Box<TopUpPurchase>),
-    /// The top-up was not possible, and the charge was credited to the account balance.
-    Credited(CreditedPurchase),
-}
-
-/// A purchased top-up.
-#[derive(Deserialize, ToSchema)]
-pub struct TopUpPurchase {
-    /// Tokens, only for the call that paid first.
-    pub auth: Option<Credentials>,
-    /// The wallet's address in lower case.
-    pub user_id: String,
-    /// `top_…` is the id, as in `top_ups` of `GET /list-card-transactions`.
-    pub top_up_id: String,
-    /// Status of the top-up at purchase.
-    pub status: PaidStatus,
-    /// US dollars that arrive on the balance.
-    #[schema(value_type = ExactDecimal)]
-    pub funded_usd: Value,
-    /// The owner's deposit address at the card issuer.
-    pub deposit_address: String,
-    /// `base` is the network of the deposit address.
-    pub network: DepositNetwork,
-    /// `USDC` is the token.
-    pub asset: String,
-    /// `solana`: bridged by burn and mint; `base`: forwarded.
-    pub payment_network: NetworkName,
-    /// Explanation for people.
-    pub note: String,
-    /// Id for `GET /get-payment`.
-    pub payment_id: String,
-}
-
-/// Transactions of cards and of the card balance.
-#[derive(Deserialize, ToSchema)]
-pub struct CardTransactionsResponse {
-    /// Card transactions, newest first, including declined ones. Without `card_id`, those of the newest 100 cards of
-    /// each kind.
-    pub transactions: Vec<CardCharge>,
-    /// Top-ups, newest first.
-    pub top_ups: Vec<TopUp>,
-    /// Status changes of the cards, newest first.
-    pub card_events: Vec<CardHistoryEntry>,
-    /// Whether more top-ups follow.
-    pub has_more: bool,
-    /// Explanation for people.
-    pub note: String,
-}
+use super::{DepositNetwork, ExactDecimal, HoldReason, NetworkName, TopUpLegKind, TopUpStatus};
 
 /// A top-up of the balance at the card issuer.
 #[derive(Deserialize, ToSchema)]
@@ -106,16 +49,4 @@ pub struct TopUpLeg {
     pub tx_hash: String,
     /// Time of the transfer (RFC 3339).
     pub at: String,
-}
-
-/// Deposit address of a card balance.
-#[derive(Deserialize, ToSchema)]
-pub struct DepositAddress {
-    /// The owner's deposit address.
-    pub address: String,
-    /// `base` is the network of the address.
-    pub network: DepositNetwork,
-    /// Balance in US dollars.
-    #[schema(value_type = ExactDecimal)]
-    pub balance: Value,
 }

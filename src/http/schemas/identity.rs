@@ -25,26 +25,6 @@ pub struct KycStatusResponse {
     pub last_updated_at: String,
 }
 
-/// A link for the owner to verify their identity.
-#[derive(Deserialize, ToSchema)]
-pub struct KycLinkResponse {
-    /// URL to give to the owner unchanged. It can be opened once.
-    pub kyc_url: String,
-    /// The wallet's address in lower case.
-    pub user_id: String,
-    /// Status of the identity check.
-    pub status: IdentityStatus,
-    /// Validity of the link in seconds.
-    pub expires_in: u64,
-}
-
-/// Response to an accepted callback.
-#[derive(Deserialize, ToSchema)]
-pub struct CallbackReceived {
-    /// Always true on success.
-    pub received: bool,
-}
-
 /// Daily caps set by the owner, by product. Without a cap here, only the service's cap applies.
 #[derive(Deserialize, ToSchema)]
 pub struct OwnerCaps {

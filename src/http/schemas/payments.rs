@@ -47,15 +47,6 @@ pub struct Payment {
     pub resolution: Option<PaymentResolution>,
 }
 
-/// A page of payments.
-#[derive(Deserialize, ToSchema)]
-pub struct PaymentList {
-    /// Payments, newest first.
-    pub payments: Vec<ListedPayment>,
-    /// Whether more payments follow.
-    pub has_more: bool,
-}
-
 /// A payment with the current status of its product.
 #[derive(Deserialize, ToSchema)]
 pub struct ListedPayment {

@@ -5,175 +5,10 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{
-    ActiveStatus, AwaitingDetailsStatus, BankDestinationType, Credentials, CreditedPurchase, ExactDecimal, HoldReason,
-    LateReturnStatus, PaymentApp, PaymentRecipientStatus, PayoutProduct, PayoutStatus, QueuedStatus,
+    ActiveStatus, BankDestinationType, ExactDecimal, HoldReason, LateReturnStatus, PaymentApp, PaymentRecipientStatus,
+    PayoutProduct, PayoutStatus,
 };
-
-/// Response of a paid push to card that was settled.
-#[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
-pub enum PushToCardPurchaseResponse {
-    /// The payout waits for the recipient's card.
-    Bought(Box<PushToCardPurchase>),
-    /// The payout was not possible, and the charge was credited to the balance.
-    Credited(CreditedPurchase),
-}
-
-/// A purchased push to card with the payment.
-#[derive(Deserialize, ToSchema)]
-pub struct PushToCardPurchase {
-    /// Tokens, only for the call that paid first. Replays have none.
-    pub auth: Option<Credentials>,
-    /// The payer's address in lower case.
-    pub user_id: String,
-    /// Id for `GET /get-payment-status`.
-    pub payout_id: String,
-    /// Status of the payout at purchase.
-    pub status: AwaitingDetailsStatus,
-    /// Link for the recipient, only in the response to the call that paid first.
-    pub redemption_url: Option<String>,
-    /// Amount that the recipient gets.
-    #[schema(value_type = ExactDecimal)]
-    pub amount: Value,
-    /// Currency of `amount` only (ISO 4217).
-    pub currency: String,
-    /// Fee in `fee_currency`.
-    #[schema(value_type = ExactDecimal)]
-    pub fee_amount: Value,
-    /// `USD` is the currency of the fee.
-    pub fee_currency: String,
-    /// US dollars paid, fee included.
-    #[schema(value_type = ExactDecimal)]
-    pub charged_usd_amount: Value,
-    /// What to do next.
-    pub note: String,
-    /// Id for `GET /get-payment`.
-    pub payment_id: String,
-}
-
-/// Response of a paid bank payment that was settled.
-#[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
-pub enum BankPaymentPurchaseResponse {
-    /// The bank payment was bought.
-    Bought(Box<BankPaymentPurchase>),
-    /// The bank payment was not possible, and the charge was credited to the balance.
-    Credited(CreditedPurchase),
-}
-
-/// A purchased bank payment with the payment.
-#[derive(Deserialize, ToSchema)]
-pub struct BankPaymentPurchase {
-    /// Tokens, only for the call that paid first. Replays have none.
-    pub auth: Option<Credentials>,
-    /// The payer's address in lower case.
-    pub user_id: String,
-    /// The bank payment as purchased.
-    pub bank_payment: PurchasedBankPayment,
-    /// Id for `GET /get-payment`.
-    pub payment_id: String,
-}
-
-/// A bank payment as purchased.
-#[derive(Deserialize, ToSchema)]
-pub struct PurchasedBankPayment {
-    /// Id for `GET /get-payment-status`.
-    pub payout_id: String,
-    /// US dollars that arrive.
-    #[schema(value_type = ExactDecimal)]
-    pub amount: Value,
-    /// Fee in US dollars.
-    #[schema(value_type = ExactDecimal)]
-    pub fee_amount: Value,
-    /// US dollars paid.
-    #[schema(value_type = ExactDecimal)]
-    pub charged_amount: Value,
-    /// Destination id, as in `GET /bank-recipients`.
-    pub destination_id: String,
-    /// Status of the payout at purchase.
-    pub state: QueuedStatus,
-    /// Destination of the payment.
-    pub destination: PayoutDestination,
-}
-
-/// A bank destination of a payout.
-#[derive(Deserialize, ToSchema)]
-pub struct PayoutDestination {
-    /// Label given by the owner.
-    pub name: String,
-    /// Name of the bank.
-    pub bank_name: String,
-    /// Name of the account holder.
-    pub account_holder_name: String,
-    /// Last four digits of the account number.
-    pub account_number_last4: String,
-}
-
-/// Response of a paid app payment that was settled.
-#[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
-pub enum AppPaymentPurchaseResponse {
-    /// The app payment was bought.
-    Bought(Box<AppPaymentPurchase>),
-    /// The app payment was not possible, and the charge was credited to the balance.
-    Credited(CreditedPurchase),
-}
-
-/// A purchased app payment with the payment.
-#[derive(Deserialize, ToSchema)]
-pub struct AppPaymentPurchase {
-    /// Tokens, only for the call that paid first. Replays have none.
-    pub auth: Option<Credentials>,
-    /// The payer's address in lower case.
-    pub user_id: String,
-    /// The app payment as purchased.
-    pub payment: PurchasedAppPayment,
-    /// URL to poll for its status.
-    pub status_url: String,
-    /// Id for `GET /get-payment`.
-    pub payment_id: String,
-}
-
-/// An app payment as purchased.
-#[derive(Deserialize, ToSchema)]
-pub struct PurchasedAppPayment {
-    /// Id for `GET /get-payment-status`.
-    pub payout_id: String,
-    /// Status of the payout at purchase.
-    pub state: QueuedStatus,
-    /// `venmo` or `paypal`.
-    pub platform: PaymentApp,
-    /// US dollars that arrive.
-    #[schema(value_type = ExactDecimal)]
-    pub amount: Value,
-    /// Fee in US dollars.
-    #[schema(value_type = ExactDecimal)]
-    pub fee_amount: Value,
-    /// US dollars paid.
-    #[schema(value_type = ExactDecimal)]
-    pub charged_amount: Value,
-    /// Id for `/payment-recipients`.
-    pub recipient_id: String,
-}
-
-/// One payout, or a page of them.
-#[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
-pub enum PayoutStatusResponse {
-    /// The payout with `payout_id`.
-    One(Box<Payout>),
-    /// All payouts, page by page.
-    Page(PayoutList),
-}
-
-/// A page of payouts, oldest first.
-#[derive(Deserialize, ToSchema)]
-pub struct PayoutList {
-    /// Payouts of the page.
-    pub payouts: Vec<Payout>,
-    /// Whether more payouts follow.
-    pub has_more: bool,
-}
+use crate::checkout::PayoutDestination;
 
 /// A payout to a card, bank account or payment app.
 #[derive(Deserialize, ToSchema)]
@@ -259,15 +94,6 @@ pub struct LateReturn {
     pub last_updated_at: String,
 }
 
-/// A page of recipients of app payments.
-#[derive(Deserialize, ToSchema)]
-pub struct PaymentRecipientList {
-    /// Recipients, oldest first.
-    pub recipients: Vec<PaymentRecipient>,
-    /// Whether more recipients follow.
-    pub has_more: bool,
-}
-
 /// A recipient of app payments.
 #[derive(Deserialize, ToSchema)]
 pub struct PaymentRecipient {
@@ -300,54 +126,6 @@ pub struct PaymentRecipient {
     pub last_name: String,
     /// E-mail address in the last payment.
     pub email: String,
-}
-
-/// A recipient after a change.
-#[derive(Deserialize, ToSchema)]
-pub struct UpdatedPaymentRecipient {
-    /// The owner's address in lower case.
-    pub user_id: String,
-    /// `venmo` or `paypal`.
-    pub platform: PaymentApp,
-    /// Id of the recipient.
-    pub recipient_id: String,
-    /// Name given by the owner.
-    pub display_name: String,
-    /// Whether it is hidden from the list by default.
-    pub archived: bool,
-}
-
-/// A deleted recipient.
-#[derive(Deserialize, ToSchema)]
-pub struct DeletedPaymentRecipient {
-    /// Id of the recipient.
-    pub recipient_id: String,
-    /// Always true on success.
-    pub deleted: bool,
-}
-
-/// A page of bank recipients with their destinations.
-#[derive(Deserialize, ToSchema)]
-pub struct BankRecipientList {
-    /// In order of registration.
-    pub recipients: Vec<BankRecipient>,
-    /// Whether more destinations follow.
-    pub has_more: bool,
-}
-
-/// A person or company with bank accounts.
-#[derive(Deserialize, ToSchema)]
-pub struct BankRecipient {
-    /// `brc_…` is the id of the recipient.
-    pub recipient_id: String,
-    /// Name of the person or company.
-    pub name: String,
-    /// `active` in every case.
-    pub status: ActiveStatus,
-    /// Postal address as one line; empty if none was given.
-    pub address: String,
-    /// Bank accounts of the recipient.
-    pub destinations: Vec<BankRecipientDestination>,
 }
 
 /// A bank account of a recipient.

@@ -5,32 +5,9 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{
-    CardBalanceWithdrawalStatus, ExactDecimal, HoldReason, NetworkName, PendingStatus, StatementLineType,
-    WithdrawalSource, WithdrawalState,
+    CardBalanceWithdrawalStatus, ExactDecimal, HoldReason, NetworkName, StatementLineType, WithdrawalSource,
+    WithdrawalState,
 };
-
-/// Response to an accepted withdrawal.
-#[derive(Deserialize, ToSchema)]
-pub struct CreateWithdrawalResponse {
-    /// Always true on success.
-    pub success: bool,
-    /// The withdrawal as accepted.
-    pub withdrawal: CreatedWithdrawal,
-    /// URL to poll for its status.
-    pub status_url: String,
-}
-
-/// A withdrawal as accepted.
-#[derive(Deserialize, ToSchema)]
-pub struct CreatedWithdrawal {
-    /// `wd_…` is the id of the withdrawal.
-    pub id: String,
-    /// Amount in US dollars.
-    #[schema(value_type = ExactDecimal)]
-    pub amount: Value,
-    /// `pending` in every case.
-    pub state: PendingStatus,
-}
 
 /// A withdrawal from a balance.
 #[derive(Deserialize, ToSchema)]
@@ -63,41 +40,6 @@ pub struct Withdrawal {
     pub created_at: String,
     /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
-}
-
-/// Response with one withdrawal.
-#[derive(Deserialize, ToSchema)]
-pub struct WithdrawalResponse {
-    /// Details of the withdrawal.
-    pub withdrawal: Withdrawal,
-}
-
-/// A page of withdrawals.
-#[derive(Deserialize, ToSchema)]
-pub struct WithdrawalList {
-    /// Withdrawals, oldest first.
-    pub withdrawals: Vec<Withdrawal>,
-    /// Whether more withdrawals follow.
-    pub has_more: bool,
-}
-
-/// One withdrawal, or a page of them.
-#[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
-pub enum WithdrawalStatusResponse {
-    /// The withdrawal with `withdrawal_id`.
-    One(Box<WithdrawalResponse>),
-    /// A page of withdrawals, without `withdrawal_id`.
-    All(WithdrawalList),
-}
-
-/// A page of the account statement.
-#[derive(Deserialize, ToSchema)]
-pub struct StatementResponse {
-    /// Entries, oldest first.
-    pub entries: Vec<StatementLine>,
-    /// Whether more lines follow.
-    pub has_more: bool,
 }
 
 /// One change of the balance.
