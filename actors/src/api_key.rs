@@ -161,6 +161,7 @@ impl Entity for ApiKey {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

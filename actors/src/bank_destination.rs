@@ -40,6 +40,8 @@ impl DestinationType {
     }
 }
 
+crate::answer::serialize_as_name!(DestinationType);
+
 /// Owner of destinations, as the account owner entered it.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct BankRecipient {
@@ -144,6 +146,7 @@ impl Entity for BankDestination {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

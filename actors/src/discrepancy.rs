@@ -145,6 +145,7 @@ impl Entity for Discrepancy {
     type Reply = ();
     type Rejection = ();
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

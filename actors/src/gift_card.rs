@@ -245,6 +245,7 @@ impl Entity for GiftCard {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

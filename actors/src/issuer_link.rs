@@ -168,6 +168,7 @@ impl Entity for IssuerLink {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

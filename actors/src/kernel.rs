@@ -25,5 +25,5 @@ pub use decision::Decision;
 pub use entity::{AskError, Entity, EntityId, EntityKind, InvalidTransition, NewEntity};
 pub use idempotency::IdempotencyRecorder;
 pub use job::{AttemptFailure, OutboxJob};
-pub use json_object::{JsonObject, sanitize_text};
+pub use json_object::{JsonObject, sanitize_text, to_json};
 pub use registry::EntityRegistry;

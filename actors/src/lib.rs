@@ -14,6 +14,7 @@
 
 pub mod account;
 pub mod agent_wallet;
+pub mod answer;
 pub mod api_key;
 pub mod approval;
 pub mod bank_destination;
@@ -22,6 +23,8 @@ pub mod breaker;
 pub mod card;
 pub mod card_withdrawal;
 pub mod discrepancy;
+#[cfg(feature = "documents")]
+pub mod documents;
 pub mod engine;
 pub mod gift_card;
 pub mod id;

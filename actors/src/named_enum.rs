@@ -13,6 +13,7 @@
 /// }
 /// // becomes
 /// pub enum LedgerProvider { GiftCards }
+/// // which serializes as its name
 /// impl LedgerProvider {
 ///     pub const ALL: [Self; 1] = [Self::GiftCards];
 ///     pub const fn name(self) -> &'static str { /* "gift_cards" */ }
@@ -36,6 +37,8 @@ macro_rules! named_enum {
                 }
             }
         }
+
+        $crate::answer::serialize_as_name!($enum);
     };
 }
 pub(crate) use named_enum;

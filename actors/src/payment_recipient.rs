@@ -189,6 +189,7 @@ impl Entity for PaymentRecipient {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

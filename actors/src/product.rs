@@ -67,6 +67,8 @@ macro_rules! product_lines {
             }
         }
 
+        crate::answer::serialize_as_name!(ProductLine);
+
         impl Purchase {
             /// Product line of the purchase.
             pub const fn line(&self) -> ProductLine {
@@ -258,6 +260,8 @@ impl Platform {
         }
     }
 }
+
+crate::answer::serialize_as_name!(Platform);
 
 /// Recipient of an app payment, as the caller names it.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

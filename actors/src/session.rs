@@ -247,6 +247,7 @@ impl Entity for Session {
     type Reply = Reply;
     type Rejection = Rejection;
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

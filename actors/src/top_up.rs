@@ -117,6 +117,8 @@ impl LegKind {
     }
 }
 
+crate::answer::serialize_as_name!(LegKind);
+
 /// Status of a top-up.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {

@@ -104,6 +104,8 @@ impl DisabledReason {
     }
 }
 
+crate::answer::serialize_as_name!(DisabledReason);
+
 /// Status of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {

@@ -96,6 +96,8 @@ impl DroppedReason {
     }
 }
 
+crate::answer::serialize_as_name!(DroppedReason);
+
 /// Status of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {

@@ -234,6 +234,7 @@ impl Entity for Withdrawal {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

@@ -81,6 +81,7 @@ impl Entity for Tally {
     type Reply = u64;
     type Rejection = ();
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(this: Option<&Self>, _: &CounterId, by: u64, _: &Context) -> Result<Decision<Self>, ()> {
         let total = this.map_or(0, |t| t.total).checked_add(by).ok_or(())?;

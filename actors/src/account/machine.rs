@@ -143,6 +143,7 @@ impl Entity for Account {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

@@ -42,6 +42,8 @@ impl StatementLineType {
     }
 }
 
+crate::answer::serialize_as_name!(StatementLineType);
+
 /// One line of the statement.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct StatementLine {

@@ -124,6 +124,7 @@ impl Entity for BankAccount {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

@@ -33,6 +33,8 @@ impl CustomerType {
     }
 }
 
+crate::answer::serialize_as_name!(CustomerType);
+
 /// State of a banking profile.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct BankingProfile {
@@ -105,6 +107,7 @@ impl Entity for BankingProfile {
     type Reply = ();
     type Rejection = AlreadyExists;
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

@@ -63,6 +63,8 @@ impl TransferDirection {
     }
 }
 
+crate::answer::serialize_as_name!(TransferDirection);
+
 /// State of a bank transfer.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct BankTransfer {
@@ -283,6 +285,7 @@ impl Entity for BankTransfer {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

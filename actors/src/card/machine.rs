@@ -133,6 +133,7 @@ impl Entity for Card {
     type Reply = bool;
     type Rejection = Rejection;
     type Outcome = Self;
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

@@ -172,6 +172,7 @@ impl Entity for CardWithdrawal {
     type Reply = Option<Lease>;
     type Rejection = Rejection;
     type Outcome = Self;
+    type View<'a> = JsonObject;
 
     fn decide(this: Option<&Self>, id: &WithdrawalId, command: Command, context: &Context) -> DecisionResult {
         let Some(asked) = this else {

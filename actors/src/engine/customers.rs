@@ -46,7 +46,7 @@ impl CustomerResource {
             id: id.to_string(),
             status: entity.status(),
             owner: entity.owner(),
-            view: entity.view(id),
+            view: JsonObject::of(&entity.view(id)),
         }
     }
 }

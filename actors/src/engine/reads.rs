@@ -38,7 +38,7 @@ pub(super) type NewestIndex<E> = Vec<((Timestamp, u128), <E as Entity>::Id, E)>;
 
 /// The owner's view of each entity.
 fn view_of<E: Entity>(newest: NewestIndex<E>) -> Vec<((Timestamp, u128), JsonObject)> {
-    let view = |(made, id, entity): ((Timestamp, u128), E::Id, E)| (made, entity.view(&id));
+    let view = |(made, id, entity): ((Timestamp, u128), E::Id, E)| (made, JsonObject::of(&entity.view(&id)));
     newest.into_iter().map(view).collect()
 }
 

@@ -214,6 +214,7 @@ impl Entity for Incoming {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(this: Option<&Self>, id: &DepositId, command: Command, context: &Context) -> DecisionResult {
         let (done, now) = (Decision::answer(()), context.now);

@@ -81,6 +81,7 @@ impl Entity for IntlOrder {
     type Reply = Reply;
     type Rejection = Rejection;
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

@@ -27,7 +27,7 @@ pub trait StateMachine: Sized {
 }
 
 /// The closed set of an entity's states.
-pub trait NamedState: Copy + 'static {
+pub trait NamedState: Copy + serde::Serialize + 'static {
     /// Every state, in the order of the table.
     const ALL: &'static [Self];
 
@@ -162,7 +162,7 @@ impl Chart {
 /// out and `From<&Entity> for State` is written by hand. The table expands to
 ///
 /// ```text
-/// pub enum State { Processing, Completed }             // with NamedState
+/// pub enum State { Processing, Completed }             // with NamedState; serializes as its name
 /// impl From<&GiftCard> for State { … match gift_card.status { Status::Processing { .. } => State::Processing, … } }
 /// impl StateMachine for GiftCard {
 ///     const CHART: &'static Chart = &Chart { states: &["processing", "completed"], events: &[ChartEvent { … }, …] };
@@ -218,6 +218,12 @@ macro_rules! state_machine {
 
             fn number(self) -> u8 {
                 self as u8
+            }
+        }
+
+        impl ::serde::Serialize for State {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str($crate::kernel::chart::NamedState::as_str(*self))
             }
         }
 

@@ -5,6 +5,7 @@ use std::hash::Hash;
 
 use purser_storage::RowKey;
 use purser_storage::codec::{self, Stored};
+use serde::Serialize;
 
 use crate::id::Wallet;
 use crate::kernel::chart::{NamedState, StateMachine};
@@ -191,6 +192,10 @@ pub trait Entity: StateMachine + Stored + Clone + fmt::Debug + PartialEq + Send 
     type Rejection: Send + Sync + fmt::Debug + 'static;
     /// Outcome that callers wait for.
     type Outcome: Clone + Send + Sync + 'static;
+    /// A struct whose fields are the members of the answer: their names, order and omission are those of its derive.
+    type View<'a>: Serialize
+    where
+        Self: 'a;
 
     /// Decision on a command in this state; `None` before the entity exists.
     ///
@@ -218,7 +223,7 @@ pub trait Entity: StateMachine + Stored + Clone + fmt::Debug + PartialEq + Send 
     fn owner(&self) -> Wallet;
 
     /// The entity as its owner sees it: the content of events. No secrets.
-    fn view(&self, id: &Self::Id) -> JsonObject;
+    fn view(&self, id: &Self::Id) -> Self::View<'_>;
 
     /// Outcome, once callers need not wait any longer.
     fn outcome(&self) -> Option<Self::Outcome>;
@@ -277,7 +282,7 @@ pub(crate) fn fold_event<E: Entity>(
         E::KIND.name()
     );
     let before = match (seen.take(), change) {
-        (None, Some(_)) => state.as_ref().map(|state| state.view(id)),
+        (None, Some(_)) => state.as_ref().map(|state| JsonObject::of(&state.view(id))),
         (seen, _) => seen,
     };
     let after = E::apply(state, id, event)?;
@@ -286,7 +291,7 @@ pub(crate) fn fold_event<E: Entity>(
         return Err(InvalidTransition::new(from.map_or("-", NamedState::as_str), event));
     }
     let announcement = change.map(|change| {
-        let now = seen.insert(after.view(id));
+        let now = seen.insert(JsonObject::of(&after.view(id)));
         PublicEvent::new(
             crate::id::EventId(context.id()),
             E::KIND.name(),

@@ -1,12 +1,13 @@
 //! Journal record of an event: the event itself, for the fold that verifies the snapshots, and the envelope that
 //! subscribers see, rendered once so that it never changes.
 
-use std::fmt::{self, Write as _};
-use std::time::{Duration, UNIX_EPOCH};
+use std::fmt::Write as _;
 
 use purser_storage::Event;
 use purser_storage::codec::{self, DecodeError, Stored};
 
+use crate::answer::moment;
+pub use crate::answer::rfc3339;
 use crate::id::{EventId, Wallet};
 use crate::kernel::JsonObject;
 use crate::port::Timestamp;
@@ -78,7 +79,10 @@ impl PublicEvent {
         );
         after.write(&mut envelope);
         envelope.push_str("},\"previous\":");
-        before.unwrap_or(&JsonObject::new()).write_changed(&mut envelope, after);
+        match before {
+            Some(before) => before.write_changed(&mut envelope, after),
+            None => envelope.push_str("{}"),
+        }
         envelope.push('}');
         Self { kind, envelope }
     }
@@ -112,15 +116,4 @@ impl EventRecord {
     pub fn read(payload: &[u8]) -> Result<Self, DecodeError> {
         codec::decode(payload)
     }
-}
-
-/// `2026-11-20T21:40:00.000Z`. Times after the year 9999 are rendered as its end, like the format itself.
-pub fn rfc3339(at: Timestamp) -> String {
-    moment(at).to_string()
-}
-
-/// See [`rfc3339`]; writes into a formatter.
-pub(crate) fn moment(at: Timestamp) -> impl fmt::Display {
-    const LAST_MS: u64 = 253_402_300_799_999;
-    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(at.0.min(LAST_MS)))
 }

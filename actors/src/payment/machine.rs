@@ -173,6 +173,7 @@ impl Entity for Payment {
     type Reply = Reply;
     type Rejection = Rejection;
     type Outcome = Outcome;
+    type View<'a> = JsonObject;
 
     fn decide(this: Option<&Self>, id: &PaymentId, command: Command, context: &Context) -> DecisionResult {
         let Some(payment) = this else {

@@ -25,6 +25,8 @@ impl Resolution {
     }
 }
 
+crate::answer::serialize_as_name!(Resolution);
+
 /// Outcome of a payment whose transfer was recorded as a deposit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncomingOutcome {

@@ -117,6 +117,8 @@ impl AccountType {
     }
 }
 
+crate::answer::serialize_as_name!(AccountType);
+
 /// An account to be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenAccountRequest {

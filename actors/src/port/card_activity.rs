@@ -48,6 +48,8 @@ impl TransactionStatus {
     }
 }
 
+crate::answer::serialize_as_name!(TransactionStatus);
+
 /// A change of one card transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum ChargeChange {

@@ -179,7 +179,7 @@ impl ProductType {
                     status: product.status(),
                     charge: *product.charge(),
                     money: product.money(),
-                    view: product.view(&P::Id::from(number)),
+                    view: JsonObject::of(&product.view(&P::Id::from(number))),
                     revision: row.revision,
                 })
             },
@@ -224,6 +224,12 @@ macro_rules! products {
                 match self {
                     $(Self::$variant(id) => id.0,)+
                 }
+            }
+        }
+
+        impl serde::Serialize for PurchasedProduct {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
             }
         }
 

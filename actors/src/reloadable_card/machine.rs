@@ -105,6 +105,7 @@ impl Entity for ReloadableCard {
     type Reply = bool;
     type Rejection = Rejection;
     type Outcome = Self;
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

@@ -182,6 +182,7 @@ impl Entity for TopUp {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
+    type View<'a> = JsonObject;
 
     fn decide(this: Option<&Self>, id: &TopUpId, command: Command, context: &Context) -> DecisionResult {
         let Some(top_up) = this else { return Err(Rejection("-")) };

@@ -77,6 +77,7 @@ impl Entity for WalletPayment {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

@@ -119,6 +119,7 @@ impl Entity for WebhookEndpoint {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(this: Option<&Self>, id: &WebhookId, command: Command, context: &Context) -> DecisionResult {
         let Some(endpoint) = this else {

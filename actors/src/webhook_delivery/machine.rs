@@ -100,6 +100,7 @@ impl Entity for WebhookDelivery {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(this: Option<&Self>, id: &WebhookDeliveryId, command: Command, context: &Context) -> DecisionResult {
         let Some(delivery) = this else {

@@ -119,6 +119,7 @@ impl Entity for Counter {
     type Reply = u64;
     type Rejection = RejectedAt;
     type Outcome = u64;
+    type View<'a> = JsonObject;
 
     fn decide(this: Option<&Self>, _: &Name, command: Command, _: &Context) -> Result<Decision<Self>, RejectedAt> {
         let total = this.map_or(0, |c| c.total);

@@ -75,6 +75,7 @@ impl Entity for BankingApplication {
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
+    type View<'a> = JsonObject;
 
     fn decide(
         this: Option<&Self>,

@@ -48,6 +48,8 @@ impl GateHold {
     }
 }
 
+crate::answer::serialize_as_name!(GateHold);
+
 /// How long a restore blocks an outgoing transfer or order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum GateClosure {
