@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::response::Response;
+use purser_actors::answer::ExactDecimal;
 use purser_actors::card::Card;
 use purser_actors::engine::Engine;
 use purser_actors::gift_card::GiftCard;
@@ -17,7 +18,7 @@ use utoipa::ToSchema;
 
 use super::response::ResponseWriter;
 use crate::edge::error::ApiError;
-use crate::edge::json::{self, ExactNumber};
+use crate::edge::json;
 use crate::identity::credentials::Credentials;
 use crate::statuses::{
     AwaitingDetailsStatus, CreditedStatus, DepositNetwork, NetworkName, PaidStatus, PaymentApp, PendingStatus,
@@ -41,7 +42,7 @@ pub struct CreditedPurchase {
     /// Id for `GET /get-payment`.
     pub payment_id: String,
     /// Credited amount in USDC.
-    pub credited_amount: ExactNumber,
+    pub credited_amount: ExactDecimal,
     /// Explanation for people.
     pub note: &'static str,
 }
@@ -80,7 +81,7 @@ pub struct PurchasedCard {
     /// Id of the card.
     card_id: String,
     /// US dollars loaded on the card.
-    usd_amount: ExactNumber,
+    usd_amount: ExactDecimal,
     /// `US` is the country of the card.
     country: &'static str,
     /// Status of the card at purchase.
@@ -126,7 +127,7 @@ pub struct PurchasedGiftCard {
     /// Product id, as in `GET /search-gift-cards`.
     product_id: String,
     /// Amount in its own currency.
-    amount: ExactNumber,
+    amount: ExactDecimal,
     /// Currency of the amount (ISO 4217).
     currency: String,
     /// Country of redemption (ISO 3166-1 alpha-2).
@@ -176,9 +177,9 @@ pub struct IntlCardOrder {
     /// Id for `GET /get-card-data` and `POST /cancel-intl-order`.
     card_id: String,
     /// US dollars to load on the card.
-    on_card_usd_amount: ExactNumber,
+    on_card_usd_amount: ExactDecimal,
     /// US dollars paid, fees included.
-    charged_usd_amount: ExactNumber,
+    charged_usd_amount: ExactDecimal,
     /// Label given by the caller.
     #[schema(required)]
     label: Option<String>,
@@ -211,7 +212,7 @@ pub struct TopUpPurchase {
     /// Status of the top-up at purchase.
     status: PaidStatus,
     /// US dollars that arrive on the balance.
-    funded_usd: ExactNumber,
+    funded_usd: ExactDecimal,
     /// The owner's deposit address at the card issuer.
     deposit_address: String,
     /// `base` is the network of the deposit address.
@@ -253,15 +254,15 @@ pub struct PushToCardPurchase {
     #[serde(skip_serializing_if = "Option::is_none")]
     redemption_url: Option<String>,
     /// Amount that the recipient gets.
-    amount: ExactNumber,
+    amount: ExactDecimal,
     /// Currency of `amount` only (ISO 4217).
     currency: String,
     /// Fee in `fee_currency`.
-    fee_amount: ExactNumber,
+    fee_amount: ExactDecimal,
     /// `USD` is the currency of the fee.
     fee_currency: String,
     /// US dollars paid, fee included.
-    charged_usd_amount: ExactNumber,
+    charged_usd_amount: ExactDecimal,
     /// What to do next.
     note: &'static str,
     /// Id for `GET /get-payment`.
@@ -298,11 +299,11 @@ pub struct PurchasedBankPayment {
     /// Id for `GET /get-payment-status`.
     payout_id: String,
     /// US dollars that arrive.
-    amount: ExactNumber,
+    amount: ExactDecimal,
     /// Fee in US dollars.
-    fee_amount: ExactNumber,
+    fee_amount: ExactDecimal,
     /// US dollars paid.
-    charged_amount: ExactNumber,
+    charged_amount: ExactDecimal,
     /// Destination id, as in `GET /bank-recipients`.
     destination_id: String,
     /// Status of the payout at purchase.
@@ -372,11 +373,11 @@ pub struct PurchasedAppPayment {
     #[schema(value_type = PaymentApp)]
     platform: &'static str,
     /// US dollars that arrive.
-    amount: ExactNumber,
+    amount: ExactDecimal,
     /// Fee in US dollars.
-    fee_amount: ExactNumber,
+    fee_amount: ExactDecimal,
     /// US dollars paid.
-    charged_amount: ExactNumber,
+    charged_amount: ExactDecimal,
     /// Id for `/payment-recipients`.
     recipient_id: String,
 }

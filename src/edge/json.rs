@@ -1,66 +1,20 @@
-//! JSON in and out: exact numbers, bounded bodies.
+//! JSON in and out: inert answers, bounded bodies.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
-use purser_actors::kernel::sanitize_text;
-use purser_actors::money::{Cents, Usdc};
-use rust_decimal::Decimal;
+use purser_actors::kernel::to_json;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-use utoipa::openapi::{Object, RefOr};
-use utoipa::{PartialSchema, ToSchema};
 
 use super::error::{ApiError, ErrorCode};
 use purser_config::suggest::closest_match;
 
-/// A decimal that serializes as a JSON number with exactly its digits. Serialize it straight to text:
-/// `serde_json::Value` would convert it to a float.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExactNumber(pub Decimal);
-
-impl PartialSchema for ExactNumber {
-    fn schema() -> RefOr<Schema> {
-        let number: Object = ObjectBuilder::new().schema_type(Type::Number).build();
-        number.into()
-    }
-}
-
-impl ToSchema for ExactNumber {
-    fn name() -> Cow<'static, str> {
-        Cow::Borrowed("ExactDecimal")
-    }
-}
-
-impl From<Cents> for ExactNumber {
-    fn from(cents: Cents) -> Self {
-        Self(cents.decimal())
-    }
-}
-
-impl From<Usdc> for ExactNumber {
-    fn from(usdc: Usdc) -> Self {
-        Self(usdc.decimal())
-    }
-}
-
-impl Serialize for ExactNumber {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text = self.0.normalize().to_string();
-        RawValue::from_string(text)
-            .map_err(serde::ser::Error::custom)?
-            .serialize(serializer)
-    }
-}
-
-/// 200.
+/// 200. Text in it is inert wherever it is displayed.
 pub fn ok(value: &impl Serialize) -> Response {
-    bytes_as_json(text(value))
+    bytes_as_json(to_json(value))
 }
 
 /// 200 for one caller only (case 18).
@@ -72,19 +26,6 @@ pub fn with_status(status: StatusCode, value: &impl Serialize) -> Response {
     let mut response = ok(value);
     *response.status_mut() = status;
     response
-}
-
-/// JSON text of an answer. Markup and terminal control characters are escaped, so external text is inert wherever it is
-/// displayed. Answers always serialize: they consist of text, exact numbers and named members. If that ever fails, the
-/// text is `null`, and the log says so.
-pub fn text(value: &impl Serialize) -> String {
-    match serde_json::to_string(value) {
-        Ok(json) => sanitize_text(json),
-        Err(error) => {
-            tracing::error!(%error, "an answer could not be written");
-            "null".to_owned()
-        }
-    }
 }
 
 /// 200 with serialized JSON.
@@ -200,20 +141,6 @@ fn malformed(error: &'static str) -> ApiError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-
-    // Checks: an amount of any size is serialized with its exact digits.
-    #[test]
-    fn numbers_keep_their_digits() {
-        for (text, json) in [
-            ("5.00", "5"),
-            ("0.0025", "0.0025"),
-            ("9007199254740993.07", "9007199254740993.07"),
-            ("0", "0"),
-        ] {
-            let number = ExactNumber(Decimal::from_str_exact(text).unwrap());
-            assert_eq!(serde_json::to_string(&[number]).unwrap(), format!("[{json}]"));
-        }
-    }
 
     // Checks: a body one byte past the limit is 413, one at the limit is read.
     #[tokio::test]

@@ -25,6 +25,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http::StatusCode;
 use purser_actors::id::Wallet;
+use purser_actors::kernel::to_json;
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -210,19 +211,19 @@ fn needs_sign_in(error: &'static str) -> ApiError {
 
 /// 200 with an answer as `result`, its members renamed to camel case.
 pub fn result(answer: &impl Serialize) -> Response {
-    json::private(json::bytes_as_json(wrapped(&to_camel_case(&json::text(answer)))))
+    json::private(json::bytes_as_json(wrapped(&to_camel_case(&to_json(answer)))))
 }
 
 /// 200 with an answer as `result` whose members keep their names: it may contain JSON of other servers.
 pub fn result_verbatim(answer: &impl Serialize) -> Response {
-    json::private(json::bytes_as_json(wrapped(&json::text(answer))))
+    json::private(json::bytes_as_json(wrapped(&to_json(answer))))
 }
 
 /// [`result`], as recorded under an idempotency key.
 pub fn reply(answer: &impl Serialize) -> RecordedReply {
     RecordedReply {
         status: StatusCode::OK,
-        body: wrapped(&to_camel_case(&json::text(answer))),
+        body: wrapped(&to_camel_case(&to_json(answer))),
     }
 }
 
@@ -230,7 +231,7 @@ pub fn reply(answer: &impl Serialize) -> RecordedReply {
 pub fn reply_verbatim(answer: &impl Serialize) -> RecordedReply {
     RecordedReply {
         status: StatusCode::OK,
-        body: wrapped(&json::text(answer)),
+        body: wrapped(&to_json(answer)),
     }
 }
 
@@ -239,7 +240,7 @@ pub fn reply_verbatim(answer: &impl Serialize) -> RecordedReply {
 /// # Errors
 /// Never for a part that serializes.
 pub fn in_camel_case(part: &impl Serialize) -> Result<Box<RawValue>, ApiError> {
-    RawValue::from_string(to_camel_case(&json::text(part))).map_err(|_| ApiError::internal())
+    RawValue::from_string(to_camel_case(&to_json(part))).map_err(|_| ApiError::internal())
 }
 
 fn wrapped(json: &str) -> String {

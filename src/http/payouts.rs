@@ -317,7 +317,7 @@ impl App {
             }
             Status::AwaitingDetails => view,
             _ => match &payout.plan.target {
-                PayoutTarget::Bank(_, bank) => view.value("destination", &PayoutDestination::from(bank)),
+                PayoutTarget::Bank(_, bank) => view.member("destination", &PayoutDestination::from(bank)),
                 PayoutTarget::Card(_) | PayoutTarget::App(..) => view,
             },
         })

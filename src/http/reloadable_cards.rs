@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, PaymentId};
 use purser_actors::kernel::event_record::rfc3339;
@@ -23,7 +24,6 @@ use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
-use super::json::ExactNumber;
 use super::login::signed_in;
 use super::route::routes;
 use super::withdrawals::in_range;
@@ -81,7 +81,7 @@ struct CreatedReloadableCard {
     /// Id for `GET /get-card-data`, `POST /pause-card`, `POST /resume-card` and `POST /close-card`.
     card_id: String,
     /// US dollars loaded on the card.
-    usd_amount: ExactNumber,
+    usd_amount: ExactDecimal,
     /// Whether it stays open after its first charge.
     reusable: bool,
     /// `US` is the country of the card.

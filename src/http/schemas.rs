@@ -41,8 +41,8 @@ pub use webhooks::*;
 pub use withdrawals::*;
 
 pub use crate::checkout::PayoutDestination;
-pub use crate::edge::json::ExactNumber as ExactDecimal;
 pub use crate::statuses::{self, *};
+pub use purser_actors::answer::ExactDecimal;
 
 /// Every error except a 402. As `application/problem+json` with the members of RFC 9457.
 #[derive(Deserialize, ToSchema)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
+use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, TopUpId, Wallet};
 use purser_actors::kernel::event_record::rfc3339;
@@ -23,7 +24,6 @@ use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
 use super::auth::MaybeBearer;
 use super::error::{ApiError, ErrorCode};
-use super::json::ExactNumber;
 use super::outgoing_holds::with_hold_reason;
 use super::query::Query;
 use super::route::routes;
@@ -269,7 +269,7 @@ struct DepositAddress {
     /// `base` is the network of the address.
     network: schemas::DepositNetwork,
     /// Balance in US dollars.
-    balance: ExactNumber,
+    balance: ExactDecimal,
 }
 
 /// Read the deposit address of the card balance

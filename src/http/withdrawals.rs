@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::account::{Account, Rejection};
+use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationError, TreasuryReservation};
 use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
 use purser_actors::kernel::JsonObject;
@@ -22,7 +23,6 @@ use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
-use super::json::ExactNumber;
 use super::outgoing_holds::{require_withdrawals_active, transfer_error, with_hold_reason};
 use super::query::Query;
 use super::route::routes;
@@ -89,13 +89,13 @@ struct CreatedWithdrawal {
     /// `wd_…` is the id of the withdrawal.
     id: String,
     /// Amount in US dollars.
-    amount: ExactNumber,
+    amount: ExactDecimal,
     /// `pending` in every case.
     state: schemas::PendingStatus,
 }
 
 impl CreateWithdrawalResponse {
-    pub(super) fn of(id: WithdrawalId, amount: ExactNumber, public_url: &str) -> Self {
+    pub(super) fn of(id: WithdrawalId, amount: ExactDecimal, public_url: &str) -> Self {
         Self {
             success: true,
             withdrawal: CreatedWithdrawal {

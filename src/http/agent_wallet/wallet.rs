@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::OperationError;
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
 use purser_actors::kernel::idempotency::CommandResult;
@@ -18,7 +19,6 @@ use super::super::auth::AuthClaims;
 use super::super::callable::{self, in_camel_case, reply, require_spend_rights};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
-use super::super::json::ExactNumber;
 use super::super::schemas;
 use super::payments::{AgentPaymentResult, PaidCallResponse};
 use super::{EmptyRequest, SharedState, payment_error, payments};
@@ -135,11 +135,11 @@ struct AgentBalances {
 #[derive(Serialize, ToSchema)]
 struct AgentBalance {
     /// Balance on chain.
-    balance: ExactNumber,
+    balance: ExactDecimal,
     /// Part of the balance reserved for pending payments.
-    held: ExactNumber,
+    held: ExactDecimal,
     /// Part of the balance that can be spent.
-    available: ExactNumber,
+    available: ExactDecimal,
 }
 
 /// A pending wallet payment.
@@ -152,7 +152,7 @@ struct PendingWalletPayment {
     #[schema(value_type = schemas::NetworkName)]
     network: &'static str,
     /// Amount in USDC.
-    amount: ExactNumber,
+    amount: ExactDecimal,
 }
 
 /// Read the managed wallet
@@ -221,13 +221,13 @@ impl From<&WalletHold> for PendingWalletPayment {
 #[serde(rename_all = "camelCase")]
 struct AgentSpendLimit {
     /// Cap per payment or transfer.
-    per_call_usd: ExactNumber,
+    per_call_usd: ExactDecimal,
     /// Cap per day (UTC); null without a cap.
-    per_day_usd: Option<ExactNumber>,
+    per_day_usd: Option<ExactDecimal>,
     /// Amount spent or reserved today.
-    used_today_usd: ExactNumber,
+    used_today_usd: ExactDecimal,
     /// Rest of the daily cap; null without a cap.
-    left_today_usd: Option<ExactNumber>,
+    left_today_usd: Option<ExactDecimal>,
 }
 
 /// Read the spend limit
@@ -255,9 +255,9 @@ pub(super) async fn get_agent_spend_limit(
         .map_err(|_| ApiError::internal())?;
     Ok(callable::result(&AgentSpendLimit {
         per_call_usd: wallet.caps.per_call.into(),
-        per_day_usd: wallet.caps.per_day.map(ExactNumber::from),
+        per_day_usd: wallet.caps.per_day.map(ExactDecimal::from),
         used_today_usd: used.into(),
-        left_today_usd: wallet.remaining_on(now, before).map(ExactNumber::from),
+        left_today_usd: wallet.remaining_on(now, before).map(ExactDecimal::from),
     }))
 }
 

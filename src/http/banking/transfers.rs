@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use purser_actors::account::{Account, BalancePayout, BankDebit, Rejection};
+use purser_actors::answer::ExactDecimal;
 use purser_actors::bank_destination::DestinationType;
 use purser_actors::banking::account::{BankAccount, Status};
 use purser_actors::banking::transfer::{BankTransfer, TransferRequest};
@@ -22,7 +23,6 @@ use super::super::account::BearerClaims;
 use super::super::callable::{self, require_sign_in};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
-use super::super::json::ExactNumber;
 use super::super::outgoing_holds::require_withdrawals_active;
 use super::super::schemas;
 use super::SharedState;
@@ -201,11 +201,11 @@ struct CreateBankPayoutResult {
     /// Bank destination of the payout.
     destination_id: String,
     /// US dollars that arrive.
-    amount: ExactNumber,
+    amount: ExactDecimal,
     /// Fee in US dollars.
-    fee_amount: ExactNumber,
+    fee_amount: ExactDecimal,
     /// Amount and fee in US dollars.
-    charged_amount: ExactNumber,
+    charged_amount: ExactDecimal,
 }
 
 /// Pay a bank destination from the balance

@@ -1,5 +1,6 @@
 //! A card of any kind: one id and one way to read it.
 
+use purser_actors::answer::ExactDecimal;
 use purser_actors::card::lifecycle;
 use purser_actors::card::{self, Card};
 use purser_actors::engine::{Engine, OperationError};
@@ -19,7 +20,6 @@ use utoipa::ToSchema;
 use super::not_found;
 use crate::http::app::App;
 use crate::http::error::{ApiError, ErrorCode};
-use crate::http::json::ExactNumber;
 use crate::http::schemas;
 use crate::provider::{self, gift_cards};
 use crate::secret::Secret;
@@ -264,7 +264,7 @@ pub struct CardDetails {
     /// Card verification value, 3 digits.
     cvv: String,
     /// Remaining US dollars.
-    available_balance: ExactNumber,
+    available_balance: ExactDecimal,
     /// Billing address for merchants.
     billing_address: BillingAddress,
 }
@@ -350,7 +350,7 @@ pub struct IntlCardDetails {
     /// Card verification value, 3 or 4 digits.
     cvv: String,
     /// Remaining US dollars, as an operator last reported.
-    available_balance: ExactNumber,
+    available_balance: ExactDecimal,
     /// Billing address for merchants.
     billing_address: BillingAddress,
 }
@@ -417,7 +417,7 @@ pub struct CardTransaction {
     /// Name of the merchant: external text, never markup.
     merchant: String,
     /// Amount in US dollars.
-    usd_amount: ExactNumber,
+    usd_amount: ExactDecimal,
     /// `pending`, `settled`, `declined` or `refunded`.
     #[schema(value_type = schemas::CardTransactionStatus)]
     status: &'static str,

@@ -1,9 +1,14 @@
-//! Answers that begin with another type's members have one list of members, as their JSON has.
+//! Schemas in the form of the JSON that they describe: one list of members for an answer that begins with another type's
+//! members, and plain strings for ids, times and addresses.
 
+use purser_actors::documents::TEXT;
 use serde_json::{Map, Value, json};
 
-/// Replaces each `allOf`, which is how a member with `flatten` is described, by one object with all members.
-pub(super) fn merge(schemas: &mut Value) {
+/// Replaces each `allOf`, which is how a member with `flatten` is described, by one object with all members, and each
+/// reference to [`TEXT`] by a string.
+pub(in crate::http) fn merge(document: &mut Value) {
+    write_out_text(document, &json!({"$ref": format!("#/components/schemas/{TEXT}")}));
+    let schemas = &mut document["components"]["schemas"];
     let known = schemas.clone();
     for schema in schemas.as_object_mut().into_iter().flat_map(Map::values_mut) {
         if schema.get("allOf").is_some() {
@@ -31,24 +36,51 @@ fn collect(schema: &Value, known: &Value, members: &mut Map<String, Value>, requ
     required.extend(schema["required"].as_array().cloned().unwrap_or_default());
 }
 
+fn write_out_text(part: &mut Value, text: &Value) {
+    match part {
+        Value::Object(members) => {
+            if members.get("$ref") == text.get("$ref") {
+                members.remove("$ref");
+                members.insert("type".into(), "string".into());
+            } else if members.get("oneOf") == Some(&json!([{"type": "null"}, text])) {
+                members.remove("oneOf");
+                members.insert("type".into(), json!(["string", "null"]));
+            }
+            members.values_mut().for_each(|member| write_out_text(member, text));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| write_out_text(item, text)),
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    // Checks: a flattened type gives all its members, and nothing else of the document changes.
+    // Checks: a flattened type gives all its members, text is a string, and nothing else of the document changes.
     #[test]
-    fn flattened_members_are_in_one_list() {
+    fn schemas_have_the_form_of_their_json() {
+        let reference = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+        let mut id = reference(TEXT);
+        id["description"] = "Of the card.".into();
+        let note = json!({"oneOf": [{"type": "null"}, reference(TEXT)]});
         let card = json!({"type": "object", "description": "A card.", "required": ["id"],
-            "properties": {"id": {"type": "string"}, "note": {"type": "string"}}});
-        let mut schemas = json!({
+            "properties": {"id": id, "note": note, "state": reference("State")}});
+        let charges = json!({"type": "array", "items": reference(TEXT)});
+        let mut document = json!({"components": {"schemas": {
             "Card": card,
-            "Shown": {"description": "A card with its charges.", "allOf": [{"$ref": "#/components/schemas/Card"},
-                {"type": "object", "required": ["charges"], "properties": {"charges": {"type": "array"}}}]},
-        });
-        merge(&mut schemas);
+            "Shown": {"description": "A card with its charges.", "allOf": [reference("Card"),
+                {"type": "object", "required": ["charges"], "properties": {"charges": charges}}]},
+        }}});
+        merge(&mut document);
+        let mut members = json!({"id": {"type": "string", "description": "Of the card."},
+            "note": {"type": ["string", "null"]}, "state": reference("State")});
+        let card = json!({"type": "object", "description": "A card.", "required": ["id"], "properties": members});
+        let schemas = &document["components"]["schemas"];
         assert_eq!(schemas["Card"], card);
+        members["charges"] = json!({"type": "array", "items": {"type": "string"}});
         let shown = json!({"type": "object", "description": "A card with its charges.", "required": ["id", "charges"],
-            "properties": {"id": {"type": "string"}, "note": {"type": "string"}, "charges": {"type": "array"}}});
+            "properties": members});
         assert_eq!(schemas["Shown"], shown);
     }
 }

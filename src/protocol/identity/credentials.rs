@@ -7,14 +7,14 @@ use purser_actors::payment::SessionSeed;
 use purser_actors::port::{Clock, Entropy};
 use purser_actors::session::{AuthMethod, Session};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::refresh::{ParsedRefreshToken, RefreshTokenCodec};
 use super::token::{ID_TOKEN_LIFETIME_S, IdTokens, TokenAuthMethod};
 use purser_host::secret::SecretText;
 
 /// Tokens of a session.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct Credentials {
     /// Token for `Authorization: Bearer`.
     pub id_token: String,
