@@ -22,6 +22,7 @@ pub mod banking;
 pub mod breaker;
 pub mod card;
 pub mod card_withdrawal;
+pub mod currency;
 pub mod discrepancy;
 #[cfg(feature = "documents")]
 pub mod documents;
@@ -53,6 +54,7 @@ pub mod reconciliation;
 pub mod refund;
 pub mod reloadable_card;
 pub mod session;
+pub mod time;
 pub mod top_up;
 pub mod wallet_payment;
 pub mod webhook;

@@ -9,7 +9,7 @@ use axum::response::Response;
 use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, PaymentId};
-use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::answer::rfc3339;
 use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Cents;
 use purser_actors::payment;

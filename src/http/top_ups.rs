@@ -9,7 +9,7 @@ use http::{HeaderMap, Uri};
 use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, TopUpId, Wallet};
-use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::answer::rfc3339;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;

@@ -7,7 +7,7 @@ use purser_actors::engine::{Engine, OperationError};
 use purser_actors::gift_card::{self, GiftCard};
 use purser_actors::id::{CardId, PaymentId, Wallet};
 use purser_actors::intl_order::IntlOrder;
-use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::answer::rfc3339;
 use purser_actors::kernel::registry::LoadError;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::money::Cents;
