@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use http::HeaderMap;
+use purser_actors::answer::rfc3339;
 use purser_actors::currency::Currency;
 use purser_actors::kernel::JsonObject;
-use purser_actors::answer::rfc3339;
 use purser_actors::port::Authorization;
 use purser_actors::quote::ExchangeRate;
 use rust_decimal::Decimal;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::response::Response;
 use purser_actors::answer::ExactDecimal;
+use purser_actors::answer::rfc3339;
 use purser_actors::card::Card;
 use purser_actors::currency::Currency;
 use purser_actors::engine::Engine;
@@ -13,7 +14,6 @@ use purser_actors::intl_order::IntlOrder;
 use purser_actors::payout::{Payout, PayoutTarget};
 use purser_actors::port::BankDetails;
 use purser_actors::product::PurchasedProduct;
-use purser_actors::answer::rfc3339;
 use purser_actors::top_up::TopUp;
 use serde::Serialize;
 use utoipa::ToSchema;

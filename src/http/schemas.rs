@@ -164,7 +164,7 @@ pub struct PaymentChallenge {
     /// `Payment required`, or the reason of an error.
     pub error: String,
     /// Stable code for programs.
-    #[schema(value_type = ErrorCodeName)]
+    #[schema(value_type = ChallengeCode)]
     pub code: String,
     /// Reason why a sign-in proof was rejected.
     pub reason: Option<String>,
@@ -259,7 +259,7 @@ pub struct SettlementFailure {
     /// Message for people, one sentence.
     pub error: String,
     /// `settlement_failed` is the stable code.
-    #[schema(value_type = ErrorCodeName)]
+    #[schema(value_type = SettlementFailureCode)]
     pub code: String,
     /// `insufficient_funds`, or the chain's reason.
     pub error_reason: String,

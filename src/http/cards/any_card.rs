@@ -1,13 +1,13 @@
 //! A card of any kind: one id and one way to read it.
 
 use purser_actors::answer::ExactDecimal;
+use purser_actors::answer::rfc3339;
 use purser_actors::card::lifecycle;
 use purser_actors::card::{self, Card};
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::gift_card::{self, GiftCard};
 use purser_actors::id::{CardId, PaymentId, Wallet};
 use purser_actors::intl_order::IntlOrder;
-use purser_actors::answer::rfc3339;
 use purser_actors::kernel::registry::LoadError;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::money::Cents;
