@@ -12,10 +12,10 @@ use crate::answer::{Address, ExactDecimal, NetworkId, Time, UserId};
 use crate::id::Network;
 use crate::kernel::NamedState;
 use crate::{
-    account, agent_wallet, api_key, bank_destination, banking, card, card_withdrawal, discrepancy, engine, gift_card,
-    id, identity_verification, incoming, intl_order, issuer_link, late_return, line, payment, payment_recipient,
-    payout, port, product, reconciliation, refund, reloadable_card, session, top_up, wallet_payment, webhook,
-    webhook_delivery, withdrawal,
+    account, agent_wallet, api_key, bank_destination, banking, card, card_withdrawal, currency, discrepancy, engine,
+    gift_card, id, identity_verification, incoming, intl_order, issuer_link, late_return, line, payment,
+    payment_recipient, payout, port, product, reconciliation, refund, reloadable_card, session, top_up, wallet_payment,
+    webhook, webhook_delivery, withdrawal,
 };
 
 impl PartialSchema for ExactDecimal {
@@ -46,7 +46,7 @@ macro_rules! text {
 }
 
 text! {
-    Address, Time, UserId, product::Country, product::Currency, port::ExternalText,
+    Address, Time, UserId, currency::Country, currency::Currency, port::ExternalText,
     id::AddressId, id::ApiKeyId, id::ApprovalId, id::BankAccountId, id::BankDestinationId, id::BankRecipientId,
     id::BankTransferId, id::BankingApplicationId, id::CardId, id::DepositId, id::DiscrepancyId, id::DocumentId,
     id::EventId, id::JobId, id::LateReturnId, id::OutgoingTransferId, id::PaymentId, id::PaymentRecipientId,

@@ -3,17 +3,16 @@
 use std::time::Duration;
 
 use axum::response::Response;
-use purser_actors::answer::ExactDecimal;
-use purser_actors::answer::rfc3339;
+use purser_actors::answer::{Address, ExactDecimal, Time, UserId};
 use purser_actors::card::Card;
-use purser_actors::currency::Currency;
+use purser_actors::currency::{Country, Currency};
 use purser_actors::engine::Engine;
 use purser_actors::gift_card::GiftCard;
-use purser_actors::id::{CardId, PayoutId, TopUpId, Wallet};
+use purser_actors::id::{BankDestinationId, CardId, PaymentId, PaymentRecipientId, PayoutId, TopUpId, Wallet};
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::payout::{Payout, PayoutTarget};
 use purser_actors::port::BankDetails;
-use purser_actors::product::PurchasedProduct;
+use purser_actors::product::{Platform, PurchasedProduct};
 use purser_actors::top_up::TopUp;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -23,8 +22,8 @@ use crate::edge::error::ApiError;
 use crate::edge::json;
 use crate::identity::credentials::Credentials;
 use crate::statuses::{
-    AwaitingDetailsStatus, CreditedStatus, DepositNetwork, NetworkName, PaidStatus, PaymentApp, PendingStatus,
-    ProcessingStatus, QueuedStatus,
+    AwaitingDetailsStatus, CreditedStatus, DepositNetwork, NetworkName, PaidStatus, PendingStatus, ProcessingStatus,
+    QueuedStatus,
 };
 
 const TOP_UP_NOTE: &str = "On its way to the card balance, usually within a minute. Follow it under `top_ups` in GET \
@@ -40,9 +39,9 @@ pub struct CreditedPurchase {
     /// `credited` in every case.
     pub status: CreditedStatus,
     /// The payer's address in lower case.
-    pub user_id: String,
+    pub user_id: UserId,
     /// Id for `GET /get-payment`.
-    pub payment_id: String,
+    pub payment_id: PaymentId,
     /// Credited amount in USDC.
     pub credited_amount: ExactDecimal,
     /// Explanation for people.
@@ -66,22 +65,22 @@ pub struct CardPurchase {
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
     /// The payer's address in lower case.
-    user_id: String,
+    user_id: UserId,
     /// Id for `GET /get-card-data`.
-    card_id: String,
+    card_id: CardId,
     /// Status of the card at purchase.
     status: PendingStatus,
     /// The card as purchased.
     card: PurchasedCard,
     /// Id for `GET /get-payment`.
-    payment_id: String,
+    payment_id: PaymentId,
 }
 
 /// A card as purchased.
 #[derive(Serialize, ToSchema)]
 pub struct PurchasedCard {
     /// Id of the card.
-    card_id: String,
+    card_id: CardId,
     /// US dollars loaded on the card.
     usd_amount: ExactDecimal,
     /// `US` is the country of the card.
@@ -89,7 +88,7 @@ pub struct PurchasedCard {
     /// Status of the card at purchase.
     status: PendingStatus,
     /// Creation time (RFC 3339).
-    created_at: String,
+    created_at: Time,
 }
 
 /// Response of a paid gift card call that was settled.
@@ -109,15 +108,15 @@ pub struct GiftCardPurchase {
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
     /// The payer's address in lower case.
-    user_id: String,
+    user_id: UserId,
     /// Id for `GET /get-card-data`.
-    card_id: String,
+    card_id: CardId,
     /// Status of the gift card at purchase.
     status: ProcessingStatus,
     /// The gift card as purchased.
     gift_card: PurchasedGiftCard,
     /// Id for `GET /get-payment`.
-    payment_id: String,
+    payment_id: PaymentId,
 }
 
 /// A gift card as purchased. Nothing can be redeemed yet: the code is read with a token once the order is completed.
@@ -125,15 +124,15 @@ pub struct GiftCardPurchase {
 #[schema(description = "A gift card as purchased.")]
 pub struct PurchasedGiftCard {
     /// Id of the gift card.
-    card_id: String,
+    card_id: CardId,
     /// Product id, as in `GET /search-gift-cards`.
     product_id: String,
     /// Amount in its own currency.
     amount: ExactDecimal,
     /// Currency of the amount (ISO 4217).
-    currency: String,
+    currency: Currency,
     /// Country of redemption (ISO 3166-1 alpha-2).
-    country: String,
+    country: Country,
     /// Status of the gift card at purchase.
     status: ProcessingStatus,
     /// Always null at purchase.
@@ -146,7 +145,7 @@ pub struct PurchasedGiftCard {
     #[schema(required)]
     pin_code: Option<String>,
     /// Creation time (RFC 3339).
-    created_at: String,
+    created_at: Time,
 }
 
 /// Response of a paid order that was settled.
@@ -166,18 +165,18 @@ pub struct IntlOrderPurchase {
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
     /// The payer's address in lower case.
-    user_id: String,
+    user_id: UserId,
     /// The order as placed.
     intl_card_order: IntlCardOrder,
     /// Id for `GET /get-payment`.
-    payment_id: String,
+    payment_id: PaymentId,
 }
 
 /// An order as placed.
 #[derive(Serialize, ToSchema)]
 pub struct IntlCardOrder {
     /// Id for `GET /get-card-data` and `POST /cancel-intl-order`.
-    card_id: String,
+    card_id: CardId,
     /// US dollars to load on the card.
     on_card_usd_amount: ExactDecimal,
     /// US dollars paid, fees included.
@@ -188,7 +187,7 @@ pub struct IntlCardOrder {
     /// Status of the order when it was placed.
     status: QueuedStatus,
     /// Creation time (RFC 3339).
-    created_at: String,
+    created_at: Time,
 }
 
 /// Response of a paid top-up.
@@ -208,15 +207,15 @@ pub struct TopUpPurchase {
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
     /// The wallet's address in lower case.
-    user_id: String,
+    user_id: UserId,
     /// `top_…` is the id, as in `top_ups` of `GET /list-card-transactions`.
-    top_up_id: String,
+    top_up_id: TopUpId,
     /// Status of the top-up at purchase.
     status: PaidStatus,
     /// US dollars that arrive on the balance.
     funded_usd: ExactDecimal,
     /// The owner's deposit address at the card issuer.
-    deposit_address: String,
+    deposit_address: Address,
     /// `base` is the network of the deposit address.
     network: DepositNetwork,
     /// `USDC` is the token.
@@ -227,7 +226,7 @@ pub struct TopUpPurchase {
     /// Explanation for people.
     note: &'static str,
     /// Id for `GET /get-payment`.
-    payment_id: String,
+    payment_id: PaymentId,
 }
 
 /// Response of a paid push to card that was settled.
@@ -247,9 +246,9 @@ pub struct PushToCardPurchase {
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
     /// The payer's address in lower case.
-    user_id: String,
+    user_id: UserId,
     /// Id for `GET /get-payment-status`.
-    payout_id: String,
+    payout_id: PayoutId,
     /// Status of the payout at purchase.
     status: AwaitingDetailsStatus,
     /// Link for the recipient, only in the response to the call that paid first.
@@ -258,17 +257,17 @@ pub struct PushToCardPurchase {
     /// Amount that the recipient gets.
     amount: ExactDecimal,
     /// Currency of `amount` only (ISO 4217).
-    currency: String,
+    currency: Currency,
     /// Fee in `fee_currency`.
     fee_amount: ExactDecimal,
     /// `USD` is the currency of the fee.
-    fee_currency: String,
+    fee_currency: Currency,
     /// US dollars paid, fee included.
     charged_usd_amount: ExactDecimal,
     /// What to do next.
     note: &'static str,
     /// Id for `GET /get-payment`.
-    payment_id: String,
+    payment_id: PaymentId,
 }
 
 /// Response of a paid bank payment that was settled.
@@ -288,18 +287,18 @@ pub struct BankPaymentPurchase {
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
     /// The payer's address in lower case.
-    user_id: String,
+    user_id: UserId,
     /// The bank payment as purchased.
     bank_payment: PurchasedBankPayment,
     /// Id for `GET /get-payment`.
-    payment_id: String,
+    payment_id: PaymentId,
 }
 
 /// A bank payment as purchased.
 #[derive(Serialize, ToSchema)]
 pub struct PurchasedBankPayment {
     /// Id for `GET /get-payment-status`.
-    payout_id: String,
+    payout_id: PayoutId,
     /// US dollars that arrive.
     amount: ExactDecimal,
     /// Fee in US dollars.
@@ -307,7 +306,7 @@ pub struct PurchasedBankPayment {
     /// US dollars paid.
     charged_amount: ExactDecimal,
     /// Destination id, as in `GET /bank-recipients`.
-    destination_id: String,
+    destination_id: BankDestinationId,
     /// Status of the payout at purchase.
     state: QueuedStatus,
     /// Destination of the payment.
@@ -355,25 +354,24 @@ pub struct AppPaymentPurchase {
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
     /// The payer's address in lower case.
-    user_id: String,
+    user_id: UserId,
     /// The app payment as purchased.
     payment: PurchasedAppPayment,
     /// URL to poll for its status.
     status_url: String,
     /// Id for `GET /get-payment`.
-    payment_id: String,
+    payment_id: PaymentId,
 }
 
 /// An app payment as purchased.
 #[derive(Serialize, ToSchema)]
 pub struct PurchasedAppPayment {
     /// Id for `GET /get-payment-status`.
-    payout_id: String,
+    payout_id: PayoutId,
     /// Status of the payout at purchase.
     state: QueuedStatus,
     /// `venmo` or `paypal`.
-    #[schema(value_type = PaymentApp)]
-    platform: &'static str,
+    platform: Platform,
     /// US dollars that arrive.
     amount: ExactDecimal,
     /// Fee in US dollars.
@@ -381,15 +379,15 @@ pub struct PurchasedAppPayment {
     /// US dollars paid.
     charged_amount: ExactDecimal,
     /// Id for `/payment-recipients`.
-    recipient_id: String,
+    recipient_id: PaymentRecipientId,
 }
 
 /// What the response says beside the product.
 pub(super) struct PurchaseContext {
     /// For the call whose claim won. Only that call also gets a link that gives its bearer access.
     pub(super) auth: Option<Credentials>,
-    pub(super) user_id: String,
-    pub(super) payment_id: String,
+    pub(super) user_id: UserId,
+    pub(super) payment_id: PaymentId,
 }
 
 pub(super) enum PurchasedRecord {
@@ -460,33 +458,33 @@ impl PurchasedRecord {
             Self::Card(id, card) => json::ok(&CardPurchase {
                 auth,
                 user_id,
-                card_id: id.to_string(),
+                card_id: id,
                 status: PendingStatus::Pending,
                 card: PurchasedCard {
-                    card_id: id.to_string(),
+                    card_id: id,
                     usd_amount: card.amount.into(),
                     country: "US",
                     status: PendingStatus::Pending,
-                    created_at: rfc3339(card.created_at),
+                    created_at: card.created_at.into(),
                 },
                 payment_id,
             }),
             Self::GiftCard(id, gift) => json::ok(&GiftCardPurchase {
                 auth,
                 user_id,
-                card_id: id.to_string(),
+                card_id: id,
                 status: ProcessingStatus::Processing,
                 gift_card: PurchasedGiftCard {
-                    card_id: id.to_string(),
+                    card_id: id,
                     product_id: gift.order.product,
                     amount: gift.order.amount.into(),
-                    currency: gift.order.currency.to_string(),
-                    country: gift.order.country.to_string(),
+                    currency: gift.order.currency,
+                    country: gift.order.country,
                     status: ProcessingStatus::Processing,
                     redemption_url: None,
                     redemption_code: None,
                     pin_code: None,
-                    created_at: rfc3339(gift.created_at),
+                    created_at: gift.created_at.into(),
                 },
                 payment_id,
             }),
@@ -494,22 +492,22 @@ impl PurchasedRecord {
                 auth,
                 user_id,
                 intl_card_order: IntlCardOrder {
-                    card_id: id.to_string(),
+                    card_id: id,
                     on_card_usd_amount: order.amount.into(),
                     charged_usd_amount: order.charge.charged.into(),
                     label: order.label,
                     status: QueuedStatus::Queued,
-                    created_at: rfc3339(order.created_at),
+                    created_at: order.created_at.into(),
                 },
                 payment_id,
             }),
             Self::TopUp(id, top_up) => json::ok(&TopUpPurchase {
                 auth,
                 user_id,
-                top_up_id: id.to_string(),
+                top_up_id: id,
                 status: PaidStatus::Paid,
                 funded_usd: top_up.amount.into(),
-                deposit_address: Wallet::Evm(top_up.address).address(),
+                deposit_address: Wallet::Evm(top_up.address).into(),
                 network: DepositNetwork::Base,
                 asset: "USDC",
                 payment_network: top_up.rail.name(),
@@ -550,12 +548,12 @@ fn payout_response(id: PayoutId, payout: &Payout, context: PurchaseContext, answ
             redemption_url: auth.as_ref().map(|_| answers.form_links.url(id).expose().to_owned()),
             auth,
             user_id,
-            payout_id: id.to_string(),
+            payout_id: id,
             status: AwaitingDetailsStatus::AwaitingDetails,
             amount,
-            currency: payout.currency.to_string(),
+            currency: payout.currency,
             fee_amount,
-            fee_currency: Currency::USD.to_string(),
+            fee_currency: Currency::USD,
             charged_usd_amount: charged_amount,
             note: "Give redemption_url to the recipient, who enters the debit card there within 30 days. \
                    GET /get-payment-status shows it again.",
@@ -565,11 +563,11 @@ fn payout_response(id: PayoutId, payout: &Payout, context: PurchaseContext, answ
             auth,
             user_id,
             bank_payment: PurchasedBankPayment {
-                payout_id: id.to_string(),
+                payout_id: id,
                 amount,
                 fee_amount,
                 charged_amount,
-                destination_id: destination.to_string(),
+                destination_id: *destination,
                 state: QueuedStatus::Queued,
                 destination: bank.into(),
             },
@@ -579,13 +577,13 @@ fn payout_response(id: PayoutId, payout: &Payout, context: PurchaseContext, answ
             auth,
             user_id,
             payment: PurchasedAppPayment {
-                payout_id: id.to_string(),
+                payout_id: id,
                 state: QueuedStatus::Queued,
-                platform: platform.name(),
+                platform: *platform,
                 amount,
                 fee_amount,
                 charged_amount,
-                recipient_id: recipient.to_string(),
+                recipient_id: *recipient,
             },
             status_url: format!("{}/get-payment-status?payout_id={id}", answers.public_url),
             payment_id,

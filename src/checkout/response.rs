@@ -38,7 +38,7 @@ pub struct PendingPayment {
     /// `settlement_pending` in every case.
     status: SettlementPendingStatus,
     /// Id for `GET /get-payment`.
-    payment_id: String,
+    payment_id: PaymentId,
     /// URL to poll.
     status_url: String,
     /// Delay before the next poll.
@@ -69,7 +69,7 @@ impl ResponseWriter {
     pub fn pending(&self, payment: PaymentId) -> Response {
         let body = PendingPayment {
             status: SettlementPendingStatus::SettlementPending,
-            payment_id: payment.to_string(),
+            payment_id: payment,
             status_url: format!("{}/get-payment?payment_id={payment}", self.public_url),
             retry_after_seconds: RETRY_AFTER_S,
         };
@@ -103,8 +103,8 @@ impl ResponseWriter {
     pub fn credited(&self, settlement: &SettlementContext<'_>, amount: Usdc, transaction: &str) -> Response {
         let body = CreditedPurchase {
             status: CreditedStatus::Credited,
-            user_id: settlement.account.user_id(),
-            payment_id: settlement.payment.to_string(),
+            user_id: settlement.account.into(),
+            payment_id: settlement.payment,
             credited_amount: amount.into(),
             note: "The product could not be delivered. The whole charge is on the account balance.",
         };
@@ -132,8 +132,8 @@ impl ResponseWriter {
         let amr = AuthMethod::Payment(settlement.payment);
         let context = PurchaseContext {
             auth: winner.map(|session| self.credentials.issue(&account, session, amr, 0)),
-            user_id: account.user_id(),
-            payment_id: settlement.payment.to_string(),
+            user_id: account.into(),
+            payment_id: settlement.payment,
         };
         Ok(self.settled(settlement, transaction, bought.response(context, self)))
     }

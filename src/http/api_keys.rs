@@ -11,9 +11,10 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, header};
+use purser_actors::answer::UserId;
 use purser_actors::api_key::{ApiKey, MAX_NAME_LEN, Rejection};
 use purser_actors::engine::OperationError;
-use purser_actors::id::ApiKeyId;
+use purser_actors::id::{ApiKeyId, SessionId};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::session::{AgentInfo, AuthMethod};
 use serde::{Deserialize, Serialize};
@@ -257,9 +258,9 @@ struct AgentAuthResult {
     /// Lifetime of `idToken` in seconds, as text.
     expires_in: String,
     /// Account that the tokens belong to.
-    user_id: String,
+    user_id: UserId,
     /// API key that was exchanged.
-    api_key_id: String,
+    api_key_id: ApiKeyId,
 }
 
 /// Exchange an API key for tokens
@@ -285,8 +286,8 @@ async fn agent_auth(State(state): SharedState, headers: HeaderMap, body: Body) -
         id_token: tokens.id_token,
         refresh_token: tokens.refresh_token,
         expires_in: tokens.expires_in,
-        user_id: key.owner.user_id(),
-        api_key_id: id.to_string(),
+        user_id: key.owner.into(),
+        api_key_id: id,
     }))
 }
 
@@ -311,7 +312,7 @@ struct AnnounceAgentRequest {
 #[serde(rename_all = "camelCase")]
 struct AnnounceAgentResult {
     /// Session of the token.
-    session_id: String,
+    session_id: SessionId,
     /// Details of the agent.
     #[schema(value_type = schemas::AgentInfo)]
     agent: JsonObject,
@@ -345,7 +346,7 @@ async fn announce_agent_connection(
     };
     state.admit(&claims, &call).await?;
     let response = AnnounceAgentResult {
-        session_id: claims.session.to_string(),
+        session_id: claims.session,
         agent: agent.view(),
     };
     match state.engine.announce_agent(claims.session, agent).await {

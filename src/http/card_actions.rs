@@ -51,7 +51,7 @@ struct CardActionResponse {
     /// Always true on success.
     success: bool,
     /// Id of the card.
-    card_id: String,
+    card_id: CardId,
     /// `pause`, `resume` or `close` was sent to the issuer. Null if the card already has that status.
     #[schema(required, value_type = Option<schemas::CardAction>)]
     requested_action: Option<&'static str>,
@@ -264,7 +264,7 @@ impl RequestedAction {
             Ok(is_requested) => {
                 let body = CardActionResponse {
                     success: true,
-                    card_id: self.id.to_string(),
+                    card_id: self.id,
                     requested_action: is_requested.then(|| self.action.name()),
                     status_url: self.url.clone(),
                 };

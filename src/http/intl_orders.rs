@@ -10,7 +10,6 @@ use http::{HeaderMap, Uri};
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{IntlOrder, Rejection};
-use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::Cents;
 use purser_actors::product::Purchase;
@@ -115,7 +114,7 @@ struct CancelOrderRequest {
 #[derive(Serialize, ToSchema)]
 struct CancelOrderResponse {
     /// Id of the card.
-    card_id: String,
+    card_id: CardId,
     /// Message for people.
     message: &'static str,
 }
@@ -171,7 +170,7 @@ async fn cancel_intl_order(
 fn cancelled(id: CardId, result: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
     match result {
         Ok(()) => Ok(RecordedReply::ok(&CancelOrderResponse {
-            card_id: id.to_string(),
+            card_id: id,
             message: "The order is cancelled. The whole charge is credited to the account balance.",
         })),
         Err(Rejection::InDoubt) => Err(not_cancellable("The card of this order may have been made already.")

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::HeaderMap;
+use purser_actors::answer::UserId;
 use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
 use purser_actors::identity_verification::Rejection;
@@ -74,7 +75,7 @@ struct KycLinkResponse {
     /// URL to give to the owner unchanged. It can be opened once.
     kyc_url: String,
     /// The wallet's address in lower case.
-    user_id: String,
+    user_id: UserId,
     /// Status of the identity check.
     #[schema(value_type = schemas::IdentityStatus)]
     status: &'static str,
@@ -105,7 +106,7 @@ async fn get_kyc_link(
     let url = login_link(&app, &claims).await?;
     Ok(json::private_ok(&KycLinkResponse {
         kyc_url: url.expose().to_owned(),
-        user_id: claims.wallet.user_id(),
+        user_id: claims.wallet.into(),
         status: identity.as_ref().map_or("none", Entity::status),
         expires_in: LOGIN_CODE_LIFETIME_S,
     }))

@@ -9,6 +9,7 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use purser_actors::account::LoginCode;
+use purser_actors::answer::UserId;
 use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::{Entity, JsonObject};
@@ -47,7 +48,7 @@ struct AuthLinkResponse {
     /// URL to give to a person unchanged. It can be opened once.
     auth_url: String,
     /// The wallet's address in lower case.
-    user_id: String,
+    user_id: UserId,
     /// Validity of the link in seconds.
     expires_in: u64,
 }
@@ -69,7 +70,7 @@ async fn get_auth_link(
     let url = login_link(&app, &claims).await?;
     Ok(json::private_ok(&AuthLinkResponse {
         auth_url: url.expose().to_owned(),
-        user_id: claims.wallet.user_id(),
+        user_id: claims.wallet.into(),
         expires_in: LOGIN_CODE_LIFETIME_S,
     }))
 }

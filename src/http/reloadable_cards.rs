@@ -6,8 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::answer::ExactDecimal;
-use purser_actors::answer::rfc3339;
+use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, PaymentId};
 use purser_actors::kernel::idempotency::IdempotencySlot;
@@ -79,7 +78,7 @@ struct CreateReloadableCardResponse {
 #[derive(Serialize, ToSchema)]
 struct CreatedReloadableCard {
     /// Id for `GET /get-card-data`, `POST /pause-card`, `POST /resume-card` and `POST /close-card`.
-    card_id: String,
+    card_id: CardId,
     /// US dollars loaded on the card.
     usd_amount: ExactDecimal,
     /// Whether it stays open after its first charge.
@@ -89,7 +88,7 @@ struct CreatedReloadableCard {
     /// `open`, or `creating` until the issuer has answered.
     status: schemas::CreatedCardStatus,
     /// Creation time (RFC 3339).
-    created_at: String,
+    created_at: Time,
 }
 
 /// Create a reloadable card
@@ -213,12 +212,12 @@ impl App {
         let body = CreateReloadableCardResponse {
             success: true,
             card: CreatedReloadableCard {
-                card_id: id.to_string(),
+                card_id: id,
                 usd_amount: card.amount.into(),
                 reusable: card.reusable,
                 country: "US",
                 status,
-                created_at: rfc3339(card.created_at),
+                created_at: card.created_at.into(),
             },
             status_url: self.status_url(id),
         };

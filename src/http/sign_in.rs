@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use purser_actors::answer::UserId;
 use purser_actors::engine::{OperationError, UserIdCollision};
 use purser_actors::id::Network;
 use purser_actors::session::{AuthMethod, Command, Rejection, Reply, Session};
@@ -47,7 +48,7 @@ struct SignInResponse {
     /// Tokens of the session.
     auth: Credentials,
     /// The wallet's address in lower case.
-    user_id: String,
+    user_id: UserId,
 }
 
 /// Sign in with a wallet
@@ -97,7 +98,7 @@ async fn get_auth(
     let auth = state
         .credentials
         .issue(&signed.wallet, session.id, AuthMethod::Wallet, 0);
-    let user_id = signed.wallet.user_id();
+    let user_id = signed.wallet.into();
     Ok(json::private_ok(&SignInResponse { auth, user_id }))
 }
 
@@ -132,7 +133,7 @@ struct TokenResponse {
     #[serde(flatten)]
     auth: Credentials,
     /// The wallet's address in lower case.
-    user_id: String,
+    user_id: UserId,
 }
 
 /// Exchange a refresh token
@@ -230,7 +231,7 @@ async fn attempt(state: &App, presented: &ParsedRefreshToken) -> Result<Option<R
     let auth = state
         .credentials
         .issue(&owner, presented.session, session.amr, generation);
-    let user_id = owner.user_id();
+    let user_id = owner.into();
     Ok(Some(json::private_ok(&TokenResponse { auth, user_id })))
 }
 

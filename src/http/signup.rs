@@ -15,7 +15,9 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, StatusCode, header};
+use purser_actors::answer::UserId;
 use purser_actors::api_key::ApiKey;
+use purser_actors::id::ApiKeyId;
 use purser_actors::kernel::Entity as _;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -125,11 +127,11 @@ struct SignupStatusResponse {
     /// API key of the signup.
     api_key: String,
     /// Id of the API key.
-    api_key_id: String,
+    api_key_id: ApiKeyId,
     /// Name given by the account owner.
     name: String,
     /// Account that the key belongs to.
-    user_id: String,
+    user_id: UserId,
 }
 
 /// Wait for the approval of a signup
@@ -213,8 +215,8 @@ impl App {
         Ok(Some(json::private_ok(&SignupStatusResponse {
             status: schemas::ClaimedStatus::Claimed,
             api_key: self.api_keys.text(signup.key).expose().to_owned(),
-            api_key_id: signup.key.to_string(),
-            user_id: key.owner().user_id(),
+            api_key_id: signup.key,
+            user_id: key.owner().into(),
             name: key.name,
         })))
     }

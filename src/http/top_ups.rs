@@ -6,8 +6,7 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
-use purser_actors::answer::ExactDecimal;
-use purser_actors::answer::rfc3339;
+use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, TopUpId, Wallet};
 use purser_actors::kernel::{Entity, JsonObject};
@@ -127,19 +126,19 @@ struct CardCharge {
     #[serde(flatten)]
     transaction: cards::CardTransaction,
     /// Card that was charged.
-    card_id: String,
+    card_id: CardId,
 }
 
 /// A status change of a card.
 #[derive(Serialize, ToSchema)]
 struct CardHistoryEntry {
     /// Id of the card.
-    card_id: String,
+    card_id: CardId,
     /// `ready` or `open`, `paused`, `resumed`, `closed`, `expired` or `failed`.
     #[schema(value_type = schemas::CardStatusChange)]
     event: &'static str,
     /// Time of the change (RFC 3339).
-    at: String,
+    at: Time,
 }
 
 /// List card transactions and top-ups
@@ -215,7 +214,7 @@ fn charges(cards: &CardIndex, (status, limit): (&str, usize)) -> Vec<CardCharge>
     spent.sort_by(|(_, a), (_, b)| (b.at, &b.id).cmp(&(a.at, &a.id)));
     let shown = spent.into_iter().take(limit).map(|(id, one)| CardCharge {
         transaction: one.into(),
-        card_id: id.to_string(),
+        card_id: *id,
     });
     shown.collect()
 }
@@ -229,9 +228,9 @@ fn card_events(cards: &CardIndex, limit: usize) -> Vec<CardHistoryEntry> {
     happened.reverse();
     happened.sort_by_key(|(at, ..)| std::cmp::Reverse(*at));
     let view = |(at, id, event): (Timestamp, &CardId, &'static str)| CardHistoryEntry {
-        card_id: id.to_string(),
+        card_id: *id,
         event,
-        at: rfc3339(at),
+        at: at.into(),
     };
     happened.into_iter().take(limit).map(view).collect()
 }

@@ -83,7 +83,7 @@ struct RegisterWebhookResponse<'a> {
     /// Always true on success.
     registered: bool,
     /// `wh_…` is the id of the endpoint.
-    webhook_id: String,
+    webhook_id: WebhookId,
     /// URL that receives events.
     url: &'a str,
     /// Event types that are sent; empty for all.
@@ -225,7 +225,7 @@ impl App {
             })?;
         Ok(RecordedReply::ok(&RegisterWebhookResponse {
             registered: true,
-            webhook_id: id.to_string(),
+            webhook_id: id,
             url: &endpoint.url,
             types,
             secret_withheld: secret.is_none().then_some("secret_replaced"),
@@ -323,7 +323,7 @@ struct DeleteWebhookResponse {
     /// Always true on success.
     deleted: bool,
     /// Id of the endpoint.
-    webhook_id: String,
+    webhook_id: WebhookId,
 }
 
 /// Delete a webhook endpoint
@@ -368,7 +368,7 @@ fn deleted(id: WebhookId, result: Result<(), Rejection>) -> Result<RecordedReply
     result.map_err(already_deleted)?;
     Ok(RecordedReply::ok(&DeleteWebhookResponse {
         deleted: true,
-        webhook_id: id.to_string(),
+        webhook_id: id,
     }))
 }
 

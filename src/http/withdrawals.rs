@@ -87,7 +87,7 @@ pub(super) struct CreateWithdrawalResponse {
 #[derive(Serialize, ToSchema)]
 struct CreatedWithdrawal {
     /// `wd_…` is the id of the withdrawal.
-    id: String,
+    id: WithdrawalId,
     /// Amount in US dollars.
     amount: ExactDecimal,
     /// `pending` in every case.
@@ -99,7 +99,7 @@ impl CreateWithdrawalResponse {
         Self {
             success: true,
             withdrawal: CreatedWithdrawal {
-                id: id.to_string(),
+                id,
                 amount,
                 state: schemas::PendingStatus::Pending,
             },

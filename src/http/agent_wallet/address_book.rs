@@ -28,7 +28,7 @@ struct AddressBookResult {
 #[serde(rename_all = "camelCase")]
 struct AddressBookEntry {
     /// `adr_…` is the id of the entry.
-    entry_id: String,
+    entry_id: AddressId,
     /// Name given by the agent.
     name: String,
     /// Address of the entry.
@@ -41,7 +41,7 @@ struct AddressBookEntry {
 impl From<&SavedAddress> for AddressBookEntry {
     fn from(saved: &SavedAddress) -> Self {
         Self {
-            entry_id: saved.id.to_string(),
+            entry_id: saved.id,
             name: saved.name.clone(),
             address: saved.address.address(),
             network: saved.address.network().name(),
@@ -173,7 +173,7 @@ pub(super) struct DeleteAddressRequest {
 #[derive(Serialize, ToSchema)]
 struct DeleteAddressResult {
     /// Id of the deleted entry.
-    deleted: String,
+    deleted: AddressId,
 }
 
 /// Delete an address
@@ -216,9 +216,7 @@ pub(super) async fn delete_address_book_entry(
 
 fn deleted(id: AddressId, result: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
     result.map_err(payment_error)?;
-    Ok(reply(&DeleteAddressResult {
-        deleted: id.to_string(),
-    }))
+    Ok(reply(&DeleteAddressResult { deleted: id }))
 }
 
 /// Finds an entry by its id. A malformed id is an unknown entry.

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::agent_wallet::{AgentWallet, WalletHold};
 use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::OperationError;
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
@@ -147,7 +147,7 @@ struct AgentBalance {
 #[serde(rename_all = "camelCase")]
 struct PendingWalletPayment {
     /// Id of the wallet payment.
-    wallet_payment_id: String,
+    wallet_payment_id: WalletPaymentId,
     /// `base` or `solana`.
     #[schema(value_type = schemas::NetworkName)]
     network: &'static str,
@@ -209,7 +209,7 @@ pub(super) async fn get_agent_wallet(
 impl From<&WalletHold> for PendingWalletPayment {
     fn from(open: &WalletHold) -> Self {
         Self {
-            wallet_payment_id: open.payment.to_string(),
+            wallet_payment_id: open.payment,
             network: open.network.name(),
             amount: open.amount.into(),
         }

@@ -15,7 +15,6 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, recorder};
-use super::super::schemas;
 use super::SharedState;
 use super::application::{BankingApplicationResult, after, record};
 

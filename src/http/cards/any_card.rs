@@ -1,7 +1,6 @@
 //! A card of any kind: one id and one way to read it.
 
-use purser_actors::answer::ExactDecimal;
-use purser_actors::answer::rfc3339;
+use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::card::lifecycle;
 use purser_actors::card::{self, Card};
 use purser_actors::engine::{Engine, OperationError};
@@ -425,7 +424,7 @@ pub struct CardTransaction {
     #[schema(required)]
     decline_reason: Option<String>,
     /// Time of the charge (RFC 3339).
-    at: String,
+    at: Time,
 }
 
 impl From<&port::CardTransaction> for CardTransaction {
@@ -436,7 +435,7 @@ impl From<&port::CardTransaction> for CardTransaction {
             usd_amount: one.amount.into(),
             status: one.status.name(),
             decline_reason: one.reason.as_ref().map(ToString::to_string),
-            at: rfc3339(one.at),
+            at: one.at.into(),
         }
     }
 }

@@ -5,9 +5,8 @@ use utoipa::ToSchema;
 
 use super::{
     ActiveStatus, BankAccountStatus, BankAccountType, BankDestinationStatus, BankDestinationType,
-    BankTransactionDirection, BankTransactionStatus, BankTransactionType, BankingApplicationProgress,
-    BankingApplicationStatus, BankingDocumentType, BankingProfileState, BankingState, CustomerType, ExactDecimal,
-    HoldReason, IdentityStatus, PendingStatus, QueuedStatus,
+    BankTransactionDirection, BankTransactionStatus, BankTransactionType, BankingApplicationStatus,
+    BankingDocumentType, BankingProfileState, CustomerType, ExactDecimal, HoldReason,
 };
 
 /// A customer's profile at the bank.

@@ -55,7 +55,7 @@ pub(in crate::http) struct WebhookDeliveryList {
     has_more: bool,
     /// Cursor of the next page.
     #[schema(required)]
-    next_starting_after: Option<String>,
+    next_starting_after: Option<WebhookDeliveryId>,
 }
 
 impl From<DeliveryPage> for WebhookDeliveryList {
@@ -63,7 +63,7 @@ impl From<DeliveryPage> for WebhookDeliveryList {
         Self {
             deliveries: page.found.iter().map(|(id, delivery)| delivery.view(id)).collect(),
             has_more: page.more,
-            next_starting_after: page.last.filter(|_| page.more).map(|id| id.to_string()),
+            next_starting_after: page.last.filter(|_| page.more),
         }
     }
 }
@@ -199,10 +199,10 @@ pub(in crate::http) struct RedeliverWebhookResponse {
     /// Always true on success.
     success: bool,
     /// Endpoint of the redelivery.
-    webhook_id: String,
+    webhook_id: WebhookId,
     /// Delivery that is repeated; null with `since`.
     #[schema(required)]
-    delivery_id: Option<String>,
+    delivery_id: Option<WebhookDeliveryId>,
     /// Start of the redelivered period; null for one delivery.
     #[schema(required)]
     since: Option<String>,
@@ -297,8 +297,8 @@ pub(in crate::http) fn accepted(
 ) -> RecordedReply {
     RecordedReply::accepted(&RedeliverWebhookResponse {
         success: true,
-        webhook_id: to.to_string(),
-        delivery_id: id.map(|id| id.to_string()),
+        webhook_id: to,
+        delivery_id: id,
         since: since.map(rfc3339::format),
     })
 }
