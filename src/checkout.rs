@@ -47,6 +47,7 @@ use verification::PaymentRejected;
 
 pub(crate) use errors::{account_error, product_unavailable, rate_unavailable, user_id_collision};
 pub use metrics::{PaidCallCounters, PaidCallResult};
+pub use presented_payment::QuotedExchangeRate;
 pub use purchase_response::{
     AppPaymentPurchaseResponse, BankPaymentPurchaseResponse, CardPurchaseResponse, GiftCardPurchaseResponse,
     IntlOrderPurchaseResponse, PayoutDestination, PushToCardPurchaseResponse, TopUpPurchaseResponse,

@@ -314,7 +314,7 @@ pub struct PurchasedBankPayment {
 }
 
 /// A bank destination of a payout.
-#[derive(Serialize, serde::Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct PayoutDestination {
     /// Label given by the owner.
     name: String,

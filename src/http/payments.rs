@@ -20,7 +20,7 @@ use super::error::{ApiError, ErrorCode};
 use super::query::Query;
 use super::route::routes;
 use super::{json, schemas};
-use crate::payment::receipt::SettledReceipt;
+use crate::payment::receipt::{PaymentReceipt, SettledReceipt};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/list-payments" => list_payments {
@@ -88,10 +88,7 @@ impl App {
 
     async fn render_payment(&self, id: PaymentId, payment: &Payment) -> Result<JsonObject, ApiError> {
         let view = payment.view(&id).boolean("terminal", payment.is_final());
-        let view = match receipt(payment) {
-            Some(receipt) => view.object("receipt", &receipt),
-            None => view.optional_text("receipt", None::<&str>),
-        };
+        let view = view.member("receipt", &receipt(payment));
         with_product(&self.engine, view, payment, true).await
     }
 }
@@ -136,7 +133,7 @@ fn of_credit(view: JsonObject, status: Option<&str>, credited: Usdc) -> JsonObje
 }
 
 /// The contents of `PAYMENT-RESPONSE` when the payment settled.
-fn receipt(payment: &Payment) -> Option<JsonObject> {
+fn receipt(payment: &Payment) -> Option<PaymentReceipt> {
     let landed = matches!(
         payment.status,
         Status::Settled { .. } | Status::Fulfilled { .. } | Status::Credited { .. } | Status::Resolved { .. }

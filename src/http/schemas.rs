@@ -20,7 +20,7 @@ mod reloadable_cards;
 mod webhooks;
 mod withdrawals;
 
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -40,117 +40,15 @@ pub use reloadable_cards::*;
 pub use webhooks::*;
 pub use withdrawals::*;
 
-pub use crate::checkout::PayoutDestination;
+pub use crate::checkout::{PayoutDestination, QuotedExchangeRate};
 pub use crate::statuses::{self, *};
 pub use purser_actors::answer::ExactDecimal;
 
-/// Every error except a 402. As `application/problem+json` with the members of RFC 9457.
-#[derive(Deserialize, ToSchema)]
-pub struct Error {
-    /// `about:blank`, for RFC 9457 only.
-    pub r#type: Option<String>,
-    /// Name of the status, for RFC 9457 only.
-    pub title: Option<String>,
-    /// HTTP status, for RFC 9457 only.
-    pub status: Option<u16>,
-    /// Same as `error`, for RFC 9457 only.
-    pub detail: Option<String>,
-    /// Message for people, one sentence.
-    pub error: String,
-    /// Stable code for programs.
-    #[schema(value_type = ErrorCodeName)]
-    pub code: String,
-    /// Parameter or header at fault.
-    pub param: Option<String>,
-    /// What the caller can do.
-    pub hint: Option<String>,
-    /// Distinguishes several reasons for one code. For a call to a route of this service: the code of its error.
-    pub reason: Option<String>,
-    /// HTTP status of the called server.
-    pub seller_status: Option<u16>,
-    /// Beginning of the server's body, at most 2,048 bytes of readable text. For a route of this service, its code,
-    /// message and hint appear instead.
-    pub seller_body: Option<String>,
-    /// Names of missing parameters or preconditions.
-    pub missing: Option<Vec<String>>,
-    /// Message of the operator to a frozen account.
-    pub frozen_message: Option<String>,
-    /// Whether the same request can never succeed.
-    pub terminal: bool,
-    /// Id of the request, also in `Request-Id`.
-    pub request_id: String,
-    /// Delay before a retry, also in `Retry-After`.
-    pub retry_after_seconds: Option<u64>,
-}
-
-/// Every error of a callable function.
-#[derive(Deserialize, ToSchema)]
-pub struct CallableError {
-    /// Details of the error.
-    #[schema(inline)]
-    pub error: CallableErrorDetails,
-    /// Message of the operator to a frozen account.
-    pub frozen_message: Option<String>,
-}
-
-/// Error of a callable function, without its envelope.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CallableErrorDetails {
-    /// Stable code for programs.
-    #[schema(value_type = ErrorCodeName)]
-    pub code: String,
-    /// Message for people, one sentence.
-    pub message: String,
-    /// HTTP status of the error.
-    pub status: u16,
-    /// Member or header at fault.
-    pub param: Option<String>,
-    /// What the caller can do.
-    pub hint: Option<String>,
-    /// Distinguishes several reasons for one code. For a call to a route of this service: the code of its error.
-    pub reason: Option<String>,
-    /// HTTP status of the called server.
-    pub seller_status: Option<u16>,
-    /// Beginning of the server's body, at most 2,048 bytes of readable text. For a route of this service, its code,
-    /// message and hint appear instead.
-    pub seller_body: Option<String>,
-    /// Names of missing parameters or preconditions.
-    pub missing: Option<Vec<String>>,
-    /// Whether the same call can never succeed.
-    pub terminal: bool,
-    /// Id of the request, also in `Request-Id`.
-    pub request_id: String,
-    /// Delay before a retry, also in `Retry-After`.
-    pub retry_after_seconds: Option<u64>,
-}
-
-/// Public keys (RFC 7517).
-#[derive(Deserialize, ToSchema)]
-pub struct JsonWebKeySet {
-    /// Newest key first.
-    pub keys: Vec<JsonWebKey>,
-}
-
-/// An Ed25519 key (RFC 8037).
-#[derive(Deserialize, ToSchema)]
-pub struct JsonWebKey {
-    /// `OKP` is the key type.
-    pub kty: String,
-    /// `Ed25519` is the curve.
-    pub crv: String,
-    /// `sig` is the key's use.
-    pub r#use: String,
-    /// `EdDSA` is the signature algorithm.
-    pub alg: String,
-    /// Id of the key in token headers.
-    pub kid: String,
-    /// Public key in base64url.
-    pub x: String,
-}
+pub type Error = crate::edge::error::Error<'static>;
+pub type CallableError = crate::edge::error::CallableError<'static>;
 
 /// What to pay or sign. `PAYMENT-REQUIRED` has the same object without `code`, `reason` and older names.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentChallenge {
     /// Always false: once it is paid or signed, the same request succeeds.
@@ -188,23 +86,8 @@ pub struct PaymentChallenge {
     pub extensions: Option<Value>,
 }
 
-/// The exchange rate of a quote.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct QuotedExchangeRate {
-    /// Currency of the amount (ISO 4217).
-    pub currency: String,
-    /// US dollars per unit.
-    #[schema(value_type = ExactDecimal)]
-    pub usd_per_unit: Value,
-    /// Source of the rate.
-    pub source: String,
-    /// Time since when the rate is valid.
-    pub as_of: String,
-}
-
 /// The requested resource.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChallengeResource {
     /// URL with its query.
@@ -216,7 +99,7 @@ pub struct ChallengeResource {
 }
 
 /// Payment terms of x402 v2, with the member names of v1 besides.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentOffer {
     /// `exact` is the payment scheme.
@@ -246,7 +129,7 @@ pub struct PaymentOffer {
 }
 
 /// A payment that could not settle. Nothing was charged so far.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettlementFailure {
     /// Always false: the same request may succeed.
@@ -278,7 +161,7 @@ pub struct SettlementFailure {
 }
 
 /// A 402 of a paid route.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum PaymentRequiredResponse {
     /// Payment terms to choose from.

@@ -23,6 +23,7 @@ use crate::checkout::user_id_collision;
 use crate::identity::credentials::Credentials;
 use crate::identity::refresh::{ParsedRefreshToken, RefreshTokenCodec};
 use crate::identity::sign_in_error::SignInError;
+use crate::identity::token::JsonWebKeySet;
 use crate::payment::header::PAYMENT_REQUIRED;
 
 const SIGN_IN_WITH_X: &str = "sign-in-with-x";
@@ -157,7 +158,7 @@ async fn post_refresh(State(state): State<Arc<App>>, body: Body) -> Result<Respo
 
 /// Read the keys that verify id_tokens
 #[utoipa::path(get, path = "/.well-known/jwks.json", operation_id = "getJwks", tag = "Authentication",
-    responses((status = 200, description = "A JWK Set (RFC 7517).", body = schemas::JsonWebKeySet)))]
+    responses((status = 200, description = "A JWK Set (RFC 7517).", body = JsonWebKeySet)))]
 async fn get_jwks(State(state): State<Arc<App>>) -> Response {
     json::bytes_as_json(state.credentials.tokens.jwks().to_owned())
 }

@@ -131,7 +131,7 @@ const SIGNING: WebhookSigning = WebhookSigning {
 /// disabled endpoint.
 #[utoipa::path(post, path = "/register-webhook", operation_id = "registerWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(RegisterWebhookRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered for the same registration, for 24 hours.")),
-    responses((status = 200, description = "`registered`, `webhook_id`, `url`, `types`, `secret`, `signing`.", body = RegisterWebhookResponse),
+    responses((status = 200, description = "`registered`, `webhook_id`, `url`, `types`, `secret`, `signing`.", body = RegisterWebhookResponse<'static>),
         (status = 400, description = "A malformed body or key, or a URL that is not called."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or a token issued for a payment and a URL that another session registered."),
         (status = 409, description = "The account has as many endpoints as it may, or the first request with this key is still running."),

@@ -1,6 +1,6 @@
 //! Schemas of an account: cards, payments, the balance, events.
 
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -9,7 +9,7 @@ use super::{
 };
 
 /// A card without its number.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct Card {
     /// Id of the card.
     pub card_id: String,
@@ -57,7 +57,7 @@ pub struct Card {
 }
 
 /// A card of a page.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum CardListItem {
     /// A prepaid card.
@@ -71,7 +71,7 @@ pub enum CardListItem {
 }
 
 /// Balance of an account.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct AccountBalance {
     /// The wallet's address in lower case.
     pub user_id: String,
@@ -96,7 +96,7 @@ pub struct AccountBalance {
 }
 
 /// A page of events.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct EventList {
     /// In the order they happened, or newest first.
     pub events: Vec<Event>,
@@ -109,7 +109,7 @@ pub struct EventList {
 }
 
 /// The envelope of an event.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct Event {
     /// Sequence number among the account's events. Resume after it.
     pub seq: u64,
@@ -131,7 +131,7 @@ pub struct Event {
 }
 
 /// Resource of an event.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct EventData {
     /// The resource after the event.
     #[schema(value_type = Object)]

@@ -1,6 +1,6 @@
 //! Schemas of banking: the contents of `result`.
 
-use serde::Deserialize;
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
 };
 
 /// A customer's profile at the bank.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingProfile {
     /// The wallet's address in lower case.
@@ -34,7 +34,7 @@ pub struct BankingProfile {
 }
 
 /// An application to open bank accounts.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingApplication {
     /// Id of the application.
@@ -62,7 +62,7 @@ pub struct BankingApplication {
 }
 
 /// Answers of an application. Members without an answer are absent.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingApplicationAnswers {
     /// Date of birth (YYYY-MM-DD).
@@ -101,7 +101,7 @@ pub struct BankingApplicationAnswers {
 }
 
 /// An uploaded document.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingDocument {
     /// Id of the document.
@@ -119,7 +119,7 @@ pub struct BankingDocument {
 }
 
 /// A bank account of the customer.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankAccount {
     /// Id of the account.
@@ -156,7 +156,7 @@ pub struct BankAccount {
 }
 
 /// A bank account of a recipient.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankDestination {
     /// Id of the destination.
@@ -180,7 +180,7 @@ pub struct BankDestination {
 }
 
 /// A bank recipient with its destinations.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingRecipient {
     /// `brc_…` is the id of the recipient.
@@ -196,7 +196,7 @@ pub struct BankingRecipient {
 }
 
 /// A transfer between balance and bank, or a payout to a bank.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankTransaction {
     /// Id of the transaction.

@@ -1,13 +1,13 @@
 //! Schemas of the balance at the card issuer.
 
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{DepositNetwork, ExactDecimal, HoldReason, NetworkName, TopUpLegKind, TopUpStatus};
 
 /// A top-up of the balance at the card issuer.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct TopUp {
     /// Id of the top-up.
     pub top_up_id: String,
@@ -41,7 +41,7 @@ pub struct TopUp {
 }
 
 /// One transfer of a top-up.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct TopUpLeg {
     /// `burn` on Solana, then `mint` on Base; or `transfer` on Base.
     pub leg: TopUpLegKind,

@@ -1,13 +1,13 @@
 //! Schemas of gift cards.
 
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{ExactDecimal, GiftCardStatus, GiftCardType};
 
 /// A gift card without its code and link.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct GiftCard {
     /// Id of the gift card.
     pub card_id: String,

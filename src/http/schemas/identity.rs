@@ -1,13 +1,13 @@
 //! Schemas of the owner's settings: the identity check, the link to the card issuer, the daily caps.
 
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{ExactDecimal, IdentityStatus};
 
 /// Status of the identity check.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct KycStatusResponse {
     /// The wallet's address in lower case.
     pub user_id: String,
@@ -26,7 +26,7 @@ pub struct KycStatusResponse {
 }
 
 /// Daily caps set by the owner, by product. Without a cap here, only the service's cap applies.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct OwnerCaps {
     /// Cap on prepaid cards of both kinds.
     pub usa_prepaid_card: Option<OwnerCap>,
@@ -43,7 +43,7 @@ pub struct OwnerCaps {
 }
 
 /// The owner's daily cap on one product.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct OwnerCap {
     /// Maximum purchases per day.
     pub count_per_day: Option<u32>,

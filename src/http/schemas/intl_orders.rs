@@ -1,13 +1,13 @@
 //! Schemas of international cards.
 
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{CardAction, ExactDecimal, IntlCardStatus, IntlCardType};
 
 /// An international card without its number.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct IntlCard {
     /// Id of the card, unchanged from the order on.
     pub card_id: String,

@@ -41,7 +41,6 @@ name_schemas! {
     CardTypeName: "Type of a card." = CARD_TYPES;
     ChargeOutcome: "Outcome of a charge." = ["settled", "refunded"];
     ChargeStatus: "Status of a charge." = ["settled", "pending", "declined"];
-    ErrorCodeName: "Code of an error." = ErrorCode::ALL.iter().map(|code| code.as_str());
     EventOrder: "Order of events." = ["asc", "desc"];
     GrantType: "Grant type of a token request." = ["refresh_token"];
     JobTypeName: "Type of a job." = JOB_NAMES;

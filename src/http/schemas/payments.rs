@@ -1,6 +1,6 @@
 //! Schemas of payments, as their payers see them.
 
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -8,9 +8,10 @@ use super::{
     Card, ExactDecimal, GiftCard, IntlCard, NetworkId, PaymentResolution, PaymentStatus, Payout, ProductName,
     ProductStatus, TopUp,
 };
+use crate::payment::receipt::PaymentReceipt;
 
 /// A payment as its payer sees it.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct Payment {
     /// Id of the payment.
     pub payment_id: String,
@@ -48,7 +49,7 @@ pub struct Payment {
 }
 
 /// A payment with the current status of its product.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct ListedPayment {
     /// Id of the payment.
     pub payment_id: String,
@@ -112,24 +113,8 @@ pub struct ListedPayment {
     pub top_up: Option<TopUp>,
 }
 
-/// Receipt of a settled payment.
-#[derive(Deserialize, ToSchema)]
-pub struct PaymentReceipt {
-    /// Always true on success.
-    pub success: bool,
-    /// Transaction id on the chain.
-    pub transaction: String,
-    /// Network as a CAIP-2 name.
-    #[schema(value_type = NetworkId)]
-    pub network: String,
-    /// Address of the payer.
-    pub payer: String,
-    /// Amount in atomic USDC.
-    pub amount: String,
-}
-
 /// Status of a payment.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct PaymentStatusResponse {
     /// Same as in `payment`.
     pub status: PaymentStatus,

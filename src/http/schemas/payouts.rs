@@ -1,6 +1,6 @@
 //! Schemas of payouts and recipients.
 
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -11,7 +11,7 @@ use super::{
 use crate::checkout::PayoutDestination;
 
 /// A payout to a card, bank account or payment app.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct Payout {
     /// Id of the payout.
     pub payout_id: String,
@@ -69,7 +69,7 @@ pub struct Payout {
 }
 
 /// A payout that was returned after its return window.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct LateReturn {
     /// Id of the late return: the `cause` of the credit in the account's statement.
     pub late_return_id: String,
@@ -95,7 +95,7 @@ pub struct LateReturn {
 }
 
 /// A recipient of app payments.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct PaymentRecipient {
     /// Id of the recipient.
     pub recipient_id: String,
@@ -129,7 +129,7 @@ pub struct PaymentRecipient {
 }
 
 /// A bank account of a recipient.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct BankRecipientDestination {
     /// Id for `GET /send-bank-payment`.
     pub destination_id: String,

@@ -1,13 +1,13 @@
 //! Schemas of reloadable cards.
 
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{CardAction, ExactDecimal, ReloadableCardStatus, ReloadableCardType};
 
 /// A reloadable card without its number.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct ReloadableCard {
     /// Id of the card.
     pub card_id: String,

@@ -1,12 +1,12 @@
 //! Schemas of webhook endpoints and deliveries.
 
-use serde::Deserialize;
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{WebhookDeliveryStatus, WebhookDisabledReason, WebhookDroppedReason, WebhookStatus};
 
 /// A webhook endpoint, as in its events.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct Webhook {
     /// `wh_…` is the id of the endpoint.
     pub webhook_id: String,
@@ -29,7 +29,7 @@ pub struct Webhook {
 }
 
 /// The delivery of an event to one endpoint.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct WebhookDelivery {
     /// `whd_…` is the id of the delivery.
     pub delivery_id: String,
@@ -60,7 +60,7 @@ pub struct WebhookDelivery {
 }
 
 /// One attempt to deliver an event.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct WebhookAttempt {
     /// Start of the attempt.
     pub at: String,

@@ -1,6 +1,6 @@
 //! Schemas of withdrawals and account statements.
 
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -10,7 +10,7 @@ use super::{
 };
 
 /// A withdrawal from a balance.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct Withdrawal {
     /// `wd_…` is the id of the withdrawal.
     pub id: String,
@@ -43,7 +43,7 @@ pub struct Withdrawal {
 }
 
 /// One change of the balance.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct StatementLine {
     /// `ent_…` is the id of the line.
     pub entry_id: String,
