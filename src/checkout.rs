@@ -48,7 +48,12 @@ use verification::PaymentRejected;
 
 pub(crate) use errors::{account_error, product_unavailable, rate_unavailable, user_id_collision};
 pub use metrics::{PaidCallCounters, PaidCallResult};
-pub use response::ResponseWriter;
+pub use presented_payment::QuotedExchangeRate;
+pub use purchase_response::{
+    AppPaymentPurchaseResponse, BankPaymentPurchaseResponse, CardPurchaseResponse, GiftCardPurchaseResponse,
+    IntlOrderPurchaseResponse, PayoutDestination, PushToCardPurchaseResponse, TopUpPurchaseResponse,
+};
+pub use response::{PendingPayment, ResponseWriter};
 pub use solana::SolanaOffer;
 
 /// Source of the blockhash hint for Solana clients.

@@ -23,6 +23,7 @@ pub mod metrics;
 pub mod prices;
 pub mod revocations;
 pub mod service;
+pub mod statuses;
 pub mod stream;
 pub mod webhooks;
 

@@ -18,7 +18,7 @@ mod job;
 mod machine;
 mod view;
 
-pub use self::view::{AgentWalletAddresses, AgentWalletLimits, AgentWalletView, SavedAddressView};
+pub use self::view::{AgentWalletAddresses, AgentWalletLimits, AgentWalletView};
 use purser_storage::codec::Stored;
 
 use crate::account::counted_day;

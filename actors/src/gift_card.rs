@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::account;
 use crate::account::CreditCause;
 use crate::answer::{ExactDecimal, Time};
+use crate::currency::{Country, Currency};
 use crate::id::PaymentId;
 use crate::id::{CardId, JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};

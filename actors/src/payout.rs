@@ -23,7 +23,7 @@ mod machine;
 mod product;
 mod view;
 
-pub use self::view::{PayoutDestination, PayoutProduct, PayoutView};
+pub use self::view::{PayoutProduct, PayoutView};
 use purser_storage::codec::Stored;
 
 use crate::currency::Currency;

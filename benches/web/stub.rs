@@ -22,6 +22,7 @@ use purser::payment::{BasePayee, Payee, SolanaPayee, Terms, decode, payment_head
 use purser::sandbox::keys::fee_payer;
 use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::id::{Network, PaymentId, Wallet};
+use purser_actors::kernel::to_json;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Clock;
 use purser_actors::session::AuthMethod;
@@ -149,6 +150,6 @@ async fn paid(State(stub): State<Arc<StubState>>, headers: HeaderMap) -> Respons
     let auth = stub
         .credentials
         .issue(&payer, session.id, AuthMethod::Payment(PaymentId(1)), 0);
-    let body = format!("{{\"auth\":{}{}", auth.to_json(), stub.body_after_credentials);
+    let body = format!("{{\"auth\":{}{}", to_json(&auth), stub.body_after_credentials);
     stub.challenge.response(Bytes::from(body))
 }

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 
 use http::HeaderMap;
+use purser_actors::answer::{ExactDecimal, Time, rfc3339};
 use purser_actors::currency::Currency;
-use purser_actors::kernel::JsonObject;
-use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::kernel::to_json;
 use purser_actors::port::Authorization;
 use purser_actors::quote::ExchangeRate;
 use rust_decimal::Decimal;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::PaidCall;
 use crate::edge::error::ErrorCode;
@@ -91,12 +93,27 @@ pub(super) fn challenge_description(call: &PaidCall<'_>, quote: &Quote) -> Strin
 /// The exchange rate as a further member of the challenge's body.
 pub(super) fn exchange_rate_member(exchange: &ExchangeRate, currency: Currency) -> String {
     let rate = Decimal::from_str_exact(&exchange.usd_per_unit).unwrap_or_default();
-    let named = JsonObject::new()
-        .text("currency", currency)
-        .number("usdPerUnit", rate)
-        .text("source", &exchange.source)
-        .time("asOf", exchange.as_of);
-    format!(",\"exchangeRate\":{}", named.to_json())
+    let named = QuotedExchangeRate {
+        currency,
+        usd_per_unit: rate.into(),
+        source: exchange.source.clone(),
+        as_of: exchange.as_of.into(),
+    };
+    format!(",\"exchangeRate\":{}", to_json(&named))
+}
+
+/// The exchange rate of a quote.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QuotedExchangeRate {
+    /// Currency of the amount (ISO 4217).
+    currency: Currency,
+    /// US dollars per unit.
+    usd_per_unit: ExactDecimal,
+    /// Source of the rate.
+    source: String,
+    /// Time since when the rate is valid.
+    as_of: Time,
 }
 
 pub(super) struct ChallengeReason {

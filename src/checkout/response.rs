@@ -6,16 +6,18 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
+use purser_actors::answer::rfc3339;
 use purser_actors::engine::Engine;
 use purser_actors::id::{PaymentId, SessionId, Wallet};
-use purser_actors::kernel::JsonObject;
-use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, Decline, Timestamp};
 use purser_actors::product::PurchasedProduct;
 use purser_actors::session::AuthMethod;
 
-use super::purchase_response::PurchasedRecord;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::purchase_response::{CreditedPurchase, PurchaseContext, PurchasedRecord};
 use crate::edge::error::{ApiError, with_members, with_prebuilt_body};
 use crate::edge::json;
 use crate::identity::credentials::CredentialIssuer;
@@ -25,9 +27,23 @@ use crate::payment::header::{PAYMENT_RECEIPT, PAYMENT_REQUIRED, PAYMENT_RESPONSE
 use crate::payment::mpp::IssuedChallenge;
 use crate::payment::mpp::receipt::Receipt;
 use crate::payment::receipt::{FailedReceipt, INSUFFICIENT_FUNDS, SettledReceipt, contract_reason};
+use crate::statuses::{CreditedStatus, SettlementPendingStatus};
 
 /// Seconds until a client should poll an unknown outcome.
 const RETRY_AFTER_S: u64 = 2;
+
+/// A payment whose outcome is not known yet.
+#[derive(Serialize, ToSchema)]
+pub struct PendingPayment {
+    /// `settlement_pending` in every case.
+    status: SettlementPendingStatus,
+    /// Id for `GET /get-payment`.
+    payment_id: PaymentId,
+    /// URL to poll.
+    status_url: String,
+    /// Delay before the next poll.
+    retry_after_seconds: u64,
+}
 
 /// The payment of a response.
 pub struct SettlementContext<'a> {
@@ -51,16 +67,13 @@ pub struct ResponseWriter {
 impl ResponseWriter {
     /// 202: the outcome is not known yet. Never a challenge, or a client would pay twice.
     pub fn pending(&self, payment: PaymentId) -> Response {
-        let body = JsonObject::new()
-            .text("status", "settlement_pending")
-            .text("payment_id", payment)
-            .text(
-                "status_url",
-                format!("{}/get-payment?payment_id={payment}", self.public_url),
-            )
-            .integer("retry_after_seconds", RETRY_AFTER_S);
-        let mut response = json::private(json::bytes_as_json(body.to_json()));
-        *response.status_mut() = StatusCode::ACCEPTED;
+        let body = PendingPayment {
+            status: SettlementPendingStatus::SettlementPending,
+            payment_id: payment,
+            status_url: format!("{}/get-payment?payment_id={payment}", self.public_url),
+            retry_after_seconds: RETRY_AFTER_S,
+        };
+        let mut response = json::private(json::with_status(StatusCode::ACCEPTED, &body));
         response
             .headers_mut()
             .insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S));
@@ -88,16 +101,14 @@ impl ResponseWriter {
 
     /// 200: paid, not bought, credited to the payer's balance.
     pub fn credited(&self, settlement: &SettlementContext<'_>, amount: Usdc, transaction: &str) -> Response {
-        let body = JsonObject::new()
-            .text("status", "credited")
-            .text("user_id", settlement.account.user_id())
-            .text("payment_id", settlement.payment)
-            .number("credited_amount", amount.decimal())
-            .text(
-                "note",
-                "The product could not be delivered. The whole charge is on the account balance.",
-            );
-        self.settled(settlement, transaction, json::bytes_as_json(body.to_json()))
+        let body = CreditedPurchase {
+            status: CreditedStatus::Credited,
+            user_id: settlement.account.into(),
+            payment_id: settlement.payment,
+            credited_amount: amount.into(),
+            note: "The product could not be delivered. The whole charge is on the account balance.",
+        };
+        self.settled(settlement, transaction, json::ok(&body))
     }
 
     /// 200 with the purchase. Includes credentials for the caller whose claim won, if its own wallet paid.
@@ -118,14 +129,13 @@ impl ResponseWriter {
             return Ok(self.settled(settlement, transaction, response));
         }
         let account = settlement.account;
-        let mut body = JsonObject::new();
-        if let Some(session) = winner {
-            let amr = AuthMethod::Payment(settlement.payment);
-            body = body.object("auth", &self.credentials.issue(&account, session, amr, 0));
-        }
-        let body = bought.fields(body.text("user_id", account.user_id()), winner.is_some(), self);
-        let body = body.text("payment_id", settlement.payment);
-        Ok(self.settled(settlement, transaction, json::bytes_as_json(body.to_json())))
+        let amr = AuthMethod::Payment(settlement.payment);
+        let context = PurchaseContext {
+            auth: winner.map(|session| self.credentials.issue(&account, session, amr, 0)),
+            user_id: account.into(),
+            payment_id: settlement.payment,
+        };
+        Ok(self.settled(settlement, transaction, bought.response(context, self)))
     }
 
     fn settled(&self, settlement: &SettlementContext<'_>, transaction: &str, response: Response) -> Response {

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use purser_actors::answer::rfc3339;
 use purser_actors::id::DocumentId;
-use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::port::{Clock as _, Timestamp};
 use purser_storage::{JournalStore, OpenError, RestoreMarker, Store};
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::request_id::RequestId;
 
-pub use body::ErrorFormat;
+pub use body::{CallableError, Error, ErrorFormat};
 pub use code::{ErrorCode, Retry};
 
 type Text = Cow<'static, str>;

@@ -1,75 +1,31 @@
-//! JSON in and out: exact numbers, bounded bodies.
+//! JSON in and out: inert answers, bounded bodies.
 
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
-use purser_actors::money::{Cents, Usdc};
-use rust_decimal::Decimal;
+use purser_actors::kernel::to_json;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use super::error::{ApiError, ErrorCode};
 use purser_config::suggest::closest_match;
 
-/// A decimal that serializes as a JSON number with exactly its digits. Serialize it straight to text:
-/// `serde_json::Value` would convert it to a float.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExactNumber(pub Decimal);
-
-impl From<Cents> for ExactNumber {
-    fn from(cents: Cents) -> Self {
-        Self(cents.decimal())
-    }
+/// 200. Text in it is inert wherever it is displayed.
+pub fn ok(value: &impl Serialize) -> Response {
+    bytes_as_json(to_json(value))
 }
 
-impl From<Usdc> for ExactNumber {
-    fn from(usdc: Usdc) -> Self {
-        Self(usdc.decimal())
-    }
+/// 200 for one caller only (case 18).
+pub fn private_ok(value: &impl Serialize) -> Response {
+    private(ok(value))
 }
 
-impl Serialize for ExactNumber {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text = self.0.normalize().to_string();
-        RawValue::from_string(text)
-            .map_err(serde::ser::Error::custom)?
-            .serialize(serializer)
-    }
-}
-
-pub fn ok<T: Serialize>(value: &T) -> Response {
-    with_status(StatusCode::OK, value)
-}
-
-/// 200 with a JSON body that has external text. Markup and terminal control characters are escaped, so the text is
-/// inert wherever it is displayed.
-pub fn inert<T: Serialize>(value: &T) -> Response {
-    written(
-        StatusCode::OK,
-        serde_json::to_string(value).map(purser_actors::kernel::sanitize_text),
-    )
-}
-
-pub fn with_status<T: Serialize>(status: StatusCode, value: &T) -> Response {
-    written(status, serde_json::to_vec(value))
-}
-
-fn written(status: StatusCode, body: Result<impl Into<bytes::Bytes>, serde_json::Error>) -> Response {
-    use axum::response::IntoResponse;
-    match body {
-        Ok(body) => {
-            let mut response = bytes_as_json(body);
-            *response.status_mut() = status;
-            response
-        }
-        Err(error) => {
-            tracing::error!(%error, "an answer could not be written");
-            ApiError::internal().into_response()
-        }
-    }
+pub fn with_status(status: StatusCode, value: &impl Serialize) -> Response {
+    let mut response = ok(value);
+    *response.status_mut() = status;
+    response
 }
 
 /// 200 with serialized JSON.
@@ -81,7 +37,7 @@ pub fn bytes_as_json(bytes: impl Into<bytes::Bytes>) -> Response {
     response
 }
 
-/// Marks a response that belongs to one caller only (case 18).
+/// Marks a response that belongs to one caller only.
 pub fn private(mut response: Response) -> Response {
     response
         .headers_mut()
@@ -185,20 +141,6 @@ fn malformed(error: &'static str) -> ApiError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-
-    // Checks: an amount of any size is serialized with its exact digits.
-    #[test]
-    fn numbers_keep_their_digits() {
-        for (text, json) in [
-            ("5.00", "5"),
-            ("0.0025", "0.0025"),
-            ("9007199254740993.07", "9007199254740993.07"),
-            ("0", "0"),
-        ] {
-            let number = ExactNumber(Decimal::from_str_exact(text).unwrap());
-            assert_eq!(serde_json::to_string(&[number]).unwrap(), format!("[{json}]"));
-        }
-    }
 
     // Checks: a body one byte past the limit is 413, one at the limit is read.
     #[tokio::test]

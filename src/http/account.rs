@@ -7,7 +7,7 @@ use axum::response::Response;
 use http::request::Parts;
 use purser_actors::engine::Engine;
 use purser_actors::id::PaymentId;
-use purser_actors::kernel::{Entity, JsonObject, to_json};
+use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::payment::Payment;
 
 use super::app::App;
@@ -76,9 +76,7 @@ async fn get_account_balance(
     if let Some(message) = account.frozen {
         return Err(ApiError::frozen(message));
     }
-    Ok(json::private(json::bytes_as_json(to_json(
-        &account.view(&claims.wallet),
-    ))))
+    Ok(json::private_ok(&account.view(&claims.wallet)))
 }
 
 /// Read the status of a payment
@@ -121,7 +119,7 @@ async fn get_payment(
         view = view.object("payment", &payment.view(&id));
         view = with_product(&app.engine, view, &payment, false).await?;
     }
-    Ok(json::private(json::bytes_as_json(view.to_json())))
+    Ok(json::private_ok(&view))
 }
 
 fn progress(payment: &Payment) -> JsonObject {

@@ -11,12 +11,13 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, header};
+use purser_actors::answer::UserId;
 use purser_actors::api_key::{ApiKey, MAX_NAME_LEN, Rejection};
 use purser_actors::engine::OperationError;
-use purser_actors::id::ApiKeyId;
+use purser_actors::id::{ApiKeyId, SessionId};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::session::{AgentInfo, AuthMethod};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::account::BearerClaims;
@@ -108,12 +109,23 @@ struct CreateApiKeyRequest {
     name: String,
 }
 
+/// A new API key.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct CreateApiKeyResult {
+    /// Text of the key, shown only in this response.
+    api_key: String,
+    /// The key as lists show it.
+    #[schema(value_type = schemas::ApiKey)]
+    key: JsonObject,
+}
+
 /// Create an API key for an agent
 ///
 /// Needs the token of a wallet that signed in. `apiKey` is shown only in this response. If the response is lost, revoke
 /// the key and create another.
 #[utoipa::path(post, path = "/createAgentApiKey", operation_id = "createAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(CreateApiKeyRequest),
-    responses((status = 200, description = "`apiKey`, and `key` as lists show it.", body = schemas::CreateApiKeyResult),
+    responses((status = 200, description = "`apiKey`, and `key` as lists show it.", body = CreateApiKeyResult),
         (status = 400, description = "No name, or one that it cannot have."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment or an API key."),
         (status = 409, description = "The account has as many keys as it can have."), (status = 503, description = "Not now.")))]
@@ -133,10 +145,10 @@ async fn create_agent_api_key(
         .await;
     made.map_err(|denied| map_error(&denied))?;
     let key = state.read_api_key(id).await?.ok_or_else(ApiError::internal)?;
-    let body = JsonObject::new()
-        .text("api_key", state.api_keys.text(id).expose())
-        .object("key", &render(&state.api_keys, id, &key));
-    Ok(result(&body))
+    Ok(result(&CreateApiKeyResult {
+        api_key: state.api_keys.text(id).expose().to_owned(),
+        key: render(&state.api_keys, id, &key),
+    }))
 }
 
 /// Request without members.
@@ -144,11 +156,19 @@ async fn create_agent_api_key(
 #[serde(deny_unknown_fields)]
 struct EmptyRequest {}
 
+/// API keys of an account.
+#[derive(Serialize, ToSchema)]
+struct ListApiKeysResult {
+    /// Active keys, oldest first.
+    #[schema(value_type = Vec<schemas::ApiKey>)]
+    keys: Vec<JsonObject>,
+}
+
 /// List the API keys of the account
 ///
 /// Active keys, oldest first, each with the beginning and the last four characters of its text.
 #[utoipa::path(post, path = "/listAgentApiKeys", operation_id = "listAgentApiKeys", tag = "API keys", security(("bearer" = [])), request_body = inline(EmptyRequest),
-    responses((status = 200, description = "`keys`.", body = schemas::ListApiKeysResult),
+    responses((status = 200, description = "`keys`.", body = ListApiKeysResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen.")))]
 async fn list_agent_api_keys(
@@ -161,7 +181,7 @@ async fn list_agent_api_keys(
     let keys = state.engine.api_keys_of(&claims.wallet).await;
     let keys = keys.map_err(|_| ApiError::internal())?;
     let keys = keys.iter().map(|(id, key)| render(&state.api_keys, *id, key));
-    Ok(result(&JsonObject::new().list("keys", keys)))
+    Ok(result(&ListApiKeysResult { keys: keys.collect() }))
 }
 
 /// Request of `revokeAgentApiKey`.
@@ -172,12 +192,20 @@ struct RevokeApiKeyRequest {
     api_key_id: String,
 }
 
+/// An API key.
+#[derive(Serialize, ToSchema)]
+struct ApiKeyResult {
+    /// The key as lists show it.
+    #[schema(value_type = schemas::ApiKey)]
+    key: JsonObject,
+}
+
 /// Revoke an API key
 ///
 /// Its tokens get 401 at once, and its streams are closed. Needs the token of a wallet that signed in, or a token of
 /// the key itself. Revoking again changes nothing.
 #[utoipa::path(post, path = "/revokeAgentApiKey", operation_id = "revokeAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(RevokeApiKeyRequest),
-    responses((status = 200, description = "`key`, whose `status` is `revoked`.", body = schemas::ApiKeyResult),
+    responses((status = 200, description = "`key`, whose `status` is `revoked`.", body = ApiKeyResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or key, frozen, or a token that may not."),
         (status = 404, description = "No such key."), (status = 503, description = "Not now.")))]
@@ -197,9 +225,8 @@ async fn revoke_agent_api_key(
     let done = state.engine.revoke_api_key(id).await;
     done.map_err(|denied| map_error(&denied))?;
     let key = state.read_api_key(id).await?.ok_or_else(ApiError::internal)?;
-    Ok(result(
-        &JsonObject::new().object("key", &render(&state.api_keys, id, &key)),
-    ))
+    let key = render(&state.api_keys, id, &key);
+    Ok(result(&ApiKeyResult { key }))
 }
 
 /// Checks that the key belongs to the caller.
@@ -222,12 +249,28 @@ struct ExchangeApiKeyRequest {
     api_key: Option<String>,
 }
 
+/// Tokens for an API key.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct AgentAuthResult {
+    /// Token for `Authorization: Bearer`.
+    id_token: String,
+    /// Token for `POST /auth`.
+    refresh_token: String,
+    /// Lifetime of `idToken` in seconds, as text.
+    expires_in: String,
+    /// Account that the tokens belong to.
+    user_id: UserId,
+    /// API key that was exchanged.
+    api_key_id: ApiKeyId,
+}
+
 /// Exchange an API key for tokens
 ///
 /// Send the key in `Authorization: Bearer` or in `data.apiKey`. The tokens are those of `POST /auth`, and the refresh
 /// token is exchanged there. Works while the account is frozen, like any sign-in.
 #[utoipa::path(post, path = "/agentAuth", operation_id = "agentAuth", tag = "API keys", security(("api_key" = []), ()), request_body = inline(ExchangeApiKeyRequest),
-    responses((status = 200, description = "`idToken`, `refreshToken`, `expiresIn`, `userId`, `apiKeyId`.", body = schemas::AgentAuthResult),
+    responses((status = 200, description = "`idToken`, `refreshToken`, `expiresIn`, `userId`, `apiKeyId`.", body = AgentAuthResult),
         (status = 400, description = "A member that it does not take, or two keys that differ."),
         (status = 401, description = "The key is missing, invalid or revoked."),
         (status = 403, description = "Another account's `userId`."), (status = 503, description = "Not now.")))]
@@ -240,10 +283,14 @@ async fn agent_auth(State(state): SharedState, headers: HeaderMap, body: Body) -
     let session = state.credentials.new_session(&key.owner);
     let done = state.engine.exchange_api_key(id, session).await;
     done.map_err(|denied| map_error(&denied))?;
-    let body = state.credentials.issue(&key.owner, session.id, AuthMethod::Key(id), 0);
-    Ok(result(
-        &body.text("user_id", key.owner.user_id()).text("api_key_id", id),
-    ))
+    let tokens = state.credentials.issue(&key.owner, session.id, AuthMethod::Key(id), 0);
+    Ok(result(&AgentAuthResult {
+        id_token: tokens.id_token,
+        refresh_token: tokens.refresh_token,
+        expires_in: tokens.expires_in,
+        user_id: key.owner.into(),
+        api_key_id: id,
+    }))
 }
 
 fn api_key_invalid() -> ApiError {
@@ -262,12 +309,23 @@ struct AnnounceAgentRequest {
     version: Option<String>,
 }
 
+/// An announced agent.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct AnnounceAgentResult {
+    /// Session of the token.
+    session_id: SessionId,
+    /// Details of the agent.
+    #[schema(value_type = schemas::AgentInfo)]
+    agent: JsonObject,
+}
+
 /// Name the agent that uses this token
 ///
 /// The agent's own claim, which the service does not verify. The account page and the stream show it with the session
 /// (`session.agent_announced`).
 #[utoipa::path(post, path = "/announceAgentConnection", operation_id = "announceAgentConnection", tag = "API keys", security(("bearer" = [])), request_body = inline(AnnounceAgentRequest),
-    responses((status = 200, description = "`sessionId`, and `agent` as it was understood.", body = schemas::AnnounceAgentResult),
+    responses((status = 200, description = "`sessionId`, and `agent` as it was understood.", body = AnnounceAgentResult),
         (status = 400, description = "A text that it cannot have."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 503, description = "Not now.")))]
 async fn announce_agent_connection(
@@ -289,7 +347,10 @@ async fn announce_agent_connection(
             .transpose()?,
     };
     state.admit(&claims, &call).await?;
-    let view = JsonObject::of(&agent.view());
+    let response = AnnounceAgentResult {
+        session_id: claims.session,
+        agent: JsonObject::of(&agent.view()),
+    };
     match state.engine.announce_agent(claims.session, agent).await {
         Ok(_) => {}
         Err(OperationError::Rejected(_)) => return Err(TokenError::Revoked.into()),
@@ -301,10 +362,7 @@ async fn announce_agent_connection(
             ));
         }
     }
-    let body = JsonObject::new()
-        .text("session_id", claims.session)
-        .object("agent", &view);
-    Ok(result(&body))
+    Ok(result(&response))
 }
 
 impl App {

@@ -25,9 +25,9 @@ use axum::body::Body;
 use axum::response::Response;
 use http::StatusCode;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::to_json;
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::account::authenticated_account;
@@ -209,35 +209,38 @@ fn needs_sign_in(error: &'static str) -> ApiError {
     ApiError::new(ErrorCode::SignInRequired, error).hint("Sign in with GET /auth.")
 }
 
-/// 200 with `view` as `result`.
-pub fn result(view: &JsonObject) -> Response {
-    result_of(&view.to_json())
+/// 200 with an answer as `result`, its members renamed to camel case.
+pub fn result(answer: &impl Serialize) -> Response {
+    json::private(json::bytes_as_json(wrapped(&to_camel_case(&to_json(answer)))))
 }
 
-/// 200 with a JSON object as `result`, its members renamed to camel case.
-pub fn result_of(json: &str) -> Response {
-    json::private(json::bytes_as_json(wrapped(&to_camel_case(json))))
-}
-
-/// 200 with a JSON object as `result`, byte for byte: for objects of other servers.
-pub fn result_verbatim(json: &str) -> Response {
-    json::private(json::bytes_as_json(wrapped(json)))
+/// 200 with an answer as `result` whose members keep their names: it may contain JSON of other servers.
+pub fn result_verbatim(answer: &impl Serialize) -> Response {
+    json::private(json::bytes_as_json(wrapped(&to_json(answer))))
 }
 
 /// [`result`], as recorded under an idempotency key.
-pub fn reply(view: &JsonObject) -> RecordedReply {
+pub fn reply(answer: &impl Serialize) -> RecordedReply {
     RecordedReply {
         status: StatusCode::OK,
-        body: wrapped(&to_camel_case(&view.to_json())),
+        body: wrapped(&to_camel_case(&to_json(answer))),
     }
 }
 
 /// [`result_verbatim`], as recorded.
-pub fn reply_verbatim(json: &str) -> RecordedReply {
+pub fn reply_verbatim(answer: &impl Serialize) -> RecordedReply {
     RecordedReply {
         status: StatusCode::OK,
-        body: wrapped(json),
+        body: wrapped(&to_json(answer)),
     }
+}
+
+/// A part of a verbatim answer with its members in camel case.
+///
+/// # Errors
+/// Never for a part that serializes.
+pub fn in_camel_case(part: &impl Serialize) -> Result<Box<RawValue>, ApiError> {
+    RawValue::from_string(to_camel_case(&to_json(part))).map_err(|_| ApiError::internal())
 }
 
 fn wrapped(json: &str) -> String {
@@ -245,7 +248,7 @@ fn wrapped(json: &str) -> String {
 }
 
 /// Renames members of compact JSON to camel case: `created_at` becomes `createdAt`. Values stay the same.
-pub fn to_camel_case(json: &str) -> String {
+fn to_camel_case(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
     while let Some(start) = rest.find('"') {

@@ -8,14 +8,14 @@ use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use purser_actors::port::Timestamp;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::route::routes;
-use super::schemas;
 use crate::provider::callback::{CallbackKey, SignedCallback};
 
 pub(super) const MAX_CALLBACK_BYTES: usize = 16 * 1024;
@@ -36,6 +36,13 @@ routes! { pub static ROUTES: Arc<App>, openapi;
             BodyTooLarge, CallbackSignatureInvalid, BodyMalformed, ParameterInvalid,
         ]
     }
+}
+
+/// Response to an accepted callback.
+#[derive(Serialize, ToSchema)]
+pub(super) struct CallbackReceived {
+    /// Always true on success.
+    pub(super) received: bool,
 }
 
 /// Body of a callback, with one known value.
@@ -75,7 +82,7 @@ impl App {
         let body = self.collect(body, MAX_CALLBACK_BYTES).await?;
         signed(key.ok_or_else(unsigned)?, headers, &body, self.clock.now())?;
         let _told: CallbackBody<T> = json::deserialize(&body)?;
-        Ok(json::ok(&serde_json::json!({ "received": true })))
+        Ok(json::ok(&CallbackReceived { received: true }))
     }
 }
 
@@ -85,7 +92,7 @@ impl App {
 /// instead of at the next poll, and uses their answer. A callback may be lost, duplicated or late without harm.
 #[utoipa::path(post, path = "/payout-callback", operation_id = "receivePayoutCallback", tag = "Provider callbacks",
     request_body(content = serde_json::Value, description = "`type` is `payouts.updated`."),
-    responses((status = 200, description = "They will be asked.", body = schemas::CallbackReceived),
+    responses((status = 200, description = "They will be asked.", body = CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the rails' signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_payout_callback(
@@ -104,7 +111,7 @@ async fn post_payout_callback(
 /// As `POST /payout-callback`, with the issuer's key: the service queries the issuer about its cards at once.
 #[utoipa::path(post, path = "/card-callback", operation_id = "receiveCardCallback", tag = "Provider callbacks",
     request_body(content = serde_json::Value, description = "`type` is `cards.updated`."),
-    responses((status = 200, description = "It will be asked.", body = schemas::CallbackReceived),
+    responses((status = 200, description = "It will be asked.", body = CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the issuer's signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_card_callback(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
@@ -120,7 +127,7 @@ async fn post_card_callback(State(app): State<Arc<App>>, headers: HeaderMap, bod
 /// for deposits at once.
 #[utoipa::path(post, path = "/bank-callback", operation_id = "receiveBankCallback", tag = "Provider callbacks",
     request_body(content = serde_json::Value, description = "`type` is `deposits.updated`."),
-    responses((status = 200, description = "It will be asked.", body = schemas::CallbackReceived),
+    responses((status = 200, description = "It will be asked.", body = CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the bank's signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_bank_callback(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {

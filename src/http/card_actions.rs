@@ -10,7 +10,6 @@ use purser_actors::card::{self, Card};
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{self, IntlOrder};
-use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::port::CardAction;
 use purser_actors::reloadable_card::{self, ReloadableCard};
@@ -46,6 +45,20 @@ struct CardActionRequest {
     card_id: String,
 }
 
+/// Response to a card action.
+#[derive(Serialize, ToSchema)]
+struct CardActionResponse {
+    /// Always true on success.
+    success: bool,
+    /// Id of the card.
+    card_id: CardId,
+    /// `pause`, `resume` or `close` was sent to the issuer. Null if the card already has that status.
+    #[schema(required, value_type = Option<schemas::CardAction>)]
+    requested_action: Option<&'static str>,
+    /// URL to poll for its status.
+    status_url: String,
+}
+
 /// Pause a card
 ///
 /// Charges are declined until the card is resumed. Answers 202 while the issuer, or an operator for an international
@@ -53,8 +66,8 @@ struct CardActionRequest {
 /// card can be charged. Answers 200 if the card is already paused.
 #[utoipa::path(post, path = "/pause-card", operation_id = "pauseCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "It is paused already.", body = schemas::CardActionResponse),
-        (status = 202, description = "The action was sent to the card issuer.", body = schemas::CardActionResponse),
+    responses((status = 200, description = "It is paused already.", body = CardActionResponse),
+        (status = 202, description = "The action was sent to the card issuer.", body = CardActionResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, a frozen account, or a token issued for another payment than bought the card."),
         (status = 404, description = "No such card, or a gift card."),
@@ -76,8 +89,8 @@ async fn pause_card(
 /// `reloadable_card.resumed` follows. Answers 200 if the card can already be charged.
 #[utoipa::path(post, path = "/resume-card", operation_id = "resumeCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "It can be charged already.", body = schemas::CardActionResponse),
-        (status = 202, description = "The action was sent to the card issuer.", body = schemas::CardActionResponse),
+    responses((status = 200, description = "It can be charged already.", body = CardActionResponse),
+        (status = 202, description = "The action was sent to the card issuer.", body = CardActionResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, a frozen account, or a token issued for another payment than bought the card."),
         (status = 404, description = "No such card, or a gift card."),
@@ -101,7 +114,7 @@ async fn resume_card(
 /// `reloadable_card.closed` follows.
 #[utoipa::path(post, path = "/close-card", operation_id = "closeCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 202, description = "The action was sent to the card issuer.", body = schemas::CardActionResponse),
+    responses((status = 202, description = "The action was sent to the card issuer.", body = CardActionResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, a frozen account, or a token issued for another payment than bought the card."),
         (status = 404, description = "No such card, or a gift card."),
@@ -249,11 +262,12 @@ impl RequestedAction {
         let conflict = |code, error: String| Err(ApiError::new(code, error));
         match result.map_err(not) {
             Ok(is_requested) => {
-                let body = JsonObject::new()
-                    .boolean("success", true)
-                    .text("card_id", self.id)
-                    .optional_text("requested_action", is_requested.then(|| self.action.name()))
-                    .text("status_url", &self.url);
+                let body = CardActionResponse {
+                    success: true,
+                    card_id: self.id,
+                    requested_action: is_requested.then(|| self.action.name()),
+                    status_url: self.url.clone(),
+                };
                 Ok(if is_requested {
                     RecordedReply::accepted(&body)
                 } else {

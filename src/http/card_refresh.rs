@@ -8,7 +8,6 @@ use axum::response::Response;
 use purser_actors::card::{Card, Rejection};
 use purser_actors::engine::OperationError;
 use purser_actors::id::CardId;
-use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -19,7 +18,6 @@ use super::cards;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::route::routes;
-use super::schemas;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/refresh-card-data" => refresh_card_data {
@@ -38,13 +36,22 @@ struct RefreshCardRequest {
     card_id: String,
 }
 
+/// A refresh that was started.
+#[derive(Serialize, ToSchema)]
+struct RefreshCardResponse {
+    /// Always true on success.
+    success: bool,
+    /// Message for people.
+    message: &'static str,
+}
+
 /// Refresh a card from the issuer
 ///
 /// New transactions appear in `GET /get-card-data` a moment later. `refreshing` is true while the request is in
 /// progress. At most one refresh in 5 minutes and 12 in any 24 hours per card.
 #[utoipa::path(post, path = "/refresh-card-data", operation_id = "refreshCardData", tag = "Cards", security(("bearer" = [])), request_body = inline(RefreshCardRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "The issuer is asked.", body = schemas::RefreshCardResponse),
+    responses((status = 200, description = "The issuer is asked.", body = RefreshCardResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, or a frozen account."),
         (status = 404, description = "No such card."),
@@ -87,11 +94,10 @@ async fn refresh_card_data(
 fn refresh_response(result: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
     let conflict = |code, error: &'static str| Err(ApiError::new(code, error));
     match result {
-        Ok(()) => Ok(RecordedReply::ok(
-            &JsonObject::new()
-                .boolean("success", true)
-                .text("message", "The issuer is asked. GET /get-card-data shows what it says."),
-        )),
+        Ok(()) => Ok(RecordedReply::ok(&RefreshCardResponse {
+            success: true,
+            message: "The issuer is asked. GET /get-card-data shows what it says.",
+        })),
         Err(Rejection::RefreshInProgress) => {
             conflict(ErrorCode::RefreshInProgress, "The issuer is being asked already.")
         }

@@ -8,7 +8,6 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_actors::card_withdrawal::{CardWithdrawal, INSUFFICIENT, Status};
 use purser_actors::id::WithdrawalId;
-use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Cents;
 use serde::{Deserialize, Serialize};
@@ -21,7 +20,7 @@ use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::reloadable_cards::ISSUER_TIMEOUT;
 use super::route::routes;
-use super::withdrawals::{address, in_range, require_account_wallet};
+use super::withdrawals::{CreateWithdrawalResponse, address, in_range, require_account_wallet};
 use super::{schemas, top_ups};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
@@ -65,7 +64,7 @@ struct CardWithdrawalParams {
 /// `failed`.
 #[utoipa::path(post, path = "/withdraw-card-balance", operation_id = "createCardBalanceWithdrawal", tag = "Card balance", security(("bearer" = [])), request_body = inline(CardWithdrawalRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = schemas::CreateWithdrawalResponse),
+    responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = CreateWithdrawalResponse),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
         (status = 403, description = "A frozen account, or a token issued for a payment and another address than the wallet's."),
         (status = 409, description = "The balance is smaller than the amount (with `retry_after_seconds` while a top-up is on its way), the issuer refused, or the first request with this key is still running."),
@@ -150,14 +149,6 @@ async fn accepted(state: &App, id: WithdrawalId, pending: Cents) -> Result<Recor
         }
         _ => {}
     }
-    let withdrawal = JsonObject::new()
-        .text("id", id)
-        .number("amount", asked.amount.decimal())
-        .text("state", "pending");
-    let url = format!("{}/get-withdrawal-status?withdrawal_id={id}", state.public_url);
-    let body = JsonObject::new()
-        .boolean("success", true)
-        .object("withdrawal", &withdrawal)
-        .text("status_url", url);
+    let body = CreateWithdrawalResponse::of(id, asked.amount.into(), &state.public_url);
     Ok(RecordedReply::accepted(&body))
 }

@@ -7,13 +7,17 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, Uri, header};
-use purser_actors::engine::{Engine, GateHold as Unopened};
+use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, PaymentId};
 use purser_actors::kernel::JsonObject;
 use purser_actors::product::Purchase;
 
+pub(super) use self::any_card::AnyCard;
 pub(super) use self::any_card::CARD_TYPES;
-pub(super) use self::any_card::{AnyCard, render_transaction};
+pub use self::any_card::{AnyCardWithDetails, CardTransaction};
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
 use super::auth::{AuthClaims, MaybeBearer};
@@ -22,7 +26,7 @@ use super::json;
 use super::query::Query;
 use super::route::routes;
 use super::schemas;
-use crate::checkout::PaidCall;
+use crate::checkout::{CardPurchaseResponse, PaidCall, PendingPayment};
 
 /// Seconds after which to retry a read that waits for a final payment.
 const FINALITY_RETRY_S: u64 = 2;
@@ -52,8 +56,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     params(("amount" = String, Query, description = "US dollars to load, at most 2 decimal places.", example = "5"),
         ("format" = inline(Option<schemas::PurchaseFormat>), Query, description = "`json` (default) or `html`.")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `card_id`, `status`, `card`. Or `status: credited`.",
-            content((schemas::CardPurchaseResponse = "application/json"), (String = "text/html"))),
-        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
+            content((CardPurchaseResponse = "application/json"), (String = "text/html"))),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
@@ -83,6 +87,26 @@ async fn get_card(
     app.checkout.handle(call).await
 }
 
+/// One card, or a page of cards.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum CardDataResponse {
+    /// The card of `card_id`.
+    One(AnyCardWithDetails),
+    /// A page, without `card_id`.
+    Page(CardList),
+}
+
+/// A page of cards.
+#[derive(Serialize, ToSchema)]
+struct CardList {
+    /// Oldest first, all of one type.
+    #[schema(value_type = Vec<schemas::CardListItem>)]
+    cards: Vec<JsonObject>,
+    /// Whether more cards follow.
+    has_more: bool,
+}
+
 /// Read cards
 ///
 /// With `card_id`: the card, with its number, CVV and expiry while it is ready or paused. The account owner gets an
@@ -95,7 +119,7 @@ async fn get_card(
         ("card_type" = inline(Option<schemas::CardTypeName>), Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International`, `Reloadable` or `Gift Card`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `card_id` of the page before.")),
-    responses((status = 200, description = "`card_id`, `status`, and `card_details` when ready; or `cards`, `has_more`.", body = schemas::CardDataResponse),
+    responses((status = 200, description = "`card_id`, `status`, and `card_details` when ready; or `cards`, `has_more`.", body = CardDataResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, or a frozen account."),
         (status = 404, description = "No such card."), (status = 429, description = "Too many requests.")))]
@@ -121,29 +145,29 @@ async fn get_card_data(
 
 async fn one(app: &App, claims: &AuthClaims, id: CardId, details: bool) -> Result<Response, ApiError> {
     let held = load_owned(&app.engine, claims, id).await?;
-    let mut view = held.view(&id);
     if details && held.vault_record() {
         if !claims.may_read_secrets(held.payment(), app.config.identity.payment_token_can_read_cards) {
             return Err(of_earlier());
         }
         if held.is_unfinal(&app.engine).await? {
-            return not_final(&app.engine, &held, view).await;
+            return not_final(&app.engine, id, &held).await;
         }
-        view = held.with_details(app, id, view).await?;
+        return Ok(json::private_ok(&CardDataResponse::One(
+            held.with_details(app, id).await?,
+        )));
     }
-    Ok(json::private(json::bytes_as_json(view.to_json())))
+    Ok(json::private_ok(&CardDataResponse::One(held.without_details(id))))
 }
 
 /// The card's details are withheld until its payment is final. This read records no view and sends no event.
-async fn not_final(engine: &Engine, held: &AnyCard, view: JsonObject) -> Result<Response, ApiError> {
-    let view = view.text("held", Unopened::PaymentNotFinal.name());
+async fn not_final(engine: &Engine, id: CardId, held: &AnyCard) -> Result<Response, ApiError> {
     if held.is_reversed(engine).await? {
         let hint = "The chain has taken the payment back: the code is not shown. Please contact support.";
-        return Ok(json::private(json::bytes_as_json(view.text("hint", hint).to_json())));
+        return Ok(json::private_ok(&CardDataResponse::One(held.withheld(id, hint, None))));
     }
     let hint = "The payment is on chain and not final yet. The code is shown once it is: ask again then.";
-    let view = view.text("hint", hint).integer("retry_after_seconds", FINALITY_RETRY_S);
-    let mut response = json::private(json::bytes_as_json(view.to_json()));
+    let shown = held.withheld(id, hint, Some(FINALITY_RETRY_S));
+    let mut response = json::private_ok(&CardDataResponse::One(shown));
     let headers = response.headers_mut();
     headers.insert(header::RETRY_AFTER, HeaderValue::from(FINALITY_RETRY_S));
     Ok(response)
@@ -218,9 +242,8 @@ async fn list(app: &App, claims: &AuthClaims, query: &Query) -> Result<Response,
         }
     };
     let limit = usize::try_from(limit).unwrap_or(20);
-    let (shown, more) = AnyCard::list(&app.engine, card_type, &claims.wallet, after, limit).await?;
-    let body = format!("{{\"cards\":[{}],\"has_more\":{more}}}", shown.join(","));
-    Ok(json::private(json::bytes_as_json(body)))
+    let (cards, has_more) = AnyCard::list(&app.engine, card_type, &claims.wallet, after, limit).await?;
+    Ok(json::private_ok(&CardDataResponse::Page(CardList { cards, has_more })))
 }
 
 pub(super) fn access_denied() -> ApiError {

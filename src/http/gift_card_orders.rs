@@ -17,7 +17,7 @@ use super::merchants::directory_unavailable;
 use super::query::Query;
 use super::route::routes;
 use super::schemas;
-use crate::checkout::{PaidCall, rate_unavailable};
+use crate::checkout::{GiftCardPurchaseResponse, PaidCall, PendingPayment, rate_unavailable};
 use crate::prices::ProductFeeRate;
 use crate::provider::gift_cards::{Denominations, GiftCardProduct};
 
@@ -41,8 +41,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         ("amount" = String, Query, description = "In the gift card's currency, at most 2 decimal places.", example = "15"),
         ("country" = String, Query, description = "Where it will be redeemed, ISO 3166-1 alpha-2.", example = "US")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `card_id`, `status`, `gift_card`. Or `status: credited`.",
-            body = schemas::GiftCardPurchaseResponse),
-        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
+            body = GiftCardPurchaseResponse),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range, or a country that is not served."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
+use purser_actors::answer::ExactDecimal;
 use purser_actors::port::{ErrorKind, PortError};
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -13,11 +14,10 @@ use utoipa::ToSchema;
 
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
-use super::json::{self, ExactNumber};
+use super::json;
 use super::merchants::{MAX_QUERY_LEN, directory_unavailable};
 use super::query::Query;
 use super::route::routes;
-use super::schemas::ExactDecimal;
 use crate::provider::gift_cards::{Denominations, GiftCardFacets, GiftCardProduct, GiftCardQuery, Redeemability};
 
 const PARAMETERS: [&str; 6] = ["q", "country", "currency", "category", "limit", "starting_after"];
@@ -99,20 +99,15 @@ struct GiftCardOffer {
     /// Currency of all amounts of the gift card (ISO 4217).
     currency: String,
     /// Exactly these amounts; null if any amount of the range can be ordered.
-    #[schema(value_type = Option<Vec<ExactDecimal>>)]
-    amounts: Option<Vec<ExactNumber>>,
+    amounts: Option<Vec<ExactDecimal>>,
     /// Smallest amount that can be ordered.
-    #[schema(value_type = ExactDecimal)]
-    min_amount: ExactNumber,
+    min_amount: ExactDecimal,
     /// Largest amount that can be ordered.
-    #[schema(value_type = ExactDecimal)]
-    max_amount: ExactNumber,
+    max_amount: ExactDecimal,
     /// Amounts of a range go up from the smallest in these steps; null for a list.
-    #[schema(value_type = Option<ExactDecimal>)]
-    amount_step: Option<ExactNumber>,
+    amount_step: Option<ExactDecimal>,
     /// Fee as a fraction of the amount.
-    #[schema(value_type = ExactDecimal)]
-    fee_rate: ExactNumber,
+    fee_rate: ExactDecimal,
     /// Whether it can be ordered now.
     in_stock: bool,
     /// Description of the product.
@@ -159,7 +154,7 @@ impl GiftCardOffer {
         let fee_rate = fee_for(&product, most);
         let (least, most) = product.values.ends();
         let (amounts, step) = match product.values {
-            Denominations::Fixed { amounts } => (Some(amounts.into_iter().map(ExactNumber::from).collect()), None),
+            Denominations::Fixed { amounts } => (Some(amounts.into_iter().map(ExactDecimal::from).collect()), None),
             Denominations::Range { step, .. } => (None, Some(step.into())),
         };
         let countries = match product.redeemability {
@@ -178,7 +173,7 @@ impl GiftCardOffer {
             min_amount: least.into(),
             max_amount: most.into(),
             amount_step: step,
-            fee_rate: ExactNumber(fee_rate),
+            fee_rate: ExactDecimal(fee_rate.normalize()),
             in_stock: product.in_stock,
             description: product.description,
             terms: product.terms,
@@ -242,7 +237,7 @@ async fn search_gift_cards(State(state): State<Arc<App>>, RawQuery(raw): RawQuer
     let page = provider_error(state.catalog_timeout(), state.providers.gift_cards.search(&request)).await?;
     let page =
         page.ok_or_else(|| ApiError::new(ErrorCode::ProductNotFound, "There is no such gift card in this list."))?;
-    Ok(json::inert(&GiftCardSearchResponse {
+    Ok(json::ok(&GiftCardSearchResponse {
         gift_cards: page
             .products
             .into_iter()

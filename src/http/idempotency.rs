@@ -36,7 +36,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
 use purser_actors::engine::{Engine, KeyState, OperationError};
 use purser_actors::kernel::idempotency::{IdempotencySlot, RecordedResponse};
-use purser_actors::kernel::{JsonObject, request_context};
+use purser_actors::kernel::{request_context, to_json};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tracing::Instrument as _;
@@ -121,14 +121,14 @@ pub struct RecordedReply {
 }
 
 impl RecordedReply {
-    pub fn ok(body: &JsonObject) -> Self {
+    pub fn ok(body: &impl Serialize) -> Self {
         Self {
             status: StatusCode::OK,
-            body: body.to_json(),
+            body: to_json(body),
         }
     }
 
-    pub fn accepted(body: &JsonObject) -> Self {
+    pub fn accepted(body: &impl Serialize) -> Self {
         Self {
             status: StatusCode::ACCEPTED,
             ..Self::ok(body)

@@ -10,7 +10,6 @@ use http::{HeaderMap, Uri};
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{IntlOrder, Rejection};
-use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::Cents;
 use purser_actors::product::Purchase;
@@ -27,7 +26,7 @@ use super::query::Query;
 use super::readable::is_readable;
 use super::route::routes;
 use super::schemas;
-use crate::checkout::PaidCall;
+use crate::checkout::{IntlOrderPurchaseResponse, PaidCall, PendingPayment};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/order-intl-card" => order_intl_card {
@@ -54,8 +53,8 @@ const MAX_LABEL_LEN: usize = 100;
 #[utoipa::path(get, path = "/order-intl-card", operation_id = "orderIntlCard", tag = "Cards",
     params(("amount" = String, Query, description = "Whole US dollars to load.", example = "100"),
         ("label" = Option<String>, Query, description = "Your own name for the card, at most 100 characters.")),
-    responses((status = 200, description = "Ordered: `auth` (for the call that paid first), `user_id`, `intl_card_order`. Or `status: credited`.", body = schemas::IntlOrderPurchaseResponse),
-        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
+    responses((status = 200, description = "Ordered: `auth` (for the call that paid first), `user_id`, `intl_card_order`. Or `status: credited`.", body = IntlOrderPurchaseResponse),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
@@ -111,12 +110,21 @@ struct CancelOrderRequest {
     card_id: String,
 }
 
+/// A cancelled order.
+#[derive(Serialize, ToSchema)]
+struct CancelOrderResponse {
+    /// Id of the card.
+    card_id: CardId,
+    /// Message for people.
+    message: &'static str,
+}
+
 /// Cancel an international card order
 ///
 /// Only while it is `queued`. The full charge, fee included, is credited to the account's balance.
 #[utoipa::path(post, path = "/cancel-intl-order", operation_id = "cancelIntlOrder", tag = "Cards", security(("bearer" = [])), request_body = inline(CancelOrderRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`card_id`, `message`.", body = schemas::CancelOrderResponse),
+    responses((status = 200, description = "`card_id`, `message`.", body = CancelOrderResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's order, or a frozen account."),
         (status = 404, description = "No such order."),
@@ -161,10 +169,10 @@ async fn cancel_intl_order(
 /// The response to a cancellation, as sent and recorded.
 fn cancelled(id: CardId, result: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
     match result {
-        Ok(()) => Ok(RecordedReply::ok(&JsonObject::new().text("card_id", id).text(
-            "message",
-            "The order is cancelled. The whole charge is credited to the account balance.",
-        ))),
+        Ok(()) => Ok(RecordedReply::ok(&CancelOrderResponse {
+            card_id: id,
+            message: "The order is cancelled. The whole charge is credited to the account balance.",
+        })),
         Err(Rejection::InDoubt) => Err(not_cancellable("The card of this order may have been made already.")
             .retry_after(60)
             .hint("The service was restored from a backup: the order can be cancelled once an operator has looked and put it back.")),

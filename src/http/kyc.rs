@@ -7,16 +7,18 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::HeaderMap;
+use purser_actors::answer::UserId;
 use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
 use purser_actors::identity_verification::Rejection;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::port::{ExternalText, Verdict};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
-use super::callbacks::{MAX_CALLBACK_BYTES, signed, unsigned};
+use super::callbacks::{CallbackReceived, MAX_CALLBACK_BYTES, signed, unsigned};
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::login::{login_link, signed_in};
@@ -64,14 +66,28 @@ async fn get_kyc_status(
             .optional_text("rejection_reason", None::<&str>)
             .integer("checks", 0),
     };
-    Ok(json::private(json::bytes_as_json(view.to_json())))
+    Ok(json::private_ok(&view))
+}
+
+/// A link for the owner to verify their identity.
+#[derive(Serialize, ToSchema)]
+struct KycLinkResponse {
+    /// URL to give to the owner unchanged. It can be opened once.
+    kyc_url: String,
+    /// The wallet's address in lower case.
+    user_id: UserId,
+    /// Status of the identity check.
+    #[schema(value_type = schemas::IdentityStatus)]
+    status: &'static str,
+    /// Validity of the link in seconds.
+    expires_in: u64,
 }
 
 /// Create a link for identity verification
 ///
 /// Give `kyc_url` to the account owner unchanged. It can be opened once. Only a person can continue from there.
 #[utoipa::path(get, path = "/get-kyc-link", operation_id = "createKycLink", tag = "Identity verification", security(("bearer" = [])),
-    responses((status = 200, description = "`kyc_url`, `user_id`, `status` of the check, `expires_in` (seconds).", body = schemas::KycLinkResponse),
+    responses((status = 200, description = "`kyc_url`, `user_id`, `status` of the check, `expires_in` (seconds).", body = KycLinkResponse),
         (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or a token issued for a payment. `GET /auth` issues one with this permission.")))]
 async fn get_kyc_link(
@@ -88,12 +104,12 @@ async fn get_kyc_link(
         .await
         .map_err(|_| ApiError::internal())?;
     let url = login_link(&app, &claims).await?;
-    let body = JsonObject::new()
-        .text("kyc_url", url.expose())
-        .text("user_id", claims.wallet.user_id())
-        .text("status", identity.as_ref().map_or("none", Entity::status))
-        .integer("expires_in", LOGIN_CODE_LIFETIME_S);
-    Ok(json::private(json::bytes_as_json(body.to_json())))
+    Ok(json::private_ok(&KycLinkResponse {
+        kyc_url: url.expose().to_owned(),
+        user_id: claims.wallet.into(),
+        status: identity.as_ref().map_or("none", Entity::status),
+        expires_in: LOGIN_CODE_LIFETIME_S,
+    }))
 }
 
 /// Body of the provider's callback.
@@ -119,7 +135,7 @@ enum IdentityCallbackType {
 /// Signed as in Standard Webhooks, with the provider's key. A repeated callback changes nothing.
 #[utoipa::path(post, path = "/identity-callback", operation_id = "receiveIdentityCallback", tag = "Provider callbacks",
     request_body(content = serde_json::Value, description = "`type` (`identity_check.passed` or `identity_check.failed`), `reference`, `wallet`, `reason`."),
-    responses((status = 200, description = "Taken, now or before.", body = schemas::CallbackReceived),
+    responses((status = 200, description = "Taken, now or before.", body = CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the provider's signature."),
         (status = 404, description = "No such check."), (status = 408, description = "The body did not come."),
         (status = 409, description = "It was decided otherwise."), (status = 413, description = "Too long.")))]
@@ -142,7 +158,7 @@ async fn post_callback(State(app): SharedState, headers: HeaderMap, body: Body) 
         },
     };
     match app.engine.record_identity_verdict(wallet, reference, verdict).await {
-        Ok(()) => Ok(json::ok(&serde_json::json!({ "received": true }))),
+        Ok(()) => Ok(json::ok(&CallbackReceived { received: true })),
         Err(OperationError::Rejected(Rejection::AlreadyDecided(status))) => {
             tracing::warn!(%wallet, status, "a callback contradicts what the identity check came to");
             let error = "The identity check already has a different result.";

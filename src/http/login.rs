@@ -9,9 +9,12 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use purser_actors::account::LoginCode;
+use purser_actors::answer::UserId;
 use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::{Entity, JsonObject};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -39,12 +42,23 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/account" => get_account { Owner, refuses [TokenMissing, AccountFrozen] }
 }
 
+/// A login link for a person.
+#[derive(Serialize, ToSchema)]
+struct AuthLinkResponse {
+    /// URL to give to a person unchanged. It can be opened once.
+    auth_url: String,
+    /// The wallet's address in lower case.
+    user_id: UserId,
+    /// Validity of the link in seconds.
+    expires_in: u64,
+}
+
 /// Create a login link for a person
 ///
 /// Give `auth_url` to a person unchanged. It can be opened once. While the account is frozen, the page shows only the
 /// reason.
 #[utoipa::path(get, path = "/get-auth-link", operation_id = "createAuthLink", tag = "Authentication", security(("bearer" = [])),
-    responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds).", body = schemas::AuthLinkResponse),
+    responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds).", body = AuthLinkResponse),
         (status = 401, description = "No good token.")))]
 async fn get_auth_link(
     State(app): State<Arc<App>>,
@@ -54,11 +68,11 @@ async fn get_auth_link(
     Query::parse(query.as_deref(), &[])?;
     // Frozen accounts get a link too: the page shows only the reason.
     let url = login_link(&app, &claims).await?;
-    let body = JsonObject::new()
-        .text("auth_url", url.expose())
-        .text("user_id", claims.wallet.user_id())
-        .integer("expires_in", LOGIN_CODE_LIFETIME_S);
-    Ok(json::private(json::bytes_as_json(body.to_json())))
+    Ok(json::private_ok(&AuthLinkResponse {
+        auth_url: url.expose().to_owned(),
+        user_id: claims.wallet.into(),
+        expires_in: LOGIN_CODE_LIFETIME_S,
+    }))
 }
 
 /// Creates a link that grants the rights of this session.
@@ -208,11 +222,24 @@ async fn open_session(app: &App, body: Body) -> Option<HeaderValue> {
     HeaderValue::from_str(cookie.expose()).ok()
 }
 
+/// Account data for the account page.
+#[derive(Serialize, ToSchema)]
+struct AccountOverview {
+    #[serde(flatten)]
+    #[schema(value_type = schemas::AccountBalance)]
+    account: JsonObject,
+    /// Sequence number of the last event that is included.
+    seq: u64,
+    /// Cards of all kinds, newest first, at most 50.
+    #[schema(value_type = Vec<schemas::CardListItem>)]
+    cards: Vec<JsonObject>,
+}
+
 /// Read the account overview
 ///
 /// Authenticated by the session cookie only.
 #[utoipa::path(get, path = "/account", operation_id = "getAccountOverview", tag = "Account pages",
-    responses((status = 200, description = "The balance, the newest cards of all kinds, and the cursor for `/stream`.", body = schemas::AccountOverview),
+    responses((status = 200, description = "The balance, the newest cards of all kinds, and the cursor for `/stream`.", body = AccountOverview),
         (status = 401, description = "No session."), (status = 403, description = "Frozen.")))]
 async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
     let claims = session(&app, &headers).await?;
@@ -229,13 +256,6 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
     let account = account.ok_or_else(ApiError::internal)?;
     let cards = app.engine.newest_cards(&claims.wallet, MAX_CARDS_SHOWN).await;
     let cards = cards.map_err(|_| ApiError::internal())?;
-    let cards: Vec<String> = cards.iter().map(JsonObject::to_json).collect();
-    let mut body = JsonObject::of(&account.view(&claims.wallet))
-        .integer("seq", seq)
-        .to_json();
-    body.truncate(body.len() - 1);
-    body.push_str(",\"cards\":[");
-    body.push_str(&cards.join(","));
-    body.push_str("]}");
-    Ok(json::private(json::bytes_as_json(body)))
+    let account = JsonObject::of(&account.view(&claims.wallet));
+    Ok(json::private_ok(&AccountOverview { account, seq, cards }))
 }

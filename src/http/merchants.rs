@@ -129,7 +129,7 @@ async fn search_merchants(State(app): State<Arc<App>>, RawQuery(raw): RawQuery) 
         .as_deref()
         .filter(|_| merchants.is_empty() && request.starting_after.is_none());
     merchants.extend(unknown.map(MerchantResult::unknown));
-    Ok(json::inert(&MerchantSearchResponse {
+    Ok(json::ok(&MerchantSearchResponse {
         has_more: page.has_more,
         card_type: word,
         note: unknown.map(|_| UNKNOWN),

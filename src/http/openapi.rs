@@ -5,6 +5,7 @@
 mod discriminators;
 pub(super) mod event_schemas;
 mod examples;
+pub(super) mod flattened;
 pub(super) mod parts;
 mod responses;
 mod schema_example;
@@ -59,6 +60,7 @@ pub fn document(
         .get_or_insert_default()
         .add_security_scheme("bearer", bearer);
     let mut document = serde_json::to_value(&api)?;
+    flattened::merge(&mut document);
     responses::patch(&mut document);
     event_schemas::add(&mut document["components"]["schemas"], event_types);
     discriminators::add(&mut document["components"]["schemas"]);

@@ -11,13 +11,16 @@ use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
 
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::query::Query;
 use super::route::routes;
 use super::{json, schemas};
-use crate::payment::receipt::SettledReceipt;
+use crate::payment::receipt::{PaymentReceipt, SettledReceipt};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/list-payments" => list_payments {
@@ -25,6 +28,16 @@ routes! { pub static ROUTES: Arc<App>, openapi;
             TokenMissing, ParameterUnrecognized, AccountFrozen, ParameterInvalid, PaymentNotFound, PaymentAccessDenied,
         ]
     }
+}
+
+/// A page of payments.
+#[derive(Serialize, ToSchema)]
+struct PaymentList {
+    /// Payments, newest first.
+    #[schema(value_type = Vec<schemas::ListedPayment>)]
+    payments: Vec<JsonObject>,
+    /// Whether more payments follow.
+    has_more: bool,
 }
 
 /// List the payments of the account
@@ -35,7 +48,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 #[utoipa::path(get, path = "/list-payments", operation_id = "listPayments", tag = "Account", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `payment_id` of the page before.")),
-    responses((status = 200, description = "`payments`, `has_more`.", body = schemas::PaymentList),
+    responses((status = 200, description = "`payments`, `has_more`.", body = PaymentList),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or `starting_after` is another wallet's."),
         (status = 404, description = "`starting_after` is no payment.")))]
@@ -52,13 +65,12 @@ async fn list_payments(
         Some(text) => Some(app.load_owned_payment(&claims.wallet, text).await?),
     };
     let found = app.engine.payments_of(&claims.wallet, after, limit).await;
-    let (found, more) = found.map_err(|_| ApiError::internal())?;
-    let mut shown = Vec::with_capacity(found.len());
+    let (found, has_more) = found.map_err(|_| ApiError::internal())?;
+    let mut payments = Vec::with_capacity(found.len());
     for (id, payment) in &found {
-        shown.push(app.render_payment(*id, payment).await?);
+        payments.push(app.render_payment(*id, payment).await?);
     }
-    let body = JsonObject::new().list("payments", shown).boolean("has_more", more);
-    Ok(json::private(json::bytes_as_json(body.to_json())))
+    Ok(json::private_ok(&PaymentList { payments, has_more }))
 }
 
 impl App {
@@ -76,10 +88,7 @@ impl App {
 
     async fn render_payment(&self, id: PaymentId, payment: &Payment) -> Result<JsonObject, ApiError> {
         let view = JsonObject::of(&payment.view(&id)).boolean("terminal", payment.is_final());
-        let view = match receipt(payment) {
-            Some(receipt) => view.object("receipt", &receipt),
-            None => view.optional_text("receipt", None::<&str>),
-        };
+        let view = view.member("receipt", &receipt(payment));
         with_product(&self.engine, view, payment, true).await
     }
 }
@@ -124,7 +133,7 @@ fn of_credit(view: JsonObject, status: Option<&str>, credited: Usdc) -> JsonObje
 }
 
 /// The contents of `PAYMENT-RESPONSE` when the payment settled.
-fn receipt(payment: &Payment) -> Option<JsonObject> {
+fn receipt(payment: &Payment) -> Option<PaymentReceipt> {
     let landed = matches!(
         payment.status,
         Status::Settled { .. } | Status::Fulfilled { .. } | Status::Credited { .. } | Status::Resolved { .. }

@@ -12,10 +12,13 @@ use purser_actors::currency::Currency;
 use purser_actors::id::{BankDestinationId, LateReturnId, PayoutId};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::payout;
-use purser_actors::payout::{Payout, Status};
+use purser_actors::payout::{Payout, PayoutTarget, Status};
 use purser_actors::product::Purchase;
 
 pub(super) use self::payee::{is_email, platform};
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
@@ -24,7 +27,10 @@ use super::outgoing_holds::with_hold_reason;
 use super::query::Query;
 use super::route::routes;
 use super::{json, schemas};
-use crate::checkout::PaidCall;
+use crate::checkout::{
+    AppPaymentPurchaseResponse, BankPaymentPurchaseResponse, PaidCall, PayoutDestination, PendingPayment,
+    PushToCardPurchaseResponse,
+};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/get-push-to-card" => get_push_to_card {
@@ -88,8 +94,8 @@ impl App {
     params(("amount" = String, Query, description = "What the recipient gets, in `currency`, at most 2 decimal places.", example = "25"),
         ("currency" = String, Query, description = "`USD`, `EUR` or `GBP`.", example = "USD")),
     responses((status = 200, description = "Bought: `auth` and `redemption_url` (for the call that paid first), `payout_id`, `status`. Or `status: credited`.",
-            body = schemas::PushToCardPurchaseResponse),
-        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
+            body = PushToCardPurchaseResponse),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
@@ -131,8 +137,8 @@ async fn get_push_to_card(
     params(("amount" = String, Query, description = "US dollars that arrive, at most 2 decimal places.", example = "2000"),
         ("destination_id" = String, Query, description = "One of the account's own, from `GET /bank-recipients`.", example = "dst_0123456789abcdef0123456789abcdef")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `bank_payment`. Or `status: credited`.",
-            body = schemas::BankPaymentPurchaseResponse),
-        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
+            body = BankPaymentPurchaseResponse),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
@@ -179,8 +185,8 @@ async fn send_bank_payment(
         ("recipient_last_name" = Option<String>, Query, description = "At most 100 characters; as saved without it.", example = "Lovelace"),
         ("recipient_email" = Option<String>, Query, description = "The recipient's e-mail address; as saved without it.", example = "ada@example.com")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `payment`, `status_url`. Or `status: credited`.",
-            body = schemas::AppPaymentPurchaseResponse),
-        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
+            body = AppPaymentPurchaseResponse),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
@@ -214,6 +220,27 @@ async fn send_payment(
     app.sell_payout(asked, "/send-payment", purchase, description).await
 }
 
+/// One payout, or a page of them.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum PayoutStatusResponse {
+    /// The payout with `payout_id`.
+    #[schema(value_type = schemas::Payout)]
+    One(JsonObject),
+    /// All payouts, page by page.
+    Page(PayoutList),
+}
+
+/// A page of payouts, oldest first.
+#[derive(Serialize, ToSchema)]
+struct PayoutList {
+    /// Payouts of the page.
+    #[schema(value_type = Vec<schemas::Payout>)]
+    payouts: Vec<JsonObject>,
+    /// Whether more payouts follow.
+    has_more: bool,
+}
+
 /// Read payouts
 ///
 /// With `payout_id`: that payout. It includes the link while the recipient has not entered a card. `late_return`
@@ -223,7 +250,7 @@ async fn send_payment(
     params(("payout_id" = Option<String>, Query, description = "One payout."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `payout_id` of the page before.")),
-    responses((status = 200, description = "The payout; or `payouts`, `has_more`.", body = schemas::PayoutStatusResponse),
+    responses((status = 200, description = "The payout; or `payouts`, `has_more`.", body = PayoutStatusResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's payout, or a frozen account."),
         (status = 404, description = "No such payout."), (status = 429, description = "Too many requests.")))]
@@ -238,7 +265,7 @@ async fn get_payment_status(
         let id: PayoutId = text.parse().map_err(|_| unknown())?;
         let payout = app.load_owned_payout(&claims, id).await?;
         let view = app.payout_view(&claims, id, &payout).await?;
-        return Ok(json::private(json::bytes_as_json(view.to_json())));
+        return Ok(json::private_ok(&PayoutStatusResponse::One(view)));
     }
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     // A cursor from another account would reveal when that account bought.
@@ -250,8 +277,8 @@ async fn get_payment_status(
         }
     };
     let found = app.engine.payouts_of(&claims.wallet, after, limit).await;
-    let (found, more) = found.map_err(|_| ApiError::internal())?;
-    let mut shown = Vec::with_capacity(found.len());
+    let (found, has_more) = found.map_err(|_| ApiError::internal())?;
+    let mut payouts = Vec::with_capacity(found.len());
     for (id, payout) in &found {
         let view = with_hold_reason(
             &app.engine,
@@ -259,10 +286,12 @@ async fn get_payment_status(
             JsonObject::of(&payout.view(id)),
         )
         .await?;
-        shown.push(view.to_json());
+        payouts.push(view);
     }
-    let body = format!("{{\"payouts\":[{}],\"has_more\":{more}}}", shown.join(","));
-    Ok(json::private(json::bytes_as_json(body)))
+    Ok(json::private_ok(&PayoutStatusResponse::Page(PayoutList {
+        payouts,
+        has_more,
+    })))
 }
 
 impl App {
@@ -298,9 +327,9 @@ impl App {
                 )
             }
             Status::AwaitingDetails => view,
-            _ => match payout.destination() {
-                Some(destination) => view.object("destination", &destination),
-                None => view,
+            _ => match &payout.plan.target {
+                PayoutTarget::Bank(_, bank) => view.member("destination", &PayoutDestination::from(bank)),
+                PayoutTarget::Card(_) | PayoutTarget::App(..) => view,
             },
         })
     }

@@ -8,12 +8,13 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
+use purser_actors::answer::ExactDecimal;
 use purser_actors::product::ProductLine;
 use rust_decimal::Decimal;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::json::{self, ExactNumber};
+use super::json;
 use super::route::routes;
 use crate::config::{Config, CountryList};
 
@@ -43,16 +44,16 @@ struct ProductPrice<'a> {
     amount_currencies: Option<&'a [String]>,
     /// Smallest accepted `amount`.
     #[schema(value_type = f64)]
-    min_amount: ExactNumber,
+    min_amount: ExactDecimal,
     /// Largest accepted `amount`.
     #[schema(value_type = f64)]
-    max_amount: ExactNumber,
+    max_amount: ExactDecimal,
     /// Fraction of `amount` (0.0025 means 0.25%).
     #[schema(value_type = f64)]
-    fee_rate: ExactNumber,
+    fee_rate: ExactDecimal,
     /// Smallest fee, in the amount's currency.
     #[schema(value_type = f64)]
-    min_fee: ExactNumber,
+    min_fee: ExactDecimal,
     /// Pricing rules of the product.
     note: Option<&'a str>,
     /// Whether the product is available now.
@@ -150,8 +151,8 @@ fn pricing(pages: &PricingPages) -> PricingResponse<'_> {
         amount_currencies: (!product.currencies.is_empty()).then_some(product.currencies.as_slice()),
         min_amount: product.min_amount.into(),
         max_amount: product.max_amount.into(),
-        fee_rate: ExactNumber((pages.rates)(line).unwrap_or(product.fee_rate)),
-        min_fee: ExactNumber(product.min_fee),
+        fee_rate: ExactDecimal((pages.rates)(line).unwrap_or(product.fee_rate).normalize()),
+        min_fee: ExactDecimal(product.min_fee.normalize()),
         note: amount_note(&product.note),
         available: product.available && (pages.sold)(line),
     });

@@ -9,7 +9,7 @@ use purser_actors::bank_destination::BankDestination;
 use purser_actors::engine::OperationError;
 use purser_actors::id::{BankDestinationId, BankRecipientId, PaymentRecipientId, Wallet};
 use purser_actors::kernel::idempotency::CommandResult;
-use purser_actors::kernel::{Entity as _, JsonObject, to_json};
+use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::payment_recipient::{PaymentRecipient, Status};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -48,6 +48,16 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 /// Limit in characters.
 const MAX_NAME_LEN: usize = 100;
 
+/// A page of recipients of app payments.
+#[derive(Serialize, ToSchema)]
+struct PaymentRecipientList {
+    /// Recipients, oldest first.
+    #[schema(value_type = Vec<schemas::PaymentRecipient>)]
+    recipients: Vec<JsonObject>,
+    /// Whether more recipients follow.
+    has_more: bool,
+}
+
 /// List the recipients of app payments
 ///
 /// Oldest first, saved with their first payment, with their handle at the app and the total paid to them. The total
@@ -58,7 +68,7 @@ const MAX_NAME_LEN: usize = 100;
         ("include_archived" = Option<bool>, Query, description = "`false` (default) or `true`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `recipient_id` of the page before.")),
-    responses((status = 200, description = "`recipients`, `has_more`.", body = schemas::PaymentRecipientList),
+    responses((status = 200, description = "`recipients`, `has_more`.", body = PaymentRecipientList),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or `starting_after` is another wallet's."), (status = 404, description = "`starting_after` is no recipient.")))]
 async fn get_payment_recipients(
@@ -82,10 +92,9 @@ async fn get_payment_recipients(
         listed && platform.is_none_or(|platform| platform == saved.platform)
     };
     let found = app.engine.recipients_of(&claims.wallet, after, limit, shown).await;
-    let (found, more) = found.map_err(|_| ApiError::internal())?;
-    let texts: Vec<_> = found.iter().map(|(id, saved)| listed(*id, saved).to_json()).collect();
-    let body = format!("{{\"recipients\":[{}],\"has_more\":{more}}}", texts.join(","));
-    Ok(json::private(json::bytes_as_json(body)))
+    let (found, has_more) = found.map_err(|_| ApiError::internal())?;
+    let recipients = found.iter().map(|(id, saved)| listed(*id, saved)).collect();
+    Ok(json::private_ok(&PaymentRecipientList { recipients, has_more }))
 }
 
 fn listed(id: PaymentRecipientId, saved: &PaymentRecipient) -> JsonObject {
@@ -124,12 +133,28 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Erro
     Value::deserialize(value).map(Some)
 }
 
+/// A recipient after a change.
+#[derive(Serialize, ToSchema)]
+struct UpdatedPaymentRecipient {
+    /// The owner's address in lower case.
+    user_id: String,
+    /// `venmo` or `paypal`.
+    #[schema(value_type = schemas::PaymentApp)]
+    platform: &'static str,
+    /// Id of the recipient.
+    recipient_id: String,
+    /// Name given by the owner.
+    display_name: String,
+    /// Whether it is hidden from the list by default.
+    archived: bool,
+}
+
 /// Rename or archive a recipient
 ///
 /// Give `display_name`, `archived` or both. Archiving hides the recipient and keeps its history.
 #[utoipa::path(post, path = "/payment-recipients", operation_id = "updatePaymentRecipient", tag = "Payouts", security(("bearer" = [])), request_body = inline(UpdateRecipientRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "The recipient after it.", body = schemas::UpdatedPaymentRecipient),
+    responses((status = 200, description = "The recipient after it.", body = UpdatedPaymentRecipient),
         (status = 400, description = "`invalid_display_name`, `invalid_archived`, a field that is missing, or a malformed key."),
         (status = 401, description = "No good token."), (status = 403, description = "Another wallet's recipient, a token issued for a payment, or frozen."),
         (status = 404, description = "No such recipient on that platform."),
@@ -204,14 +229,13 @@ struct DeleteRecipientParams {
 
 /// The response to a change, as sent and recorded.
 fn changed(owner: &Wallet, id: PaymentRecipientId, saved: &PaymentRecipient) -> RecordedReply {
-    RecordedReply::ok(
-        &JsonObject::new()
-            .text("user_id", owner.user_id())
-            .text("platform", saved.platform.name())
-            .text("recipient_id", id)
-            .text("display_name", &saved.display_name)
-            .boolean("archived", saved.status == Status::Archived),
-    )
+    RecordedReply::ok(&UpdatedPaymentRecipient {
+        user_id: owner.user_id(),
+        platform: saved.platform.name(),
+        recipient_id: id.to_string(),
+        display_name: saved.display_name.clone(),
+        archived: saved.status == Status::Archived,
+    })
 }
 
 fn display_name(value: Value) -> Result<String, ApiError> {
@@ -225,6 +249,15 @@ fn display_name(value: Value) -> Result<String, ApiError> {
     }
 }
 
+/// A deleted recipient.
+#[derive(Serialize, ToSchema)]
+struct DeletedPaymentRecipient {
+    /// Id of the recipient.
+    recipient_id: String,
+    /// Always true on success.
+    deleted: bool,
+}
+
 /// Delete a recipient
 ///
 /// Prefer archiving: a deleted recipient is removed from every list, and returns only when it is paid again.
@@ -232,7 +265,7 @@ fn display_name(value: Value) -> Result<String, ApiError> {
     params(("platform" = String, Query, description = "The recipient's app."),
         ("recipient_id" = String, Query, description = "From `GET /payment-recipients`."),
         ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same parameters is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`recipient_id`, `deleted`.", body = schemas::DeletedPaymentRecipient),
+    responses((status = 200, description = "`recipient_id`, `deleted`.", body = DeletedPaymentRecipient),
         (status = 400, description = "A parameter is missing or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's recipient, a token issued for a payment, or frozen."),
         (status = 404, description = "No such recipient on that platform."),
@@ -272,7 +305,10 @@ async fn delete_payment_recipients(
 
 /// The response to a deletion, as sent and recorded.
 fn deleted(id: PaymentRecipientId) -> RecordedReply {
-    RecordedReply::ok(&JsonObject::new().text("recipient_id", id).boolean("deleted", true))
+    RecordedReply::ok(&DeletedPaymentRecipient {
+        recipient_id: id.to_string(),
+        deleted: true,
+    })
 }
 
 impl App {
@@ -311,13 +347,38 @@ fn unknown() -> ApiError {
     ApiError::new(ErrorCode::RecipientNotFound, "There is no such recipient.")
 }
 
+/// A page of bank recipients with their destinations.
+#[derive(Serialize, ToSchema)]
+struct BankRecipientList {
+    /// In order of registration.
+    recipients: Vec<BankRecipient>,
+    /// Whether more destinations follow.
+    has_more: bool,
+}
+
+/// A person or company with bank accounts.
+#[derive(Serialize, ToSchema)]
+pub(super) struct BankRecipient {
+    /// `brc_…` is the id of the recipient.
+    pub(super) recipient_id: String,
+    /// Name of the person or company.
+    pub(super) name: String,
+    /// `active` in every case.
+    pub(super) status: schemas::ActiveStatus,
+    /// Postal address as one line; empty if none was given.
+    pub(super) address: String,
+    /// Bank accounts of the recipient.
+    #[schema(value_type = Vec<schemas::BankRecipientDestination>)]
+    pub(super) destinations: Vec<JsonObject>,
+}
+
 /// List the bank recipients with their destinations
 ///
 /// `destination_id` is for `GET /send-bank-payment`, which pays destinations of type `fiat_us`.
 #[utoipa::path(get, path = "/bank-recipients", operation_id = "listBankRecipients", tag = "Payouts", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "Destinations, 1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `destination_id` of the page before.")),
-    responses((status = 200, description = "`recipients`, `has_more`.", body = schemas::BankRecipientList),
+    responses((status = 200, description = "`recipients`, `has_more`.", body = BankRecipientList),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen."), (status = 404, description = "`starting_after` is no destination.")))]
 async fn get_bank_recipients(
@@ -339,13 +400,13 @@ async fn get_bank_recipients(
         }
     };
     let found = app.engine.destinations_of(&claims.wallet, after, limit).await;
-    let (found, more) = found.map_err(|_| ApiError::internal())?;
-    let body = format!("{{\"recipients\":[{}],\"has_more\":{more}}}", by_recipient(&found));
-    Ok(json::private(json::bytes_as_json(body)))
+    let (found, has_more) = found.map_err(|_| ApiError::internal())?;
+    let recipients = by_recipient(&found);
+    Ok(json::private_ok(&BankRecipientList { recipients, has_more }))
 }
 
 /// Each recipient with its destinations, ordered by its first destination.
-pub(super) fn by_recipient(found: &[(BankDestinationId, BankDestination)]) -> String {
+pub(super) fn by_recipient(found: &[(BankDestinationId, BankDestination)]) -> Vec<BankRecipient> {
     let mut order: Vec<BankRecipientId> = Vec::new();
     for (_, destination) in found.iter().filter(|(_, destination)| destination.active) {
         if !order.contains(&destination.recipient.id) {
@@ -355,15 +416,15 @@ pub(super) fn by_recipient(found: &[(BankDestinationId, BankDestination)]) -> St
     let shown = order.into_iter().filter_map(|id| {
         let own = found.iter().filter(|(_, d)| d.active && d.recipient.id == id);
         let first = &own.clone().next()?.1.recipient;
-        let destinations: Vec<_> = own.map(|(id, destination)| to_json(&destination.view(id))).collect();
-        let mut text = JsonObject::new()
-            .text("recipient_id", id)
-            .text("name", &first.name)
-            .text("status", "active")
-            .text("address", &first.address)
-            .to_json();
-        text.truncate(text.len() - 1);
-        Some(format!("{text},\"destinations\":[{}]}}", destinations.join(",")))
+        Some(BankRecipient {
+            recipient_id: id.to_string(),
+            name: first.name.clone(),
+            status: schemas::ActiveStatus::Active,
+            address: first.address.clone(),
+            destinations: own
+                .map(|(id, destination)| JsonObject::of(&destination.view(id)))
+                .collect(),
+        })
     });
-    shown.collect::<Vec<_>>().join(",")
+    shown.collect()
 }

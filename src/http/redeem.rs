@@ -195,7 +195,7 @@ fn expiry(text: &str) -> Option<(u8, u16)> {
 }
 
 fn this_month(clock: &dyn Clock) -> (u16, u8) {
-    let now = purser_actors::kernel::event_record::rfc3339(clock.now());
+    let now = purser_actors::answer::rfc3339(clock.now());
     let part = |from: usize, to: usize| now.get(from..to).and_then(|text| text.parse::<u16>().ok()).unwrap_or(0);
     (part(0, 4), u8::try_from(part(5, 7)).unwrap_or(1))
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, PaymentId};
-use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Cents;
 use purser_actors::payment;
@@ -63,6 +63,34 @@ struct CreateReloadableCardParams {
     reusable: bool,
 }
 
+/// Response to a card creation.
+#[derive(Serialize, ToSchema)]
+struct CreateReloadableCardResponse {
+    /// Always true on success.
+    success: bool,
+    /// The card as created.
+    card: CreatedReloadableCard,
+    /// URL to poll for its status.
+    status_url: String,
+}
+
+/// A reloadable card as created.
+#[derive(Serialize, ToSchema)]
+struct CreatedReloadableCard {
+    /// Id for `GET /get-card-data`, `POST /pause-card`, `POST /resume-card` and `POST /close-card`.
+    card_id: CardId,
+    /// US dollars loaded on the card.
+    usd_amount: ExactDecimal,
+    /// Whether it stays open after its first charge.
+    reusable: bool,
+    /// `US` is the country of the card.
+    country: &'static str,
+    /// `open`, or `creating` until the issuer has answered.
+    status: schemas::CreatedCardStatus,
+    /// Creation time (RFC 3339).
+    created_at: Time,
+}
+
 /// Create a reloadable card
 ///
 /// Free. The card is loaded from the balance at the card issuer (`GET /get-card-deposit-address`). The token from `GET
@@ -72,8 +100,8 @@ struct CreateReloadableCardParams {
 /// `reloadable_card.failed` reports the outcome.
 #[utoipa::path(post, path = "/create-reloadable-card", operation_id = "createReloadableCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CreateReloadableCardRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "The card is open: `GET /get-card-data` has its number.", body = schemas::CreateReloadableCardResponse),
-        (status = 202, description = "The issuer has not answered yet: follow `status_url`.", body = schemas::CreateReloadableCardResponse),
+    responses((status = 200, description = "The card is open: `GET /get-card-data` has its number.", body = CreateReloadableCardResponse),
+        (status = 202, description = "The issuer has not answered yet: follow `status_url`.", body = CreateReloadableCardResponse),
         (status = 400, description = "A malformed body, amount or key."), (status = 401, description = "No good token."),
         (status = 403, description = "A frozen account, an API key's token, or a token issued for a payment that did not bring that amount: `GET /auth` gives one that may."),
         (status = 409, description = "The balance is smaller than the amount (with `retry_after_seconds` while a top-up is on its way), the issuer refused the card, or the first request with this key is still running."),
@@ -177,21 +205,22 @@ impl App {
                 let error = "The card issuer refused the card.";
                 return Err(ApiError::new(ErrorCode::CardCreationDeclined, error));
             }
-            Status::Creating => "creating",
+            Status::Creating => schemas::CreatedCardStatus::Creating,
             // The status at creation, so that every replay shows the same.
-            Status::Open(_) | Status::Paused(_) | Status::Closed(_) => "open",
+            Status::Open(_) | Status::Paused(_) | Status::Closed(_) => schemas::CreatedCardStatus::Open,
         };
-        let shown = JsonObject::new()
-            .text("card_id", id)
-            .number("usd_amount", card.amount.decimal())
-            .boolean("reusable", card.reusable)
-            .text("country", "US")
-            .text("status", status)
-            .time("created_at", card.created_at);
-        let body = JsonObject::new()
-            .boolean("success", true)
-            .object("card", &shown)
-            .text("status_url", self.status_url(id));
+        let body = CreateReloadableCardResponse {
+            success: true,
+            card: CreatedReloadableCard {
+                card_id: id,
+                usd_amount: card.amount.into(),
+                reusable: card.reusable,
+                country: "US",
+                status,
+                created_at: card.created_at.into(),
+            },
+            status_url: self.status_url(id),
+        };
         Ok(match card.status {
             Status::Creating => RecordedReply::accepted(&body),
             _ => RecordedReply::ok(&body),

@@ -302,7 +302,7 @@ async fn post_base(State(sandbox): SharedState, body: Body) -> Result<Response, 
             ));
         }
     };
-    Ok(json::inert(&receipt))
+    Ok(json::ok(&receipt))
 }
 
 /// Call Solana's JSON-RPC as stock clients do

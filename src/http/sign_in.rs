@@ -6,11 +6,11 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use purser_actors::answer::UserId;
 use purser_actors::engine::{OperationError, UserIdCollision};
 use purser_actors::id::Network;
-use purser_actors::kernel::JsonObject;
 use purser_actors::session::{AuthMethod, Command, Rejection, Reply, Session};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::app::App;
@@ -20,8 +20,10 @@ use super::query::Query;
 use super::route::routes;
 use super::schemas;
 use crate::checkout::user_id_collision;
+use crate::identity::credentials::Credentials;
 use crate::identity::refresh::{ParsedRefreshToken, RefreshTokenCodec};
 use crate::identity::sign_in_error::SignInError;
+use crate::identity::token::JsonWebKeySet;
 use crate::payment::header::PAYMENT_REQUIRED;
 
 const SIGN_IN_WITH_X: &str = "sign-in-with-x";
@@ -41,13 +43,22 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/.well-known/jwks.json" => get_jwks { Public }
 }
 
+/// Session of a wallet that signed in.
+#[derive(Serialize, ToSchema)]
+struct SignInResponse {
+    /// Tokens of the session.
+    auth: Credentials,
+    /// The wallet's address in lower case.
+    user_id: UserId,
+}
+
 /// Sign in with a wallet
 ///
 /// Free. Without a valid `SIGN-IN-WITH-X` header: 402 with a fresh challenge. Payment headers are ignored.
 #[utoipa::path(get, path = "/auth", operation_id = "signIn", tag = "Authentication",
     params(("network" = inline(Option<schemas::NetworkName>), Query, description = "`base` (default) or `solana`: which network the challenge names first."),
         ("SIGN-IN-WITH-X" = Option<String>, Header, description = "Base64 of the signed CAIP-122 message.")),
-    responses((status = 200, description = "`auth` {`id_token`, `refresh_token`, `expires_in`} and `user_id`.", body = schemas::SignInResponse),
+    responses((status = 200, description = "`auth` {`id_token`, `refresh_token`, `expires_in`} and `user_id`.", body = SignInResponse),
         (status = 402, description = "A challenge in `PAYMENT-REQUIRED`; sign it and try again.", body = schemas::PaymentChallenge),
         (status = 409, description = "Another wallet has this address in lower case.")))]
 async fn get_auth(
@@ -85,15 +96,11 @@ async fn get_auth(
         Err(OperationError::Specific(UserIdCollision)) => return Err(user_id_collision()),
         Err(OperationError::Rejected(_) | OperationError::Unavailable) => return Err(unavailable()),
     }
-    let body = JsonObject::new()
-        .object(
-            "auth",
-            &state
-                .credentials
-                .issue(&signed.wallet, session.id, AuthMethod::Wallet, 0),
-        )
-        .text("user_id", signed.wallet.user_id());
-    Ok(json::private(json::bytes_as_json(body.to_json())))
+    let auth = state
+        .credentials
+        .issue(&signed.wallet, session.id, AuthMethod::Wallet, 0);
+    let user_id = signed.wallet.into();
+    Ok(json::private_ok(&SignInResponse { auth, user_id }))
 }
 
 fn challenge(state: &App, first: Network, refusal: Option<SignInError>) -> Response {
@@ -121,11 +128,20 @@ struct TokenRequest {
     refresh_token: Option<serde_json::Value>,
 }
 
+/// New tokens for a refresh token.
+#[derive(Serialize, ToSchema)]
+struct TokenResponse {
+    #[serde(flatten)]
+    auth: Credentials,
+    /// The wallet's address in lower case.
+    user_id: UserId,
+}
+
 /// Exchange a refresh token
 ///
 /// Each token is valid once; store the new one. After a lost response, the request can be repeated within 30 seconds.
 #[utoipa::path(post, path = "/auth", operation_id = "refreshTokens", tag = "Authentication", request_body = inline(TokenRequest),
-    responses((status = 200, description = "`id_token`, `refresh_token`, `expires_in`, `user_id`.", body = schemas::TokenResponse),
+    responses((status = 200, description = "`id_token`, `refresh_token`, `expires_in`, `user_id`.", body = TokenResponse),
         (status = 400, description = "`grant_type` or `refresh_token` is missing or malformed."),
         (status = 401, description = "The token is invalid, expired or revoked: sign in with `GET /auth`.")))]
 async fn post_auth(State(state): State<Arc<App>>, body: Body) -> Result<Response, ApiError> {
@@ -134,7 +150,7 @@ async fn post_auth(State(state): State<Arc<App>>, body: Body) -> Result<Response
 
 /// Exchange a refresh token (deprecated form of `POST /auth`)
 #[utoipa::path(post, path = "/refresh", operation_id = "refreshTokensDeprecated", tag = "Authentication", request_body = inline(TokenRequest),
-    responses((status = 200, description = "As `POST /auth`. Deprecated.", body = schemas::TokenResponse), (status = 400, description = "As `POST /auth`."),
+    responses((status = 200, description = "As `POST /auth`. Deprecated.", body = TokenResponse), (status = 400, description = "As `POST /auth`."),
         (status = 401, description = "As `POST /auth`.")))]
 async fn post_refresh(State(state): State<Arc<App>>, body: Body) -> Result<Response, ApiError> {
     refresh_session(&state, body).await
@@ -142,7 +158,7 @@ async fn post_refresh(State(state): State<Arc<App>>, body: Body) -> Result<Respo
 
 /// Read the keys that verify id_tokens
 #[utoipa::path(get, path = "/.well-known/jwks.json", operation_id = "getJwks", tag = "Authentication",
-    responses((status = 200, description = "A JWK Set (RFC 7517).", body = schemas::JsonWebKeySet)))]
+    responses((status = 200, description = "A JWK Set (RFC 7517).", body = JsonWebKeySet)))]
 async fn get_jwks(State(state): State<Arc<App>>) -> Response {
     json::bytes_as_json(state.credentials.tokens.jwks().to_owned())
 }
@@ -213,12 +229,11 @@ async fn attempt(state: &App, presented: &ParsedRefreshToken) -> Result<Option<R
         Err(OperationError::Rejected(Rejection::Expired)) => return Err(invalid()),
     };
     let owner = session.owner;
-    let made = state
+    let auth = state
         .credentials
         .issue(&owner, presented.session, session.amr, generation);
-    Ok(Some(json::private(json::bytes_as_json(
-        made.text("user_id", owner.user_id()).to_json(),
-    ))))
+    let user_id = owner.into();
+    Ok(Some(json::private_ok(&TokenResponse { auth, user_id })))
 }
 
 fn invalid() -> ApiError {

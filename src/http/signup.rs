@@ -15,9 +15,12 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, StatusCode, header};
+use purser_actors::answer::UserId;
 use purser_actors::api_key::ApiKey;
-use purser_actors::kernel::{Entity as _, JsonObject};
-use serde::Deserialize;
+use purser_actors::id::ApiKeyId;
+use purser_actors::kernel::Entity as _;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 pub use self::rate_limit::SignupRateLimiter;
 use super::app::App;
@@ -59,13 +62,28 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 #[serde(deny_unknown_fields)]
 struct EmptyRequest {}
 
+/// A signup that waits for approval.
+#[derive(Serialize, ToSchema)]
+struct SignupResponse {
+    /// Page where a person approves the signup.
+    claim_url: String,
+    /// Token for `GET /signup-status`. Keep it secret.
+    claim_token: String,
+    /// Code that the page shows too.
+    claim_code: String,
+    /// Message to give to a person unchanged.
+    message_for_human: String,
+    /// Validity of the signup in seconds.
+    expires_in: u64,
+}
+
 /// Request an API key
 ///
 /// For an agent without a wallet. Give `message_for_human` to a person unchanged. The person opens `claim_url`,
 /// compares `claim_code` and approves. That creates an API key for their account, which `GET /signup-status` returns.
 /// Each address (IPv6 by /64) has a limit per minute and one per hour. The headers show the tighter one.
 #[utoipa::path(post, path = "/signup", operation_id = "createSignup", tag = "API keys",
-    responses((status = 200, description = "`claim_url`, `claim_token`, `claim_code`, `message_for_human`, `expires_in` (seconds).", body = schemas::SignupResponse),
+    responses((status = 200, description = "`claim_url`, `claim_token`, `claim_code`, `message_for_human`, `expires_in` (seconds).", body = SignupResponse),
         (status = 400, description = "It takes no members."), (status = 408, description = "The body did not come."),
         (status = 413, description = "Too long.")))]
 async fn post_signup(State(state): SharedState, ClientIp(ip): ClientIp, body: Body) -> Response {
@@ -90,16 +108,30 @@ async fn sign_up(state: &App, body: Body) -> Result<Response, ApiError> {
         &*state.entropy,
     );
     let (url, code) = (state.signups.url(signup), state.signups.code(signup));
-    let message = format!(
-        "An agent asks for access to your account: {url} Approve it there if you asked for it and the page shows the code {code}."
-    );
-    let result = JsonObject::new()
-        .text("claim_url", &url)
-        .text("claim_token", state.signups.token(signup).expose())
-        .text("claim_code", code)
-        .text("message_for_human", message)
-        .integer("expires_in", state.config.signup.claim_ttl_seconds);
-    Ok(json::private(json::bytes_as_json(result.to_json())))
+    Ok(json::private_ok(&SignupResponse {
+        message_for_human: format!(
+            "An agent asks for access to your account: {url} Approve it there if you asked for it and the page shows the code {code}."
+        ),
+        claim_url: url,
+        claim_token: state.signups.token(signup).expose().to_owned(),
+        claim_code: code.to_string(),
+        expires_in: state.config.signup.claim_ttl_seconds,
+    }))
+}
+
+/// An approved signup.
+#[derive(Serialize, ToSchema)]
+struct SignupStatusResponse {
+    /// `claimed` in every case.
+    status: schemas::ClaimedStatus,
+    /// API key of the signup.
+    api_key: String,
+    /// Id of the API key.
+    api_key_id: ApiKeyId,
+    /// Name given by the account owner.
+    name: String,
+    /// Account that the key belongs to.
+    user_id: UserId,
 }
 
 /// Wait for the approval of a signup
@@ -108,7 +140,7 @@ async fn sign_up(state: &App, body: Body) -> Result<Response, ApiError> {
 /// minutes at most; exchange it with `agentAuth`. 401 and 410 are final.
 #[utoipa::path(get, path = "/signup-status", operation_id = "getSignupStatus", tag = "API keys",
     params(("claim_token" = String, Query, description = "Of the signup.")),
-    responses((status = 200, description = "`status` (`claimed`), `api_key`, `api_key_id`, `name`, `user_id`.", body = schemas::SignupStatusResponse),
+    responses((status = 200, description = "`status` (`claimed`), `api_key`, `api_key_id`, `name`, `user_id`.", body = SignupStatusResponse),
         (status = 204, description = "Not approved yet. `Retry-After` is the time until the next poll, in seconds."),
         (status = 400, description = "No `claim_token`, or something else."),
         (status = 401, description = "The token is not valid (`terminal: true`)."),
@@ -180,12 +212,12 @@ impl App {
             let error = "The API key was used, was revoked or is older than ten minutes: it is not shown again.";
             return Err(no_longer_available(ErrorCode::ApiKeyNoLongerAvailable, error));
         }
-        let result = JsonObject::new()
-            .text("status", "claimed")
-            .text("api_key", self.api_keys.text(signup.key).expose())
-            .text("api_key_id", signup.key)
-            .text("name", &key.name)
-            .text("user_id", key.owner().user_id());
-        Ok(Some(json::private(json::bytes_as_json(result.to_json()))))
+        Ok(Some(json::private_ok(&SignupStatusResponse {
+            status: schemas::ClaimedStatus::Claimed,
+            api_key: self.api_keys.text(signup.key).expose().to_owned(),
+            api_key_id: signup.key,
+            user_id: key.owner().into(),
+            name: key.name,
+        })))
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
+use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, TopUpId, Wallet};
 use purser_actors::kernel::{Entity, JsonObject};
@@ -15,6 +16,9 @@ use purser_actors::product::Purchase;
 use purser_actors::top_up;
 use purser_actors::top_up::{Status, TopUp};
 
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
 use super::auth::MaybeBearer;
@@ -23,7 +27,7 @@ use super::outgoing_holds::with_hold_reason;
 use super::query::Query;
 use super::route::routes;
 use super::{cards, json, schemas};
-use crate::checkout::PaidCall;
+use crate::checkout::{PaidCall, PendingPayment, TopUpPurchaseResponse};
 use crate::provider::CardBalanceReader;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
@@ -68,8 +72,8 @@ const STATUSES: [&str; 9] = [
 /// The bridge from Solana costs the payer nothing. Needs an account at the card issuer, linked by the account owner.
 #[utoipa::path(get, path = "/fund-card-balance", operation_id = "fundCardBalance", tag = "Card balance",
     params(("amount" = String, Query, description = "US dollars to load, at most 2 decimal places.", example = "5")),
-    responses((status = 200, description = "Paid: `auth` (for the call that paid first), `user_id` and the top-up. Or `status: credited`.", body = schemas::TopUpPurchaseResponse),
-        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
+    responses((status = 200, description = "Paid: `auth` (for the call that paid first), `user_id` and the top-up. Or `status: credited`.", body = TopUpPurchaseResponse),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
@@ -99,6 +103,44 @@ async fn fund_card_balance(
     app.checkout.handle(call).await
 }
 
+/// Transactions of cards and of the card balance.
+#[derive(Serialize, ToSchema)]
+struct CardTransactionsResponse {
+    /// Card transactions, newest first, including declined ones. Without `card_id`, those of the newest 100 cards of
+    /// each kind.
+    transactions: Vec<CardCharge>,
+    /// Top-ups, newest first.
+    #[schema(value_type = Vec<schemas::TopUp>)]
+    top_ups: Vec<JsonObject>,
+    /// Status changes of the cards, newest first.
+    card_events: Vec<CardHistoryEntry>,
+    /// Whether more top-ups follow.
+    has_more: bool,
+    /// Explanation for people.
+    note: &'static str,
+}
+
+/// A charge of a card, approved or declined.
+#[derive(Serialize, ToSchema)]
+struct CardCharge {
+    #[serde(flatten)]
+    transaction: cards::CardTransaction,
+    /// Card that was charged.
+    card_id: CardId,
+}
+
+/// A status change of a card.
+#[derive(Serialize, ToSchema)]
+struct CardHistoryEntry {
+    /// Id of the card.
+    card_id: CardId,
+    /// `ready` or `open`, `paused`, `resumed`, `closed`, `expired` or `failed`.
+    #[schema(value_type = schemas::CardStatusChange)]
+    event: &'static str,
+    /// Time of the change (RFC 3339).
+    at: Time,
+}
+
 /// List card transactions and top-ups
 ///
 /// Charges of every kind of card including declined ones, status changes of the cards, and top-ups with every leg on
@@ -108,7 +150,7 @@ async fn fund_card_balance(
         ("status" = Option<String>, Query, description = "Only charges and top-ups in this state: `pending`, `settled`, `declined` or `refunded` of charges; `paid`, `bridging`, `delivered`, `credited` or `failed` of top-ups."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default; of each list."),
         ("starting_after" = Option<String>, Query, description = "The last `top_up_id` of the page before.")),
-    responses((status = 200, description = "`transactions`, `top_ups`, `card_events`, `note`.", body = schemas::CardTransactionsResponse),
+    responses((status = 200, description = "`transactions`, `top_ups`, `card_events`, `note`.", body = CardTransactionsResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card or top-up, or a frozen account."),
         (status = 404, description = "No such card or top-up.")))]
@@ -158,18 +200,18 @@ async fn list_card_transactions(
             .await?,
         );
     }
-    let body = JsonObject::new()
-        .list("transactions", charges(&cards, (status, limit)))
-        .list("top_ups", loaded)
-        .list("card_events", card_events(&cards, limit))
-        .boolean("has_more", found.1)
-        .text("note", note);
-    Ok(json::private(json::bytes_as_json(body.to_json())))
+    Ok(json::private_ok(&CardTransactionsResponse {
+        transactions: charges(&cards, (status, limit)),
+        top_ups: loaded,
+        card_events: card_events(&cards, limit),
+        has_more: found.1,
+        note,
+    }))
 }
 
 type CardIndex = [(CardId, cards::AnyCard)];
 
-fn charges(cards: &CardIndex, (status, limit): (&str, usize)) -> Vec<JsonObject> {
+fn charges(cards: &CardIndex, (status, limit): (&str, usize)) -> Vec<CardCharge> {
     let spent = cards
         .iter()
         .flat_map(|(id, card)| card.transactions().iter().map(move |one| (id, one)));
@@ -177,13 +219,14 @@ fn charges(cards: &CardIndex, (status, limit): (&str, usize)) -> Vec<JsonObject>
         .filter(|(_, one)| status.is_empty() || one.status.name() == status)
         .collect();
     spent.sort_by(|(_, a), (_, b)| (b.at, &b.id).cmp(&(a.at, &a.id)));
-    let shown = spent.into_iter().take(limit);
-    shown
-        .map(|(id, one)| cards::render_transaction(one).text("card_id", id))
-        .collect()
+    let shown = spent.into_iter().take(limit).map(|(id, one)| CardCharge {
+        transaction: one.into(),
+        card_id: *id,
+    });
+    shown.collect()
 }
 
-fn card_events(cards: &CardIndex, limit: usize) -> Vec<JsonObject> {
+fn card_events(cards: &CardIndex, limit: usize) -> Vec<CardHistoryEntry> {
     let happened = cards
         .iter()
         .flat_map(|(id, card)| card.history().into_iter().map(move |(event, at)| (at, id, event)));
@@ -191,11 +234,10 @@ fn card_events(cards: &CardIndex, limit: usize) -> Vec<JsonObject> {
     // Entries of the same millisecond keep their order.
     happened.reverse();
     happened.sort_by_key(|(at, ..)| std::cmp::Reverse(*at));
-    let view = |(at, id, event): (Timestamp, &CardId, &'static str)| {
-        JsonObject::new()
-            .text("card_id", id)
-            .text("event", event)
-            .time("at", at)
+    let view = |(at, id, event): (Timestamp, &CardId, &'static str)| CardHistoryEntry {
+        card_id: *id,
+        event,
+        at: at.into(),
     };
     happened.into_iter().take(limit).map(view).collect()
 }
@@ -225,9 +267,20 @@ async fn filter_by_status(
     }
 }
 
+/// Deposit address of a card balance.
+#[derive(Serialize, ToSchema)]
+struct DepositAddress {
+    /// The owner's deposit address.
+    address: String,
+    /// `base` is the network of the address.
+    network: schemas::DepositNetwork,
+    /// Balance in US dollars.
+    balance: ExactDecimal,
+}
+
 /// Read the deposit address of the card balance
 #[utoipa::path(get, path = "/get-card-deposit-address", operation_id = "getCardDepositAddress", tag = "Card balance", security(("bearer" = [])),
-    responses((status = 200, description = "The holder's own deposit address on Base, and what the balance is now.", body = schemas::DepositAddress),
+    responses((status = 200, description = "The holder's own deposit address on Base, and what the balance is now.", body = DepositAddress),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen."),
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 503, description = "The card issuer does not answer.")))]
@@ -245,11 +298,11 @@ async fn get_card_deposit_address(
         .balance(&address)
         .await
         .map_err(|_| issuer_unavailable())?;
-    let body = JsonObject::new()
-        .text("address", Wallet::Evm(address).address())
-        .text("network", "base")
-        .number("balance", balance.decimal());
-    Ok(json::private(json::bytes_as_json(body.to_json())))
+    Ok(json::private_ok(&DepositAddress {
+        address: Wallet::Evm(address).address(),
+        network: schemas::DepositNetwork::Base,
+        balance: balance.into(),
+    }))
 }
 
 /// The deposit address, or 412.

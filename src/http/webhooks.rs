@@ -1,6 +1,6 @@
 //! Webhook endpoints of an account: register, read, delete.
 
-mod deliveries;
+pub(super) mod deliveries;
 
 use std::sync::Arc;
 
@@ -77,6 +77,52 @@ struct RegisterWebhookParams {
     types: Vec<String>,
 }
 
+/// A registered webhook endpoint, with its secret.
+#[derive(Serialize, ToSchema)]
+struct RegisterWebhookResponse<'a> {
+    /// Always true on success.
+    registered: bool,
+    /// `wh_…` is the id of the endpoint.
+    webhook_id: WebhookId,
+    /// URL that receives events.
+    url: &'a str,
+    /// Event types that are sent; empty for all.
+    types: &'a [String],
+    /// `whsec_…`, base64 of 32 bytes. Null if a replayed response is older than the current secret; see
+    /// `secret_withheld`.
+    #[schema(required)]
+    secret: Option<String>,
+    /// Reason for a missing `secret`: `secret_replaced`; otherwise null.
+    #[schema(required)]
+    secret_withheld: Option<&'static str>,
+    /// How messages are signed.
+    signing: WebhookSigning,
+}
+
+/// How messages are signed.
+#[derive(Serialize, ToSchema)]
+struct WebhookSigning {
+    /// `standard-webhooks` is the signature scheme.
+    scheme: &'static str,
+    /// `hmac-sha256` is the signature algorithm.
+    algorithm: &'static str,
+    /// `v1` is the prefix of each signature, before a comma.
+    signature_version: &'static str,
+    /// Content that is signed.
+    signed_content: &'static str,
+    /// Names of the signature headers.
+    #[schema(value_type = Vec<String>)]
+    headers: [&'static str; 3],
+}
+
+const SIGNING: WebhookSigning = WebhookSigning {
+    scheme: "standard-webhooks",
+    algorithm: "hmac-sha256",
+    signature_version: "v1",
+    signed_content: "{webhook-id}.{webhook-timestamp}.{body}",
+    headers: ["webhook-id", "webhook-timestamp", "webhook-signature"],
+};
+
 /// Register a webhook endpoint
 ///
 /// Follows [Standard Webhooks](https://www.standardwebhooks.com). The `secret` is shown only in this response, and in
@@ -85,7 +131,7 @@ struct RegisterWebhookParams {
 /// disabled endpoint.
 #[utoipa::path(post, path = "/register-webhook", operation_id = "registerWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(RegisterWebhookRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered for the same registration, for 24 hours.")),
-    responses((status = 200, description = "`registered`, `webhook_id`, `url`, `types`, `secret`, `signing`.", body = schemas::RegisterWebhookResponse),
+    responses((status = 200, description = "`registered`, `webhook_id`, `url`, `types`, `secret`, `signing`.", body = RegisterWebhookResponse<'static>),
         (status = 400, description = "A malformed body or key, or a URL that is not called."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or a token issued for a payment and a URL that another session registered."),
         (status = 409, description = "The account has as many endpoints as it may, or the first request with this key is still running."),
@@ -177,22 +223,15 @@ impl App {
                 tracing::error!(%error, webhook = %id, "a secret cannot be opened");
                 ApiError::internal()
             })?;
-        let signing = JsonObject::new()
-            .text("scheme", "standard-webhooks")
-            .text("algorithm", "hmac-sha256")
-            .text("signature_version", "v1")
-            .text("signed_content", "{webhook-id}.{webhook-timestamp}.{body}")
-            .texts("headers", ["webhook-id", "webhook-timestamp", "webhook-signature"]);
-        let withheld = secret.is_none().then_some("secret_replaced");
-        let body = JsonObject::new()
-            .boolean("registered", true)
-            .text("webhook_id", id)
-            .text("url", &endpoint.url)
-            .texts("types", types)
-            .optional_text("secret", secret.map(|secret| secret.to_text().expose().to_owned()))
-            .optional_text("secret_withheld", withheld)
-            .object("signing", &signing);
-        Ok(RecordedReply::ok(&body))
+        Ok(RecordedReply::ok(&RegisterWebhookResponse {
+            registered: true,
+            webhook_id: id,
+            url: &endpoint.url,
+            types,
+            secret_withheld: secret.is_none().then_some("secret_replaced"),
+            secret: secret.map(|secret| secret.to_text().expose().to_owned()),
+            signing: SIGNING,
+        }))
     }
 
     /// Loads the caller's webhook endpoint.
@@ -212,12 +251,38 @@ impl App {
     }
 }
 
+/// One endpoint, or all.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum GetWebhookResponse {
+    /// The endpoint with `webhook_id`.
+    One(WebhookResponse),
+    /// All endpoints, without `webhook_id`.
+    All(WebhookList),
+}
+
+/// A webhook endpoint.
+#[derive(Serialize, ToSchema)]
+struct WebhookResponse {
+    /// The requested endpoint.
+    #[schema(value_type = schemas::Webhook)]
+    webhook: JsonObject,
+}
+
+/// Webhook endpoints of the account.
+#[derive(Serialize, ToSchema)]
+struct WebhookList {
+    /// Webhook endpoints, oldest first.
+    #[schema(value_type = Vec<schemas::Webhook>)]
+    webhooks: Vec<JsonObject>,
+}
+
 /// Read the webhook endpoints of the account
 ///
 /// One endpoint, including a deleted one, or all that are not deleted. Without their secrets.
 #[utoipa::path(get, path = "/get-webhook", operation_id = "getWebhook", tag = "Webhooks", security(("bearer" = [])),
     params(("webhook_id" = Option<String>, Query, description = "One endpoint; without it all, oldest first.")),
-    responses((status = 200, description = "`webhook`, or `webhooks`.", body = schemas::GetWebhookResponse),
+    responses((status = 200, description = "`webhook`, or `webhooks`.", body = GetWebhookResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's endpoint, or a frozen account."),
         (status = 404, description = "No such endpoint.")))]
@@ -231,15 +296,20 @@ async fn get_webhook(
     let body = match query.get("webhook_id") {
         Some(text) => {
             let (id, endpoint) = state.load_owned_webhook(&claims, text).await?;
-            JsonObject::new().object("webhook", &endpoint.view(&id))
+            let webhook = JsonObject::of(&endpoint.view(&id));
+            GetWebhookResponse::One(WebhookResponse { webhook })
         }
         None => {
             let found = state.engine.webhooks_of(&claims.wallet).await;
             let found = found.map_err(|_| ApiError::internal())?;
-            JsonObject::new().list("webhooks", found.iter().map(|(id, endpoint)| endpoint.view(id)))
+            let webhooks = found
+                .iter()
+                .map(|(id, endpoint)| JsonObject::of(&endpoint.view(id)))
+                .collect();
+            GetWebhookResponse::All(WebhookList { webhooks })
         }
     };
-    Ok(json::private(json::bytes_as_json(body.to_json())))
+    Ok(json::private_ok(&body))
 }
 
 /// Request of `POST /delete-webhook`.
@@ -250,12 +320,21 @@ struct DeleteWebhookRequest {
     webhook_id: String,
 }
 
+/// A deleted webhook endpoint.
+#[derive(Serialize, ToSchema)]
+struct DeleteWebhookResponse {
+    /// Always true on success.
+    deleted: bool,
+    /// Id of the endpoint.
+    webhook_id: WebhookId,
+}
+
 /// Delete a webhook endpoint
 ///
 /// No more events are posted to it, and its secrets are destroyed. Its URL can be registered again, as a new endpoint.
 #[utoipa::path(post, path = "/delete-webhook", operation_id = "deleteWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(DeleteWebhookRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`deleted`, `webhook_id`.", body = schemas::DeleteWebhookResponse),
+    responses((status = 200, description = "`deleted`, `webhook_id`.", body = DeleteWebhookResponse),
         (status = 400, description = "`webhook_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's endpoint, a frozen account, or a token issued for a payment and an endpoint that another session registered."),
         (status = 404, description = "No such endpoint."),
@@ -290,8 +369,10 @@ async fn post_delete(
 
 fn deleted(id: WebhookId, result: Result<(), Rejection>) -> Result<RecordedReply, ApiError> {
     result.map_err(already_deleted)?;
-    let body = JsonObject::new().boolean("deleted", true).text("webhook_id", id);
-    Ok(RecordedReply::ok(&body))
+    Ok(RecordedReply::ok(&DeleteWebhookResponse {
+        deleted: true,
+        webhook_id: id,
+    }))
 }
 
 /// 409: the endpoint is deleted or disabled.

@@ -7,10 +7,11 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::account::{Account, Rejection};
+use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationError, TreasuryReservation};
 use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
+use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
-use purser_actors::kernel::{JsonObject, to_json};
 use purser_actors::money::{AmountError, Cents, Usdc};
 use purser_actors::withdrawal;
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,42 @@ struct WithdrawParams {
     address: String,
 }
 
+/// Response to an accepted withdrawal.
+#[derive(Serialize, ToSchema)]
+pub(super) struct CreateWithdrawalResponse {
+    /// Always true on success.
+    success: bool,
+    /// The withdrawal as accepted.
+    withdrawal: CreatedWithdrawal,
+    /// URL to poll for its status.
+    status_url: String,
+}
+
+/// A withdrawal as accepted.
+#[derive(Serialize, ToSchema)]
+struct CreatedWithdrawal {
+    /// `wd_…` is the id of the withdrawal.
+    id: WithdrawalId,
+    /// Amount in US dollars.
+    amount: ExactDecimal,
+    /// `pending` in every case.
+    state: schemas::PendingStatus,
+}
+
+impl CreateWithdrawalResponse {
+    pub(super) fn of(id: WithdrawalId, amount: ExactDecimal, public_url: &str) -> Self {
+        Self {
+            success: true,
+            withdrawal: CreatedWithdrawal {
+                id,
+                amount,
+                state: schemas::PendingStatus::Pending,
+            },
+            status_url: format!("{public_url}/get-withdrawal-status?withdrawal_id={id}"),
+        }
+    }
+}
+
 /// Withdraw from the balance
 ///
 /// The amount is held at once and sent as USDC on the chain of the address. Follow `status_url`: a withdrawal that can
@@ -78,7 +115,7 @@ struct WithdrawParams {
 /// USDC. Each chain pays from its own treasury.
 #[utoipa::path(post, path = "/withdraw", operation_id = "createWithdrawal", tag = "Account", security(("bearer" = [])), request_body = inline(WithdrawRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = schemas::CreateWithdrawalResponse),
+    responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = CreateWithdrawalResponse),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
         (status = 403, description = "A frozen account, or a token issued for a payment and another address than the wallet's."),
         (status = 409, description = "More than is available, an owner on Solana without a token account, or the first request with this key is still running."),
@@ -152,17 +189,11 @@ fn accepted(
     result: Result<(), &Rejection>,
 ) -> Result<RecordedReply, ApiError> {
     match result {
-        Ok(()) => {
-            let withdrawal = JsonObject::new()
-                .text("id", id)
-                .number("amount", amount.decimal())
-                .text("state", "pending");
-            let body = JsonObject::new()
-                .boolean("success", true)
-                .object("withdrawal", &withdrawal)
-                .text("status_url", format!("{url}/get-withdrawal-status?withdrawal_id={id}"));
-            Ok(RecordedReply::accepted(&body))
-        }
+        Ok(()) => Ok(RecordedReply::accepted(&CreateWithdrawalResponse::of(
+            id,
+            amount.into(),
+            url,
+        ))),
         Err(Rejection::Frozen { message }) => Err(ApiError::frozen(message.clone())),
         Err(Rejection::Insufficient { available }) => {
             let error = format!("Only {} is available.", available.decimal());
@@ -271,6 +302,34 @@ fn recipient(state: &App, claims: &AuthClaims, request: &WithdrawRequest) -> Res
     Ok(to)
 }
 
+/// Response with one withdrawal.
+#[derive(Serialize, ToSchema)]
+struct WithdrawalResponse {
+    /// Details of the withdrawal.
+    #[schema(value_type = schemas::Withdrawal)]
+    withdrawal: JsonObject,
+}
+
+/// A page of withdrawals.
+#[derive(Serialize, ToSchema)]
+struct WithdrawalList {
+    /// Withdrawals, oldest first.
+    #[schema(value_type = Vec<schemas::Withdrawal>)]
+    withdrawals: Vec<JsonObject>,
+    /// Whether more withdrawals follow.
+    has_more: bool,
+}
+
+/// One withdrawal, or a page of them.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum WithdrawalStatusResponse {
+    /// The withdrawal with `withdrawal_id`.
+    One(Box<WithdrawalResponse>),
+    /// A page of withdrawals, without `withdrawal_id`.
+    All(WithdrawalList),
+}
+
 /// Read withdrawals
 ///
 /// From the account's balance and from the balance at the card issuer.
@@ -278,7 +337,7 @@ fn recipient(state: &App, claims: &AuthClaims, request: &WithdrawRequest) -> Res
     params(("withdrawal_id" = Option<String>, Query, description = "One withdrawal; without it all, oldest first."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `id` of the page before.")),
-    responses((status = 200, description = "`withdrawal`; or `withdrawals`, `has_more`.", body = schemas::WithdrawalStatusResponse),
+    responses((status = 200, description = "`withdrawal`; or `withdrawals`, `has_more`.", body = WithdrawalStatusResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's withdrawal, or a frozen account."),
         (status = 404, description = "No such withdrawal.")))]
@@ -291,8 +350,9 @@ async fn get_withdrawal_status(
     authenticated_account(&state.engine, &claims).await?;
     if let Some(text) = query.get("withdrawal_id") {
         let (id, withdrawal) = load_owned(&state.engine, &claims, text).await?;
-        let body = JsonObject::new().object("withdrawal", &render(&state.engine, &id, &withdrawal).await?);
-        return Ok(json::private(json::bytes_as_json(body.to_json())));
+        let withdrawal = render(&state.engine, &id, &withdrawal).await?;
+        let one = Box::new(WithdrawalResponse { withdrawal });
+        return Ok(json::private_ok(&WithdrawalStatusResponse::One(one)));
     }
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let after = match query.get("starting_after") {
@@ -300,12 +360,15 @@ async fn get_withdrawal_status(
         None => None,
     };
     let found = state.engine.withdrawals_of(&claims.wallet, after, limit).await;
-    let found = found.map_err(|_| ApiError::internal())?;
-    let mut all = Vec::with_capacity(found.0.len());
-    for (id, withdrawal) in &found.0 {
-        all.push(render(&state.engine, id, withdrawal).await?.to_json());
+    let (found, has_more) = found.map_err(|_| ApiError::internal())?;
+    let mut withdrawals = Vec::with_capacity(found.len());
+    for (id, withdrawal) in &found {
+        withdrawals.push(render(&state.engine, id, withdrawal).await?);
     }
-    Ok(page("withdrawals", all.into_iter(), found.1))
+    Ok(json::private_ok(&WithdrawalStatusResponse::All(WithdrawalList {
+        withdrawals,
+        has_more,
+    })))
 }
 
 /// Renders a withdrawal with its status, and the reason if it is on hold.
@@ -334,13 +397,23 @@ async fn load_owned(
     Ok((id, withdrawal))
 }
 
+/// A page of the account statement.
+#[derive(Serialize, ToSchema)]
+struct StatementResponse {
+    /// Entries, oldest first.
+    #[schema(value_type = Vec<schemas::StatementLine>)]
+    entries: Vec<JsonObject>,
+    /// Whether more lines follow.
+    has_more: bool,
+}
+
 /// Read the account statement
 ///
 /// Every credit, hold, payout and release, oldest first, with its cause and the balance after it.
 #[utoipa::path(get, path = "/get-account-statement", operation_id = "getAccountStatement", tag = "Account", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `entry_id` of the page before.")),
-    responses((status = 200, description = "`entries`, `has_more`.", body = schemas::StatementResponse),
+    responses((status = 200, description = "`entries`, `has_more`.", body = StatementResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen.")))]
 async fn get_account_statement(
@@ -359,18 +432,12 @@ async fn get_account_statement(
         )
     })?;
     let found = state.engine.statement(&claims.wallet, after, limit).await;
-    let (lines, more) = found.map_err(|_| ApiError::internal())?;
-    Ok(page(
-        "entries",
-        lines.iter().map(|(id, entry)| to_json(&entry.view(id))),
-        more,
-    ))
-}
-
-fn page(name: &str, shown: impl Iterator<Item = String>, more: bool) -> Response {
-    let shown: Vec<String> = shown.collect();
-    let body = format!("{{\"{name}\":[{}],\"has_more\":{more}}}", shown.join(","));
-    json::private(json::bytes_as_json(body))
+    let (lines, has_more) = found.map_err(|_| ApiError::internal())?;
+    let entries = lines
+        .iter()
+        .map(|(id, entry)| JsonObject::of(&entry.view(id)))
+        .collect();
+    Ok(json::private_ok(&StatementResponse { entries, has_more }))
 }
 
 fn unknown() -> ApiError {

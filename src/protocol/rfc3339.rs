@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 use purser_actors::port::Timestamp;
 
 /// Formats 24 characters, with milliseconds. Times after the year 9999 are formatted as its last instant.
-pub use purser_actors::kernel::event_record::rfc3339 as format;
+pub use purser_actors::answer::rfc3339 as format;
 
 /// Parses the strict format, with three digits of fraction or none. Dates before 1970, leap seconds, other offsets,
 /// lower-case letters and impossible dates give `None`.

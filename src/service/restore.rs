@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use purser_actors::answer::rfc3339;
 use purser_actors::engine::{Engine, LostHistory, RestoreWindow};
 use purser_actors::id::{Network, Wallet};
-use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::kernel::table;
 use purser_actors::port::{Clock as _, Entropy, ErrorKind, PortError, Timestamp};
 use purser_storage::mutants::{self, Mutant};

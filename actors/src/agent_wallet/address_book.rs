@@ -1,6 +1,6 @@
 //! The address book of an agent wallet.
 
-use super::{AgentWallet, Event, Rejection, SavedAddressView};
+use super::{AgentWallet, Event, Rejection};
 use crate::id::{AddressId, Wallet};
 use crate::kernel::Decision;
 
@@ -13,18 +13,6 @@ pub struct SavedAddress {
     pub name: String,
     /// The address; it determines the network.
     pub address: Wallet,
-}
-
-impl SavedAddress {
-    /// The entry as its owner sees it.
-    pub fn view(&self) -> SavedAddressView<'_> {
-        SavedAddressView {
-            entry_id: self.id,
-            name: &self.name,
-            address: self.address.into(),
-            network: self.address.network(),
-        }
-    }
 }
 
 impl AgentWallet {

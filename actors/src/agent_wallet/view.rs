@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::State;
 use crate::answer::{Address, ExactDecimal, Time, UserId};
-use crate::id::{AddressId, Network};
 
 /// A managed wallet.
 #[derive(Clone, Debug, Serialize)]
@@ -43,18 +42,4 @@ pub struct AgentWalletLimits {
     /// Cap per day (UTC) in US dollars.
     #[cfg_attr(feature = "documents", schema(required))]
     pub per_day_usd: Option<ExactDecimal>,
-}
-
-/// A named address.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = SavedAddress))]
-pub struct SavedAddressView<'a> {
-    /// `adr_…` is the id of the entry.
-    pub entry_id: AddressId,
-    /// Name given by the agent.
-    pub name: &'a str,
-    /// Address of the entry.
-    pub address: Address,
-    /// `base` or `solana`.
-    pub network: Network,
 }

@@ -77,20 +77,6 @@ pub enum PayoutProduct {
     AppPayment,
 }
 
-/// A bank destination of a payout.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct PayoutDestination<'a> {
-    /// Label given by the owner.
-    pub name: &'a str,
-    /// Name of the bank.
-    pub bank_name: &'a str,
-    /// Name of the account holder.
-    pub account_holder_name: &'a str,
-    /// Last four digits of the account number.
-    pub account_number_last4: &'a str,
-}
-
 impl Payout {
     /// Failure reason given by the rail.
     pub fn reason(&self) -> Option<&str> {
@@ -144,19 +130,6 @@ impl Payout {
             payment_id: Some(self.charge.payment).filter(|payment| *payment != PaymentId::NONE),
             created_at: self.created_at.into(),
             last_updated_at: self.updated_at.into(),
-        }
-    }
-
-    /// A bank destination as its owner sees it with a payout.
-    pub fn destination(&self) -> Option<PayoutDestination<'_>> {
-        match &self.plan.target {
-            PayoutTarget::Bank(_, bank) => Some(PayoutDestination {
-                name: &bank.name,
-                bank_name: &bank.bank_name,
-                account_holder_name: &bank.account_holder_name,
-                account_number_last4: &bank.last4,
-            }),
-            _ => None,
         }
     }
 }

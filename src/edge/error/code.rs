@@ -71,6 +71,25 @@ impl Serialize for ErrorCode {
     }
 }
 
+#[cfg(feature = "documents")]
+impl utoipa::PartialSchema for ErrorCode {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::schema::{ObjectBuilder, Type};
+        let string = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("Code of an error."));
+        let names = Self::ALL.iter().map(|code| code.as_str());
+        string.enum_values(Some(names)).build().into()
+    }
+}
+
+#[cfg(feature = "documents")]
+impl utoipa::ToSchema for ErrorCode {
+    fn name() -> std::borrow::Cow<'static, str> {
+        std::borrow::Cow::Borrowed("ErrorCodeName")
+    }
+}
+
 errors! {
     /// A required parameter or body field is absent.
     ParameterMissing = 400 "parameter_missing" Never;

@@ -6,7 +6,6 @@ use axum::response::Response;
 use purser_actors::agent_wallet::{AgentWallet, Rejection, SavedAddress};
 use purser_actors::engine::OperationError;
 use purser_actors::id::AddressId;
-use purser_actors::kernel::JsonObject;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -17,9 +16,42 @@ use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_respo
 use super::super::schemas;
 use super::{EmptyRequest, SharedState, address, payment_error, text};
 
+/// The address book.
+#[derive(Serialize, ToSchema)]
+struct AddressBookResult {
+    /// Entries, oldest first.
+    entries: Vec<AddressBookEntry>,
+}
+
+/// A named address.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct AddressBookEntry {
+    /// `adr_…` is the id of the entry.
+    entry_id: AddressId,
+    /// Name given by the agent.
+    name: String,
+    /// Address of the entry.
+    address: String,
+    /// `base` or `solana`.
+    #[schema(value_type = schemas::NetworkName)]
+    network: &'static str,
+}
+
+impl From<&SavedAddress> for AddressBookEntry {
+    fn from(saved: &SavedAddress) -> Self {
+        Self {
+            entry_id: saved.id,
+            name: saved.name.clone(),
+            address: saved.address.address(),
+            network: saved.address.network().name(),
+        }
+    }
+}
+
 /// List the address book
 #[utoipa::path(post, path = "/listAddressBook", operation_id = "listAddressBook", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
-    responses((status = 200, description = "`entries`, oldest first, at most 100.", body = schemas::AddressBookResult),
+    responses((status = 200, description = "`entries`, oldest first, at most 100.", body = AddressBookResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet.")))]
 pub(super) async fn list_address_book(
@@ -30,8 +62,8 @@ pub(super) async fn list_address_book(
     let call = state.read_call::<EmptyRequest>(body).await?;
     state.admit(&claims, &call).await?;
     let wallet = state.load_owned_wallet(&claims.wallet).await?;
-    let entries = wallet.address_book.iter().map(SavedAddress::view);
-    Ok(callable::result(&JsonObject::new().list("entries", entries)))
+    let entries = wallet.address_book.iter().map(AddressBookEntry::from).collect();
+    Ok(callable::result(&AddressBookResult { entries }))
 }
 
 /// Request of `saveAddressBookEntry`.
@@ -57,12 +89,19 @@ struct SaveAddressParams {
     address: String,
 }
 
+/// A saved entry of the address book.
+#[derive(Serialize, ToSchema)]
+struct SaveAddressResult {
+    /// The entry as saved.
+    entry: AddressBookEntry,
+}
+
 /// Save an address
 ///
 /// Gives a name to an address, for use in `agentWalletTransfer`.
 #[utoipa::path(post, path = "/saveAddressBookEntry", operation_id = "saveAddressBookEntry", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(SaveAddressRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`entry`.", body = schemas::SaveAddressResult),
+    responses((status = 200, description = "`entry`.", body = SaveAddressResult),
         (status = 400, description = "A malformed member."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, a token issued for a payment, or of an API key where an entry is changed."),
         (status = 404, description = "No wallet, or no such entry."), (status = 409, description = "100 addresses are kept."),
@@ -119,7 +158,7 @@ pub(super) async fn save_address_book_entry(
 
 fn saved_address_response(saved: &SavedAddress, result: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
     result.map_err(payment_error)?;
-    Ok(reply(&JsonObject::new().object("entry", &saved.view())))
+    Ok(reply(&SaveAddressResult { entry: saved.into() }))
 }
 
 /// Request of `deleteAddressBookEntry`.
@@ -130,10 +169,17 @@ pub(super) struct DeleteAddressRequest {
     entry_id: String,
 }
 
+/// A deleted entry of the address book.
+#[derive(Serialize, ToSchema)]
+struct DeleteAddressResult {
+    /// Id of the deleted entry.
+    deleted: AddressId,
+}
+
 /// Delete an address
 #[utoipa::path(post, path = "/deleteAddressBookEntry", operation_id = "deleteAddressBookEntry", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(DeleteAddressRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`deleted`: the entry's id.", body = schemas::DeleteAddressResult),
+    responses((status = 200, description = "`deleted`: the entry's id.", body = DeleteAddressResult),
         (status = 400, description = "A malformed member."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment or an API key."),
         (status = 404, description = "No wallet, or no such entry."),
@@ -170,7 +216,7 @@ pub(super) async fn delete_address_book_entry(
 
 fn deleted(id: AddressId, result: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
     result.map_err(payment_error)?;
-    Ok(reply(&JsonObject::new().text("deleted", id)))
+    Ok(reply(&DeleteAddressResult { deleted: id }))
 }
 
 /// Finds an entry by its id. A malformed id is an unknown entry.

@@ -21,7 +21,7 @@ use super::super::callable::require_spend_rights;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, keyed_fingerprint};
 use super::super::schemas;
-use super::payments::{PaymentRunner, response_body};
+use super::payments::{AgentPaymentResult, PaymentRunner, response_body};
 use super::transfer::amount;
 use super::{SharedState, address, network, note, policy_filtered, seller_error};
 use crate::agent_wallet::offer_selection::{OfferRejection, OwnAddresses, PaymentPins, SelectedOffer};
@@ -88,7 +88,7 @@ struct PayParams {
 /// …) are shown to this call only. Later reads show null.
 #[utoipa::path(post, path = "/agentX402Pay", operation_id = "agentX402Pay", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(PayRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`status` (`settled`, `pending`, or `free` for what asked for no payment), `walletPayment`, `response`.", body = schemas::AgentPaymentResult),
+    responses((status = 200, description = "`status` (`settled`, `pending`, or `free` for what asked for no payment), `walletPayment`, `response`.", body = AgentPaymentResult),
         (status = 400, description = "A malformed member or key."), (status = 401, description = "No good token."),
         (status = 403, description = "`policy_filtered`: a cap, a pin, an address that is not called, or (`reason` `own_terms`) another server's offer that pays this service; nothing was signed. Another account's `userId`, frozen, or a token issued for a payment."),
         (status = 404, description = "No wallet."),

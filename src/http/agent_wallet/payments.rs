@@ -4,23 +4,54 @@ use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::kernel::idempotency::IdempotencySlot;
-use purser_actors::kernel::{Entity as _, JsonObject, sanitize_text};
+use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
 use purser_actors::port::CallFailure;
 use purser_actors::wallet_payment;
 use purser_actors::wallet_payment::{HttpRecordPart, Status, WalletPayment, WalletPaymentOrder};
+use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
+use utoipa::ToSchema;
 
-use super::super::callable::{reply_verbatim, to_camel_case};
+use super::super::callable::{in_camel_case, reply_verbatim};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{RecordedReply, entity_recorder, in_progress_response};
 use super::super::outgoing_holds::with_hold_reason;
+use super::super::schemas;
 use super::{payment_error, seller_error};
 use crate::agent_wallet::open_response;
 use crate::agent_wallet::paid_http_client::AgentWalletClient;
 use crate::http::app::App;
 use crate::vault::Vault;
+
+/// Result of a payment or transfer. Members are in camel case, except those of the server's body.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(description = "Result of a payment or transfer.")]
+pub(super) struct AgentPaymentResult {
+    /// `settled`; `pending` while the chain takes its time; `free` if the server asked for no payment.
+    #[schema(value_type = schemas::AgentPaymentStatus)]
+    pub(super) status: &'static str,
+    /// The wallet payment; null for a free call.
+    #[schema(value_type = Option<schemas::WalletPayment>)]
+    pub(super) wallet_payment: Option<Box<RawValue>>,
+    /// The server's response; null for a transfer.
+    pub(super) response: Option<PaidCallResponse>,
+}
+
+/// Response of a server. In later reads, members of its body that are tokens or codes are null.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PaidCallResponse {
+    /// HTTP status of the response.
+    http_status: u16,
+    /// Content type of the response.
+    content_type: Option<String>,
+    /// JSON verbatim, anything else as text.
+    #[schema(value_type = Value)]
+    body: Box<RawValue>,
+}
 
 /// Starts a wallet payment, and answers again for one that was started under the same idempotency key.
 pub(super) struct PaymentRunner {
@@ -169,17 +200,15 @@ pub(super) async fn stored_response(
     opened.map(Some).map_err(|_| ApiError::internal())
 }
 
-/// Renders `status`, `walletPayment` and `response`. Members are in camel case, except those of the server's response.
 pub(super) async fn render(
     engine: &Engine,
     id: WalletPaymentId,
     spend: &WalletPayment,
     stored: Option<Vec<u8>>,
-) -> Result<String, ApiError> {
-    let status = if spend.is_open() { "pending" } else { spend.status() };
+) -> Result<AgentPaymentResult, ApiError> {
     let response = match (spend.response().filter(|answer| answer.http_status > 0), stored) {
-        (Some(answer), Some(body)) => response(answer.http_status, answer.content_type.as_deref(), &body)?,
-        _ => "null".to_owned(),
+        (Some(answer), Some(body)) => Some(response(answer.http_status, answer.content_type.as_deref(), &body)?),
+        _ => None,
     };
     let view = with_hold_reason(
         engine,
@@ -187,33 +216,30 @@ pub(super) async fn render(
         JsonObject::of(&spend.view(&id)),
     )
     .await?;
-    let view = to_camel_case(&view.to_json());
-    Ok(format!(
-        "{{\"status\":\"{status}\",\"walletPayment\":{view},\"response\":{response}}}"
-    ))
+    Ok(AgentPaymentResult {
+        status: if spend.is_open() { "pending" } else { spend.status() },
+        wallet_payment: Some(in_camel_case(&view)?),
+        response,
+    })
 }
 
 /// Body for a response that was free.
 pub(super) fn response_body(status: u16, content_type: Option<&str>, body: &[u8]) -> Result<RecordedReply, ApiError> {
-    let response = response(status, content_type, body)?;
-    Ok(reply_verbatim(&format!(
-        "{{\"status\":\"free\",\"walletPayment\":null,\"response\":{response}}}"
-    )))
+    Ok(reply_verbatim(&AgentPaymentResult {
+        status: "free",
+        wallet_payment: None,
+        response: Some(response(status, content_type, body)?),
+    }))
 }
 
-/// JSON verbatim, anything else as text.
-fn response(status: u16, content_type: Option<&str>, body: &[u8]) -> Result<String, ApiError> {
-    let json = |text: &str| to_raw_value(text).map(|raw| raw.get().to_owned());
-    let text = String::from_utf8_lossy(body);
-    let body = match serde_json::from_slice::<&serde_json::value::RawValue>(body) {
-        Ok(raw) if serde_json::from_str::<Value>(raw.get()).is_ok() => raw.get().to_owned(),
-        _ => json(&text).map_err(|_| ApiError::internal())?,
+fn response(http_status: u16, content_type: Option<&str>, body: &[u8]) -> Result<PaidCallResponse, ApiError> {
+    let body = match serde_json::from_slice::<&RawValue>(body) {
+        Ok(raw) if serde_json::from_str::<Value>(raw.get()).is_ok() => raw.to_owned(),
+        _ => to_raw_value(&String::from_utf8_lossy(body)).map_err(|_| ApiError::internal())?,
     };
-    let kind = match content_type {
-        Some(kind) => json(kind).map_err(|_| ApiError::internal())?,
-        None => "null".to_owned(),
-    };
-    Ok(sanitize_text(format!(
-        "{{\"httpStatus\":{status},\"contentType\":{kind},\"body\":{body}}}"
-    )))
+    Ok(PaidCallResponse {
+        http_status,
+        content_type: content_type.map(str::to_owned),
+        body,
+    })
 }

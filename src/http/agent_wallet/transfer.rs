@@ -17,6 +17,7 @@ use super::super::idempotency::IdempotencyKey;
 use super::super::outgoing_holds::transfer_error;
 use super::super::schemas;
 use super::address_book::record;
+use super::payments::AgentPaymentResult;
 use super::{SharedState, address, network, note};
 use crate::http::app::App;
 
@@ -54,7 +55,7 @@ struct TransferParams {
 /// If the transfer can never settle, its amount is available again.
 #[utoipa::path(post, path = "/agentWalletTransfer", operation_id = "agentWalletTransfer", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(TransferRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`status` (`settled` or `pending`), `walletPayment`; `response` is null.", body = schemas::AgentPaymentResult),
+    responses((status = 200, description = "`status` (`settled` or `pending`), `walletPayment`; `response` is null.", body = AgentPaymentResult),
         (status = 400, description = "A malformed amount, address or key."), (status = 401, description = "No good token."),
         (status = 403, description = "A cap (`policy_filtered`), another account's `userId`, frozen, or a token issued for a payment."),
         (status = 404, description = "No wallet, or no such address."),

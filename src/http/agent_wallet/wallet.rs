@@ -3,23 +3,34 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::agent_wallet::{AgentWallet, WalletHold};
+use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::OperationError;
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::auth::AuthClaims;
-use super::super::callable::{self, reply, require_spend_rights, to_camel_case};
+use super::super::callable::{self, in_camel_case, reply, require_spend_rights};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::schemas;
+use super::payments::{AgentPaymentResult, PaidCallResponse};
 use super::{EmptyRequest, SharedState, payment_error, payments};
 use crate::http::app::App;
+
+/// Result of `createAgentWallet`.
+#[derive(Serialize, ToSchema)]
+struct CreateAgentWalletResult {
+    /// The new or existing wallet.
+    #[schema(value_type = schemas::AgentWallet)]
+    wallet: JsonObject,
+}
 
 /// Create the managed wallet
 ///
@@ -28,7 +39,7 @@ use crate::http::app::App;
 /// existing wallet if there is one.
 #[utoipa::path(post, path = "/createAgentWallet", operation_id = "createAgentWallet", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`wallet`.", body = schemas::CreateAgentWalletResult),
+    responses((status = 200, description = "`wallet`.", body = CreateAgentWalletResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."),
         (status = 409, description = "The first call with this key is still running."),
@@ -73,7 +84,9 @@ pub(super) async fn create_agent_wallet(
 }
 
 fn created(owner: &Wallet, wallet: &AgentWallet) -> RecordedReply {
-    reply(&JsonObject::new().object("wallet", &wallet.view(owner)))
+    reply(&CreateAgentWalletResult {
+        wallet: JsonObject::of(&wallet.view(owner)),
+    })
 }
 
 /// Request of `getAgentWallet`.
@@ -84,12 +97,70 @@ pub(super) struct GetWalletRequest {
     wallet_payment_id: Option<String>,
 }
 
+/// A managed wallet with its current balances.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct GetAgentWalletResult {
+    /// Addresses and limits of the wallet.
+    #[schema(value_type = schemas::AgentWallet)]
+    wallet: Box<RawValue>,
+    /// Balances in USDC.
+    balances: AgentBalances,
+    /// Pending wallet payments, oldest first.
+    pending_payments: Vec<PendingWalletPayment>,
+    /// `settled`, `pending`, `failed` or `unsettled`: status of the requested wallet payment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schemas::WalletPaymentProgress>)]
+    status: Option<&'static str>,
+    /// Requested wallet payment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schemas::WalletPayment>)]
+    wallet_payment: Option<Box<RawValue>>,
+    /// Response to the call of that payment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PaidCallResponse>)]
+    response: Option<Option<PaidCallResponse>>,
+}
+
+/// Balances by chain.
+#[derive(Serialize, ToSchema)]
+struct AgentBalances {
+    /// Balance on Base.
+    base: AgentBalance,
+    /// Balance on Solana.
+    solana: AgentBalance,
+}
+
+/// USDC on one chain.
+#[derive(Serialize, ToSchema)]
+struct AgentBalance {
+    /// Balance on chain.
+    balance: ExactDecimal,
+    /// Part of the balance reserved for pending payments.
+    held: ExactDecimal,
+    /// Part of the balance that can be spent.
+    available: ExactDecimal,
+}
+
+/// A pending wallet payment.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct PendingWalletPayment {
+    /// Id of the wallet payment.
+    wallet_payment_id: WalletPaymentId,
+    /// `base` or `solana`.
+    #[schema(value_type = schemas::NetworkName)]
+    network: &'static str,
+    /// Amount in USDC.
+    amount: ExactDecimal,
+}
+
 /// Read the managed wallet
 ///
 /// Its addresses and limits, its balances on chain, and the amounts reserved for pending payments. A token issued for a
 /// payment can't read wallet payments.
 #[utoipa::path(post, path = "/getAgentWallet", operation_id = "getAgentWallet", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(GetWalletRequest),
-    responses((status = 200, description = "`wallet`, `balances`, `pendingPayments`; with `walletPaymentId` also `walletPayment`, `response`.", body = schemas::GetAgentWalletResult),
+    responses((status = 200, description = "`wallet`, `balances`, `pendingPayments`; with `walletPaymentId` also `walletPayment`, `response`.", body = GetAgentWalletResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or spend, frozen, or a spend by a token issued for a payment."),
         (status = 404, description = "No wallet, or no such spend."), (status = 503, description = "A chain cannot be read now.")))]
@@ -110,42 +181,60 @@ pub(super) async fn get_agent_wallet(
             Some(own)
         }
     };
-    let mut balances = JsonObject::new();
-    for network in Network::ALL {
-        let held = state.wallet_balance(&wallet.addresses.on(network)).await?;
-        let reserved = wallet.held(network);
-        let shown = JsonObject::new()
-            .number("balance", held.decimal())
-            .number("held", reserved.decimal())
-            .number("available", held.checked_sub(reserved).unwrap_or(Usdc::ZERO).decimal());
-        balances = balances.object(network.name(), &shown);
-    }
-    let open = wallet.holds.iter().map(|open| {
-        JsonObject::new()
-            .text("wallet_payment_id", open.payment)
-            .text("network", open.network.name())
-            .number("amount", open.amount.decimal())
-    });
-    let response = JsonObject::new()
-        .object("wallet", &wallet.view(&claims.wallet))
-        .object("balances", &balances)
-        .list("pending_payments", open);
-    let response = to_camel_case(&response.to_json());
-    let Some((id, spend)) = asked else {
-        return Ok(callable::result_verbatim(&response));
+    let mut result = GetAgentWalletResult {
+        wallet: in_camel_case(&wallet.view(&claims.wallet))?,
+        balances: AgentBalances {
+            base: state.agent_balance(&wallet, Network::Base).await?,
+            solana: state.agent_balance(&wallet, Network::Solana).await?,
+        },
+        pending_payments: wallet.holds.iter().map(PendingWalletPayment::from).collect(),
+        status: None,
+        wallet_payment: None,
+        response: None,
     };
-    let stored = payments::stored_response(&state.engine, &state.vault, id, &spend).await?;
-    let spend = payments::render(&state.engine, id, &spend, stored).await?;
-    // Joins the two objects into one.
-    let both = format!("{},{}", &response[..response.len() - 1], &spend[1..]);
-    Ok(callable::result_verbatim(&both))
+    if let Some((id, spend)) = asked {
+        let stored = payments::stored_response(&state.engine, &state.vault, id, &spend).await?;
+        let AgentPaymentResult {
+            status,
+            wallet_payment,
+            response,
+        } = payments::render(&state.engine, id, &spend, stored).await?;
+        result.status = Some(status);
+        result.wallet_payment = wallet_payment;
+        result.response = Some(response);
+    }
+    Ok(callable::result_verbatim(&result))
+}
+
+impl From<&WalletHold> for PendingWalletPayment {
+    fn from(open: &WalletHold) -> Self {
+        Self {
+            wallet_payment_id: open.payment,
+            network: open.network.name(),
+            amount: open.amount.into(),
+        }
+    }
+}
+
+/// Spend limit of the managed wallet.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct AgentSpendLimit {
+    /// Cap per payment or transfer.
+    per_call_usd: ExactDecimal,
+    /// Cap per day (UTC); null without a cap.
+    per_day_usd: Option<ExactDecimal>,
+    /// Amount spent or reserved today.
+    used_today_usd: ExactDecimal,
+    /// Rest of the daily cap; null without a cap.
+    left_today_usd: Option<ExactDecimal>,
 }
 
 /// Read the spend limit
 ///
 /// The account owner sets the caps on the account page. Agents read them.
 #[utoipa::path(post, path = "/getAgentSpendLimit", operation_id = "getAgentSpendLimit", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
-    responses((status = 200, description = "The caps in US dollars, and what is used of the day's (UTC).", body = schemas::AgentSpendLimit),
+    responses((status = 200, description = "The caps in US dollars, and what is used of the day's (UTC).", body = AgentSpendLimit),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet."),
         (status = 503, description = "A chain cannot be read now; only after a restore is one read.")))]
@@ -164,22 +253,25 @@ pub(super) async fn get_agent_spend_limit(
         .used_on(now)
         .checked_add(before)
         .map_err(|_| ApiError::internal())?;
-    let or_null = |view: JsonObject, name, amount: Option<_>| match amount {
-        Some(amount) => view.number(name, amount),
-        None => view.optional_text(name, None::<&str>),
-    };
-    let limits = JsonObject::new().number("per_call_usd", wallet.caps.per_call.decimal());
-    let limits = or_null(limits, "per_day_usd", wallet.caps.per_day.map(|cap| cap.decimal()));
-    let limits = limits.number("used_today_usd", used.decimal());
-    let limits = or_null(
-        limits,
-        "left_today_usd",
-        wallet.remaining_on(now, before).map(|left| left.decimal()),
-    );
-    Ok(callable::result(&limits))
+    Ok(callable::result(&AgentSpendLimit {
+        per_call_usd: wallet.caps.per_call.into(),
+        per_day_usd: wallet.caps.per_day.map(ExactDecimal::from),
+        used_today_usd: used.into(),
+        left_today_usd: wallet.remaining_on(now, before).map(ExactDecimal::from),
+    }))
 }
 
 impl App {
+    async fn agent_balance(&self, wallet: &AgentWallet, network: Network) -> Result<AgentBalance, ApiError> {
+        let balance = self.wallet_balance(&wallet.addresses.on(network)).await?;
+        let held = wallet.held(network);
+        Ok(AgentBalance {
+            balance: balance.into(),
+            held: held.into(),
+            available: balance.checked_sub(held).unwrap_or(Usdc::ZERO).into(),
+        })
+    }
+
     /// The balance of an address on its chain.
     ///
     /// # Errors

@@ -48,13 +48,22 @@ struct CreateAccountParams {
     label: Option<String>,
 }
 
+/// A requested bank account.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct CreateBankAccountResult {
+    /// The new bank account.
+    #[schema(value_type = schemas::BankAccount)]
+    account: JsonObject,
+}
+
 /// Open a bank account
 ///
 /// Needs an approved application. The account is `pending` until the bank has opened it. Then `listBankingAccounts` has
 /// its numbers.
 #[utoipa::path(post, path = "/createBankingAccount", operation_id = "createBankingAccount", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateAccountRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`account`, opening.", body = schemas::CreateBankAccountResult),
+    responses((status = 200, description = "`account`, opening.", body = CreateBankAccountResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet."),
         (status = 409, description = "The application is not approved, there are too many, or the first call with this key is still running."),
@@ -110,7 +119,9 @@ pub(super) async fn create_banking_account(
 }
 
 fn opening(id: BankAccountId, account: &BankAccount) -> RecordedReply {
-    callable::reply(&JsonObject::new().object("account", &account.view(&id)))
+    callable::reply(&CreateBankAccountResult {
+        account: JsonObject::of(&account.view(&id)),
+    })
 }
 
 /// Request of `listBankingAccounts`.
@@ -123,12 +134,23 @@ pub(super) struct ListAccountsRequest {
     starting_after: Option<String>,
 }
 
+/// A page of bank accounts.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ListBankAccountsResult {
+    /// Bank accounts, oldest first.
+    #[schema(value_type = Vec<schemas::BankAccount>)]
+    accounts: Vec<JsonObject>,
+    /// Whether more accounts follow.
+    has_more: bool,
+}
+
 /// List the bank accounts
 ///
 /// Oldest first. A sender needs the numbers of an on-ramp and its `memo`. The balance of an off-ramp is the bank's
 /// current report, or null if the bank does not answer.
 #[utoipa::path(post, path = "/listBankingAccounts", operation_id = "listBankingAccounts", tag = "Banking", security(("bearer" = [])), request_body = inline(ListAccountsRequest),
-    responses((status = 200, description = "`accounts`, `hasMore`.", body = schemas::ListBankAccountsResult),
+    responses((status = 200, description = "`accounts`, `hasMore`.", body = ListBankAccountsResult),
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or account, or frozen."), (status = 404, description = "`startingAfter` is no account.")))]
 pub(super) async fn list_banking_accounts(
@@ -145,14 +167,12 @@ pub(super) async fn list_banking_accounts(
     };
     let engine = &app.engine;
     let found = engine.bank_accounts_of(&claims.wallet, after, limit).await;
-    let (found, more) = found.map_err(|_| ApiError::internal())?;
-    let mut shown = Vec::with_capacity(found.len());
+    let (found, has_more) = found.map_err(|_| ApiError::internal())?;
+    let mut accounts = Vec::with_capacity(found.len());
     for (id, account) in &found {
-        shown.push(app.bank_account_view(*id, account).await);
+        accounts.push(app.bank_account_view(*id, account).await);
     }
-    Ok(callable::result(
-        &JsonObject::new().list("accounts", shown).boolean("has_more", more),
-    ))
+    Ok(callable::result(&ListBankAccountsResult { accounts, has_more }))
 }
 
 impl App {

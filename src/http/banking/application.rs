@@ -65,12 +65,21 @@ struct UpdateApplicationParams<'a> {
     tax: Option<&'a str>,
 }
 
+/// The bank application of the account.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct BankingApplicationResult {
+    /// Application of the account.
+    #[schema(value_type = schemas::BankingApplication)]
+    application: JsonObject,
+}
+
 /// Read the bank application
 ///
 /// Its answers and documents, and in `missing` what it needs before it can be submitted. `missing` includes `identity`
 /// until the account owner's identity is verified (`GET /get-kyc-link`).
 #[utoipa::path(post, path = "/getBankingApplication", operation_id = "getBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
-    responses((status = 200, description = "`application`.", body = schemas::BankingApplicationResult),
+    responses((status = 200, description = "`application`.", body = BankingApplicationResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet.")))]
 pub(super) async fn get_banking_application(
@@ -90,7 +99,7 @@ pub(super) async fn get_banking_application(
 /// Answers merge: given ones replace earlier ones, and the others stay.
 #[utoipa::path(post, path = "/updateBankingApplicationDetails", operation_id = "updateBankingApplicationDetails", tag = "Banking", security(("bearer" = [])), request_body = inline(UpdateApplicationRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`application` after it.", body = schemas::BankingApplicationResult),
+    responses((status = 200, description = "`application` after it.", body = BankingApplicationResult),
         (status = 400, description = "A member is unknown or malformed, or there is none."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No profile yet."),
         (status = 409, description = "It is with the bank or approved, or the first call with this key is still running."),
@@ -135,7 +144,7 @@ pub(super) async fn update_banking_application_details(
 /// application can be changed and submitted again.
 #[utoipa::path(post, path = "/submitBankingApplication", operation_id = "submitBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`application`, submitted.", body = schemas::BankingApplicationResult),
+    responses((status = 200, description = "`application`, submitted.", body = BankingApplicationResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No profile yet."),
         (status = 409, description = "Something is missing; it was submitted already; or the first call with this key is still running."),
@@ -241,7 +250,7 @@ fn item_names(missing: &[&'static str], verified: bool) -> Vec<String> {
 }
 
 /// Renders the whole application, for its owner.
-fn render(owner: &Wallet, application: &BankingApplication, verified: bool) -> JsonObject {
+fn render(owner: &Wallet, application: &BankingApplication, verified: bool) -> BankingApplicationResult {
     let given = application.answers.iter();
     let answers = given.fold(JsonObject::new(), |view, (question, answer)| {
         view.text(question.name(), answer)
@@ -264,7 +273,7 @@ fn render(owner: &Wallet, application: &BankingApplication, verified: bool) -> J
         .optional_text("tax_id_last4", application.tax_last4.as_ref())
         .list("documents", documents)
         .texts("missing", missing);
-    JsonObject::new().object("application", &shown)
+    BankingApplicationResult { application: shown }
 }
 
 impl App {

@@ -12,10 +12,9 @@ use super::super::account::BearerClaims;
 use super::super::callable::may_change;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::IdempotencyKey;
-use super::super::schemas;
 use super::SharedState;
 use super::fields::line;
-use super::recipients::{destination_recorder, sent};
+use super::recipients::{BankDestinationResult, destination_recorder, sent};
 use crate::provider::bank_account_number;
 use crate::secret::Secret;
 
@@ -115,7 +114,7 @@ struct RenameDestinationParams {
 /// The account numbers of a destination never change. Add another destination instead.
 #[utoipa::path(post, path = "/updateBankingDestination", operation_id = "updateBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(RenameDestinationRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`recipientId`, `destination` after it.", body = schemas::BankDestinationResult),
+    responses((status = 200, description = "`recipientId`, `destination` after it.", body = BankDestinationResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No such destination."),
         (status = 409, description = "The first call with this key is still running."),

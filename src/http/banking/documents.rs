@@ -15,9 +15,8 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, recorder};
-use super::super::schemas;
 use super::SharedState;
-use super::application::{after, record};
+use super::application::{BankingApplicationResult, after, record};
 
 /// In bytes, after decoding.
 const MAX_DOCUMENT_BYTES: usize = 10 * 1024 * 1024;
@@ -66,7 +65,7 @@ struct UploadDocumentParams {
 /// is destroyed. Documents of type `other` are all kept.
 #[utoipa::path(post, path = "/uploadBankingDocument", operation_id = "uploadBankingDocument", tag = "Banking", security(("bearer" = [])), request_body = inline(UploadDocumentRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`application` with it.", body = schemas::BankingApplicationResult),
+    responses((status = 200, description = "`application` with it.", body = BankingApplicationResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No profile yet."),
         (status = 409, description = "The application is with the bank or approved, has too many, or the first call with this key is still running."),

@@ -57,13 +57,22 @@ struct CreateProfileParams {
     country: String,
 }
 
+/// A new banking profile.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct CreateBankingProfileResult {
+    /// The profile as saved.
+    #[schema(value_type = schemas::BankingProfile)]
+    profile: JsonObject,
+}
+
 /// Create a banking profile
 ///
 /// An account has one. It opens the application, which needs further answers: `getBankingApplication`. The account
 /// owner verifies the identity in person: `GET /get-kyc-link`.
 #[utoipa::path(post, path = "/createBankingProfile", operation_id = "createBankingProfile", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateProfileRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`profile`.", body = schemas::CreateBankingProfileResult),
+    responses((status = 200, description = "`profile`.", body = CreateBankingProfileResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."),
         (status = 409, description = "There is a profile, or the first call with this key is still running."),
@@ -162,7 +171,9 @@ impl CreateProfileParams {
 }
 
 fn created(owner: &Wallet, profile: &BankingProfile) -> RecordedReply {
-    callable::reply(&JsonObject::new().object("profile", &profile.view(owner)))
+    callable::reply(&CreateBankingProfileResult {
+        profile: JsonObject::of(&profile.view(owner)),
+    })
 }
 
 fn exists() -> ApiError {
@@ -175,9 +186,31 @@ fn exists() -> ApiError {
 #[serde(deny_unknown_fields)]
 pub(super) struct EmptyRequest {}
 
+/// Status of banking for an account.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct BankingProfileStatus {
+    /// `none`, `incomplete`, `submitted`, `approved` or `rejected`.
+    #[schema(value_type = schemas::BankingApplicationProgress)]
+    application: &'static str,
+    /// Whether bank accounts can be opened.
+    can_open_accounts: bool,
+    /// The wallet's address in lower case.
+    user_id: String,
+    /// `none` or `open`.
+    #[schema(value_type = schemas::BankingState)]
+    status: &'static str,
+    /// Identity check of the owner: `none`, `in-review`, `verified` or `rejected`.
+    #[schema(value_type = schemas::IdentityStatus)]
+    identity: &'static str,
+    /// The profile, if there is one.
+    #[schema(value_type = Option<schemas::BankingProfile>)]
+    profile: Option<JsonObject>,
+}
+
 /// Read the status of banking
 #[utoipa::path(post, path = "/getBankingProfileStatus", operation_id = "getBankingProfileStatus", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
-    responses((status = 200, description = "`status` of the profile (`none` or `open`), `identity`, and the profile.", body = schemas::BankingProfileStatus),
+    responses((status = 200, description = "`status` of the profile (`none` or `open`), `identity`, and the profile.", body = BankingProfileStatus),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen.")))]
 pub(super) async fn get_banking_profile_status(
@@ -193,17 +226,12 @@ pub(super) async fn get_banking_profile_status(
     let identity = engine.identity(&claims.wallet).await.map_err(failed)?;
     let application = engine.banking_application(&claims.wallet).await.map_err(failed)?;
     let application = application.as_ref().map_or("none", |application| application.status());
-    let response = JsonObject::new()
-        .text("application", application)
-        .boolean("can_open_accounts", application == "approved")
-        .text("user_id", claims.wallet.user_id())
-        .text("status", profile.as_ref().map_or("none", |profile| profile.status()))
-        .text(
-            "identity",
-            identity.as_ref().map_or("none", |identity| identity.status()),
-        );
-    Ok(callable::result(&match &profile {
-        Some(profile) => response.object("profile", &profile.view(&claims.wallet)),
-        None => response.optional_text("profile", None::<&str>),
+    Ok(callable::result(&BankingProfileStatus {
+        application,
+        can_open_accounts: application == "approved",
+        user_id: claims.wallet.user_id(),
+        status: profile.as_ref().map_or("none", |profile| profile.status()),
+        identity: identity.as_ref().map_or("none", |identity| identity.status()),
+        profile: profile.map(|profile| JsonObject::of(&profile.view(&claims.wallet))),
     }))
 }

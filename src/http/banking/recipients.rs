@@ -16,7 +16,7 @@ use super::super::account::BearerClaims;
 use super::super::callable::{self, may_change};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, recorder};
-use super::super::recipients::by_recipient;
+use super::super::recipients::{self, by_recipient};
 use super::super::schemas;
 use super::SharedState;
 use super::destination::{BankDestinationRequest, ParsedAccount, account};
@@ -77,7 +77,7 @@ fn fingerprint(vault: &Vault, recipient: &str, address: &str, account: &ParsedAc
 /// destinations.
 #[utoipa::path(post, path = "/createBankingRecipient", operation_id = "createBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateRecipientRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`recipientId`, `destination`.", body = schemas::BankDestinationResult),
+    responses((status = 200, description = "`recipientId`, `destination`.", body = BankDestinationResult),
         (status = 400, description = "A member is missing, unknown or malformed; a checksum is wrong."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."),
         (status = 409, description = "The first call with this key is still running."),
@@ -124,7 +124,7 @@ pub(super) struct AddDestinationRequest {
 /// Add a bank account to a recipient
 #[utoipa::path(post, path = "/addBankingDestination", operation_id = "addBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(AddDestinationRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`recipientId`, `destination`.", body = schemas::BankDestinationResult),
+    responses((status = 200, description = "`recipientId`, `destination`.", body = BankDestinationResult),
         (status = 400, description = "A member is missing, unknown or malformed; a checksum is wrong."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such recipient."),
         (status = 409, description = "It has too many, or the first call with this key is still running."),
@@ -170,9 +170,20 @@ pub(super) struct ListRecipientsRequest {
     starting_after: Option<String>,
 }
 
+/// A page of bank recipients.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ListBankingRecipientsResult {
+    /// Ordered by the first destination of each recipient.
+    #[schema(value_type = Vec<schemas::BankingRecipient>)]
+    recipients: Vec<recipients::BankRecipient>,
+    /// Whether more destinations follow.
+    has_more: bool,
+}
+
 /// List the bank recipients
 #[utoipa::path(post, path = "/listBankingRecipients", operation_id = "listBankingRecipients", tag = "Banking", security(("bearer" = [])), request_body = inline(ListRecipientsRequest),
-    responses((status = 200, description = "`recipients`, `hasMore`.", body = schemas::ListBankingRecipientsResult),
+    responses((status = 200, description = "`recipients`, `hasMore`.", body = ListBankingRecipientsResult),
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no destination.")))]
 pub(super) async fn list_banking_recipients(
@@ -188,9 +199,9 @@ pub(super) async fn list_banking_recipients(
         Some(text) => Some(app.load_active_destinations(&claims.wallet, text).await?.0),
     };
     let found = app.engine.destinations_of(&claims.wallet, after, limit).await;
-    let (found, more) = found.map_err(|_| ApiError::internal())?;
-    let shown = format!("{{\"recipients\":[{}],\"has_more\":{more}}}", by_recipient(&found));
-    Ok(callable::result_of(&shown))
+    let (found, has_more) = found.map_err(|_| ApiError::internal())?;
+    let recipients = by_recipient(&found);
+    Ok(callable::result(&ListBankingRecipientsResult { recipients, has_more }))
 }
 
 /// Request of `deleteBankingRecipient`.
@@ -201,12 +212,22 @@ pub(super) struct DeleteRecipientRequest {
     recipient_id: String,
 }
 
+/// A deleted bank recipient.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct DeleteBankingRecipientResult {
+    /// `brc_…` is the id of the recipient.
+    recipient_id: String,
+    /// Always true on success.
+    deleted: bool,
+}
+
 /// Delete a bank recipient and all its destinations
 ///
 /// Payouts in progress continue. The encrypted numbers are destroyed when no payout can need them.
 #[utoipa::path(post, path = "/deleteBankingRecipient", operation_id = "deleteBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(DeleteRecipientRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`recipientId`, `deleted`.", body = schemas::DeleteBankingRecipientResult),
+    responses((status = 200, description = "`recipientId`, `deleted`.", body = DeleteBankingRecipientResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No such recipient."),
         (status = 409, description = "The first call with this key is still running."),
@@ -226,7 +247,12 @@ pub(super) async fn delete_banking_recipient(
         let (id, kept) = state.bank_recipient(&owner, &request).await?;
         let ids: Vec<BankDestinationId> = kept.into_iter().map(|(id, _)| id).collect();
         let engine = &state.engine;
-        let deleted = move || callable::reply(&JsonObject::new().text("recipient_id", id).boolean("deleted", true));
+        let deleted = move || {
+            callable::reply(&DeleteBankingRecipientResult {
+                recipient_id: id.to_string(),
+                deleted: true,
+            })
+        };
         // The last removal records the response. After a crash before it, a retry with the same key removes the
         // rest.
         let (last, others) = ids.split_last().ok_or_else(recipient_unknown)?;
@@ -273,10 +299,21 @@ pub(super) async fn sent(
 }
 
 fn render(id: BankDestinationId, kept: &BankDestination) -> RecordedReply {
-    let view = JsonObject::new()
-        .text("recipient_id", kept.recipient.id)
-        .object("destination", &kept.view(&id));
-    callable::reply(&view)
+    callable::reply(&BankDestinationResult {
+        recipient_id: kept.recipient.id.to_string(),
+        destination: JsonObject::of(&kept.view(&id)),
+    })
+}
+
+/// A bank destination after a change.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct BankDestinationResult {
+    /// `brc_…` is the id of its recipient.
+    recipient_id: String,
+    /// Destination after the change.
+    #[schema(value_type = schemas::BankDestination)]
+    destination: JsonObject,
 }
 
 impl App {

@@ -11,7 +11,7 @@ use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::payout;
 use purser_actors::payout::{Payout, PayoutTarget};
 use purser_actors::port::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
@@ -32,9 +32,18 @@ pub(super) struct GetTransactionRequest {
     transaction_id: String,
 }
 
+/// A transfer or a payout.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct BankTransactionResult {
+    /// The requested transaction.
+    #[schema(value_type = schemas::BankTransaction)]
+    transaction: JsonObject,
+}
+
 /// Read a transfer or payout
 #[utoipa::path(post, path = "/getBankingTransaction", operation_id = "getBankingTransaction", tag = "Banking", security(("bearer" = [])), request_body = inline(GetTransactionRequest),
-    responses((status = 200, description = "`transaction`.", body = schemas::BankTransactionResult),
+    responses((status = 200, description = "`transaction`.", body = BankTransactionResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such transaction.")))]
 pub(super) async fn get_banking_transaction(
@@ -47,8 +56,8 @@ pub(super) async fn get_banking_transaction(
     let found = app
         .bank_transaction(&claims, &call.data.transaction_id, "transactionId")
         .await?;
-    let view = found.render(&app.engine).await?;
-    Ok(callable::result(&JsonObject::new().object("transaction", &view)))
+    let transaction = found.render(&app.engine).await?;
+    Ok(callable::result(&BankTransactionResult { transaction }))
 }
 
 /// Request of `listBankingTransactions`.
@@ -61,9 +70,20 @@ pub(super) struct ListTransactionsRequest {
     starting_after: Option<String>,
 }
 
+/// A page of transfers and payouts.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ListBankTransactionsResult {
+    /// Transactions, oldest first.
+    #[schema(value_type = Vec<schemas::BankTransaction>)]
+    transactions: Vec<JsonObject>,
+    /// Whether more transactions follow.
+    has_more: bool,
+}
+
 /// List transfers and bank payouts, oldest first
 #[utoipa::path(post, path = "/listBankingTransactions", operation_id = "listBankingTransactions", tag = "Banking", security(("bearer" = [])), request_body = inline(ListTransactionsRequest),
-    responses((status = 200, description = "`transactions`, `hasMore`.", body = schemas::ListBankTransactionsResult),
+    responses((status = 200, description = "`transactions`, `hasMore`.", body = ListBankTransactionsResult),
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no transaction.")))]
 pub(super) async fn list_banking_transactions(
@@ -91,15 +111,13 @@ pub(super) async fn list_banking_transactions(
         .map(|(id, payout)| BankTransactionRecord::Payout(id, Box::new(payout)));
     let mut found: Vec<BankTransactionRecord> = transfers.chain(payouts).collect();
     found.sort_by_key(BankTransactionRecord::sort_key);
-    let more = more_transfers || more_payouts || found.len() > limit;
+    let has_more = more_transfers || more_payouts || found.len() > limit;
     found.truncate(limit);
-    let mut shown = Vec::with_capacity(found.len());
+    let mut transactions = Vec::with_capacity(found.len());
     for one in &found {
-        shown.push(one.render(engine).await?);
+        transactions.push(one.render(engine).await?);
     }
-    Ok(callable::result(
-        &JsonObject::new().list("transactions", shown).boolean("has_more", more),
-    ))
+    Ok(callable::result(&ListBankTransactionsResult { transactions, has_more }))
 }
 
 /// A transfer or a payout.

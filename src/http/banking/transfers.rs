@@ -4,13 +4,13 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use purser_actors::account::{Account, BalancePayout, BankDebit, Rejection};
+use purser_actors::answer::ExactDecimal;
 use purser_actors::bank_destination::DestinationType;
 use purser_actors::banking::account::{BankAccount, Status};
 use purser_actors::banking::transfer::{BankTransfer, TransferRequest};
 use purser_actors::currency::Currency;
 use purser_actors::engine::OperationError;
 use purser_actors::id::{BankDestinationId, BankTransferId, PayoutId};
-use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payout::{PayoutPlan, PayoutTarget};
@@ -63,13 +63,23 @@ struct CreateTransferParams {
     note: Option<String>,
 }
 
+/// A new bank transfer.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct CreateBankTransferResult {
+    /// Id for `getBankingTransaction`.
+    transaction_id: String,
+    /// `pending` until the bank has moved it.
+    status: schemas::PendingStatus,
+}
+
 /// Transfer between the balance and a bank account
 ///
 /// There is no fee. An amount to the account leaves the balance at once, and is credited again if the bank rejects it.
 /// An amount from the account is credited once the bank has moved it.
 #[utoipa::path(post, path = "/createBankingTransfer", operation_id = "createBankingTransfer", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateTransferRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`transactionId`, `status`.", body = schemas::CreateBankTransferResult),
+    responses((status = 200, description = "`transactionId`, `status`.", body = CreateBankTransferResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or bank account, frozen, or a token issued for a payment."),
         (status = 404, description = "No such account."),
@@ -157,8 +167,11 @@ fn check_transferable(kept: &BankAccount, direction: TransferDirectionParam) -> 
     Ok(())
 }
 
-fn transfer_started(id: BankTransferId) -> JsonObject {
-    JsonObject::new().text("transaction_id", id).text("status", "pending")
+fn transfer_started(id: BankTransferId) -> CreateBankTransferResult {
+    CreateBankTransferResult {
+        transaction_id: id.to_string(),
+        status: schemas::PendingStatus::Pending,
+    }
 }
 
 /// Request of `sendBankingPayout`.
@@ -178,13 +191,31 @@ struct CreatePayoutParams {
     amount: String,
 }
 
+/// A new bank payout.
+#[derive(Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct CreateBankPayoutResult {
+    /// `po_…` is the id for `getBankingTransaction` and `GET /get-payment-status`.
+    transaction_id: String,
+    /// `queued` until the rail accepts it.
+    status: schemas::QueuedStatus,
+    /// Bank destination of the payout.
+    destination_id: String,
+    /// US dollars that arrive.
+    amount: ExactDecimal,
+    /// Fee in US dollars.
+    fee_amount: ExactDecimal,
+    /// Amount and fee in US dollars.
+    charged_amount: ExactDecimal,
+}
+
 /// Pay a bank destination from the balance
 ///
 /// Price and behavior are those of `GET /send-bank-payment`. Amount and fee leave the balance at once. If the rail
 /// definitely declines the payout, both are credited again.
 #[utoipa::path(post, path = "/sendBankingPayout", operation_id = "sendBankingPayout", tag = "Banking", security(("bearer" = [])), request_body = inline(CreatePayoutRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`transactionId`, `status`, `feeAmount`, `chargedAmount`.", body = schemas::CreateBankPayoutResult),
+    responses((status = 200, description = "`transactionId`, `status`, `feeAmount`, `chargedAmount`.", body = CreateBankPayoutResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, a daily cap, or a token issued for a payment."),
         (status = 404, description = "No such destination."),
@@ -256,21 +287,22 @@ pub(super) async fn send_banking_payout(
     .await
 }
 
-fn payout_started(id: PayoutId, destination: BankDestinationId, cents: Cents, charged: Usdc) -> JsonObject {
+fn payout_started(id: PayoutId, destination: BankDestinationId, cents: Cents, charged: Usdc) -> CreateBankPayoutResult {
     let fee = Usdc::from_cents(cents)
         .and_then(|owed| charged.checked_sub(owed))
         .unwrap_or(Usdc::ZERO);
-    JsonObject::new()
-        .text("transaction_id", id)
-        .text("status", "queued")
-        .text("destination_id", destination)
-        .number("amount", cents.decimal())
-        .number("fee_amount", fee.decimal())
-        .number("charged_amount", charged.decimal())
+    CreateBankPayoutResult {
+        transaction_id: id.to_string(),
+        status: schemas::QueuedStatus::Queued,
+        destination_id: destination.to_string(),
+        amount: cents.into(),
+        fee_amount: fee.into(),
+        charged_amount: charged.into(),
+    }
 }
 
 /// The response to a debit of the balance, as recorded.
-fn started(view: &JsonObject, result: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
+fn started(view: &impl Serialize, result: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
     match result {
         Ok(()) => Ok(callable::reply(view)),
         Err(Rejection::Frozen { message }) => Err(ApiError::frozen(message.clone())),
@@ -286,7 +318,7 @@ fn started(view: &JsonObject, result: Result<(), &Rejection>) -> Result<Recorded
 }
 
 /// As [`started`], for the response that is sent.
-fn ended(view: &JsonObject, result: Result<(), OperationError<Rejection>>) -> Result<RecordedReply, ApiError> {
+fn ended(view: &impl Serialize, result: Result<(), OperationError<Rejection>>) -> Result<RecordedReply, ApiError> {
     match result {
         Ok(()) => started(view, Ok(())),
         Err(OperationError::Rejected(why)) => started(view, Err(&why)),

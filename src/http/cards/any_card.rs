@@ -1,5 +1,6 @@
 //! A card of any kind: one id and one way to read it.
 
+use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::card::lifecycle;
 use purser_actors::card::{self, Card};
 use purser_actors::engine::{Engine, OperationError};
@@ -7,16 +8,19 @@ use purser_actors::gift_card::{self, GiftCard};
 use purser_actors::id::{CardId, PaymentId, Wallet};
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::registry::LoadError;
-use purser_actors::kernel::{Entity, JsonObject, to_json};
+use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::money::Cents;
 use purser_actors::payment::Status;
-use purser_actors::port::{CardTransaction, PortError, Timestamp};
+use purser_actors::port::{self, PortError, Timestamp};
 use purser_actors::reloadable_card::{self, ReloadableCard};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::not_found;
 use crate::http::app::App;
 use crate::http::error::{ApiError, ErrorCode};
-use crate::provider::{BillingAddress, gift_cards};
+use crate::http::schemas;
+use crate::provider::{self, gift_cards};
 use crate::secret::Secret;
 
 const USA: &str = "Non-Reloadable U.S.";
@@ -49,14 +53,14 @@ impl AnyCard {
         Ok(engine.reloadable(&id).await.map_err(unreadable)?.map(Self::Reloadable))
     }
 
-    /// A page of one card type as JSON texts, and whether there are more.
+    /// A page of one card type, and whether there are more.
     pub(super) async fn list(
         engine: &Engine,
         card_type: &str,
         owner: &Wallet,
         after: Option<CardId>,
         limit: usize,
-    ) -> Result<(Vec<String>, bool), ApiError> {
+    ) -> Result<(Vec<JsonObject>, bool), ApiError> {
         match card_type {
             USA => made((after, limit), |after, limit| engine.cards_of(owner, after, limit)).await,
             INTL => {
@@ -78,7 +82,7 @@ impl AnyCard {
     }
 
     /// Transactions of the card, newest first. Empty for kinds that can't be charged.
-    pub(in crate::http) fn transactions(&self) -> &[CardTransaction] {
+    pub(in crate::http) fn transactions(&self) -> &[port::CardTransaction] {
         match self {
             Self::Usa(card) => card.transactions(),
             Self::Intl(order) => order.transactions(),
@@ -141,14 +145,29 @@ impl AnyCard {
         }
     }
 
-    pub(super) fn view(&self, id: &CardId) -> JsonObject {
-        let view = match self {
-            Self::Usa(card) => JsonObject::of(&card.view(id)),
-            Self::Gift(gift) => return JsonObject::of(&gift.view(id)),
-            Self::Intl(order) => JsonObject::of(&order.view(id)),
-            Self::Reloadable(card) => JsonObject::of(&card.view(id)),
-        };
-        view.list("transactions", self.transactions().iter().map(render_transaction))
+    pub(super) fn without_details(&self, id: CardId) -> AnyCardWithDetails {
+        match self {
+            Self::Usa(card) => AnyCardWithDetails::prepaid(id, card, None),
+            Self::Gift(gift) => AnyCardWithDetails::Gift(Box::new(GiftCardWithDetails::of(id, gift))),
+            Self::Intl(order) => AnyCardWithDetails::international(id, order, None),
+            Self::Reloadable(card) => AnyCardWithDetails::reloadable(id, card, None),
+        }
+    }
+
+    /// A gift card whose code is withheld until its payment is final, and what to do.
+    pub(super) fn withheld(
+        &self,
+        id: CardId,
+        hint: &'static str,
+        retry_after_seconds: Option<u64>,
+    ) -> AnyCardWithDetails {
+        let mut shown = self.without_details(id);
+        if let AnyCardWithDetails::Gift(gift) = &mut shown {
+            gift.held = Some(schemas::UnfinalHold::HeldUnfinal);
+            gift.hint = Some(hint);
+            gift.retry_after_seconds = retry_after_seconds;
+        }
+        shown
     }
 
     /// Whether the card has secret details to show.
@@ -177,40 +196,248 @@ impl AnyCard {
         Ok(read.is_some_and(|payment| matches!(payment.status, Status::Reversed { .. })))
     }
 
-    /// Adds the secret details. The record that they were read is durable before they are returned.
-    pub(super) async fn with_details(&self, app: &App, id: CardId, view: JsonObject) -> Result<JsonObject, ApiError> {
+    /// The card with its secret details. The record that they were read is durable before they are returned.
+    pub(super) async fn with_details(&self, app: &App, id: CardId) -> Result<AnyCardWithDetails, ApiError> {
         match self {
             Self::Usa(card) => {
                 let asked = async |issuer_ref: String| {
                     let cvv = app.providers.issuer.cvv(&issuer_ref).await?;
                     Ok((cvv, app.providers.issuer.available_balance(&issuer_ref).await?))
                 };
-                let shown = details(app, id, card.details(), asked, app.engine.reveal_card(id)).await?;
-                Ok(view.object("card_details", &shown))
+                let details = details(app, id, card.details(), asked, app.engine.reveal_card(id)).await?;
+                Ok(AnyCardWithDetails::prepaid(id, card, Some(details)))
             }
             Self::Reloadable(card) => {
                 let asked = async |issuer_ref: String| {
                     let cvv = app.providers.reloadable_cards.cvv(&issuer_ref).await?;
                     Ok((cvv, app.providers.reloadable_cards.available(&issuer_ref).await?))
                 };
-                let shown = details(app, id, card.details(), asked, app.engine.reveal_reloadable(id)).await?;
-                Ok(view.object("card_details", &shown))
+                let details = details(app, id, card.details(), asked, app.engine.reveal_reloadable(id)).await?;
+                Ok(AnyCardWithDetails::reloadable(id, card, Some(details)))
             }
-            Self::Gift(_) => redeemable(app, id, view).await,
-            Self::Intl(order) => Ok(view.object("card_details", &operator_entered_details(app, id, order).await?)),
+            Self::Gift(gift) => redeemable(app, id, gift).await,
+            Self::Intl(order) => {
+                let details = operator_entered_details(app, id, order).await?;
+                Ok(AnyCardWithDetails::international(id, order, Some(details)))
+            }
         }
     }
 }
 
-/// Renders a card transaction for the card's owner.
-pub(in crate::http) fn render_transaction(one: &CardTransaction) -> JsonObject {
-    JsonObject::new()
-        .text("transaction_id", &one.id)
-        .text("merchant", &one.merchant)
-        .number("usd_amount", one.amount.decimal())
-        .text("status", one.status.name())
-        .optional_text("decline_reason", one.reason.as_deref())
-        .time("at", one.at)
+/// A card with what only its own request shows.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum AnyCardWithDetails {
+    /// A prepaid card.
+    Prepaid(Box<CardWithDetails>),
+    /// A gift card.
+    Gift(Box<GiftCardWithDetails>),
+    /// An international card.
+    International(Box<IntlCardWithDetails>),
+    /// A reloadable card.
+    Reloadable(Box<ReloadableCardWithDetails>),
+}
+
+/// A card, with its number while it is ready or paused.
+#[derive(Serialize, ToSchema)]
+pub struct CardWithDetails {
+    #[serde(flatten)]
+    #[schema(value_type = schemas::Card)]
+    card: JsonObject,
+    /// Transactions of the card, newest first, including declined ones: at most 20.
+    transactions: Vec<CardTransaction>,
+    /// Card details while the card is ready or paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card_details: Option<CardDetails>,
+}
+
+/// Details to pay with a card.
+#[derive(Serialize, ToSchema)]
+pub struct CardDetails {
+    /// Card number, 16 digits.
+    card_number: String,
+    /// Expiry month, 1 to 12.
+    exp_month: u8,
+    /// Expiry year, four digits.
+    exp_year: u16,
+    /// Card verification value, 3 digits.
+    cvv: String,
+    /// Remaining US dollars.
+    available_balance: ExactDecimal,
+    /// Billing address for merchants.
+    billing_address: BillingAddress,
+}
+
+/// Billing address of a card.
+#[derive(Serialize, ToSchema)]
+pub struct BillingAddress {
+    /// Street and number.
+    line1: String,
+    /// City of the address.
+    city: String,
+    /// State, two letters.
+    state: String,
+    /// Postal code, five digits.
+    postal_code: String,
+    /// `US` is the country.
+    country: String,
+}
+
+impl From<provider::BillingAddress> for BillingAddress {
+    fn from(address: provider::BillingAddress) -> Self {
+        Self {
+            line1: address.line1,
+            city: address.city,
+            state: address.state,
+            postal_code: address.postal_code,
+            country: address.country,
+        }
+    }
+}
+
+/// A gift card, with its code and link once it is completed.
+#[derive(Serialize, ToSchema)]
+pub struct GiftCardWithDetails {
+    #[serde(flatten)]
+    #[schema(value_type = schemas::GiftCard)]
+    gift_card: JsonObject,
+    /// Redemption page. Anyone who opens it can spend the gift card.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    redemption_url: Option<Option<String>>,
+    /// Code to enter at the brand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    redemption_code: Option<Option<String>>,
+    /// PIN that the brand requests with the code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pin_code: Option<Option<String>>,
+    /// `held_unfinal` for a completed gift card whose payment is not final yet. Link and code are shown once it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<schemas::UnfinalHold>,
+    /// What to do during the hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'static str>,
+    /// Delay before a retry, also in `Retry-After`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_seconds: Option<u64>,
+}
+
+/// An international card, with its number while it is ready or paused.
+#[derive(Serialize, ToSchema)]
+pub struct IntlCardWithDetails {
+    #[serde(flatten)]
+    #[schema(value_type = schemas::IntlCard)]
+    card: JsonObject,
+    /// Transactions of the card, newest first, as operators have reported them: at most 20.
+    transactions: Vec<CardTransaction>,
+    /// Card details while the card is ready or paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card_details: Option<IntlCardDetails>,
+}
+
+/// Details to pay with an international card.
+#[derive(Serialize, ToSchema)]
+pub struct IntlCardDetails {
+    /// Card number, 12 to 19 digits.
+    card_number: String,
+    /// Expiry month, 1 to 12.
+    exp_month: u8,
+    /// Expiry year, four digits.
+    exp_year: u16,
+    /// Card verification value, 3 or 4 digits.
+    cvv: String,
+    /// Remaining US dollars, as an operator last reported.
+    available_balance: ExactDecimal,
+    /// Billing address for merchants.
+    billing_address: BillingAddress,
+}
+
+/// A reloadable card, with its number while it is open or paused.
+#[derive(Serialize, ToSchema)]
+pub struct ReloadableCardWithDetails {
+    #[serde(flatten)]
+    #[schema(value_type = schemas::ReloadableCard)]
+    card: JsonObject,
+    /// Transactions of the card, newest first, including declined ones: at most 20.
+    transactions: Vec<CardTransaction>,
+    /// Card details while the card is open or paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card_details: Option<CardDetails>,
+}
+
+impl AnyCardWithDetails {
+    fn prepaid(id: CardId, card: &Card, card_details: Option<CardDetails>) -> Self {
+        Self::Prepaid(Box::new(CardWithDetails {
+            card: JsonObject::of(&card.view(&id)),
+            transactions: card.transactions().iter().map(CardTransaction::from).collect(),
+            card_details,
+        }))
+    }
+
+    fn international(id: CardId, order: &IntlOrder, card_details: Option<IntlCardDetails>) -> Self {
+        Self::International(Box::new(IntlCardWithDetails {
+            card: JsonObject::of(&order.view(&id)),
+            transactions: order.transactions().iter().map(CardTransaction::from).collect(),
+            card_details,
+        }))
+    }
+
+    fn reloadable(id: CardId, card: &ReloadableCard, card_details: Option<CardDetails>) -> Self {
+        Self::Reloadable(Box::new(ReloadableCardWithDetails {
+            card: JsonObject::of(&card.view(&id)),
+            transactions: card.transactions().iter().map(CardTransaction::from).collect(),
+            card_details,
+        }))
+    }
+}
+
+impl GiftCardWithDetails {
+    /// Without its code.
+    fn of(id: CardId, gift: &GiftCard) -> Self {
+        Self {
+            gift_card: JsonObject::of(&gift.view(&id)),
+            redemption_url: None,
+            redemption_code: None,
+            pin_code: None,
+            held: None,
+            hint: None,
+            retry_after_seconds: None,
+        }
+    }
+}
+
+/// A charge of a card, approved or declined.
+#[derive(Serialize, ToSchema)]
+pub struct CardTransaction {
+    /// `txn_000001` for example. The issuer's id of the transaction.
+    transaction_id: String,
+    /// Name of the merchant: external text, never markup.
+    merchant: String,
+    /// Amount in US dollars.
+    usd_amount: ExactDecimal,
+    /// `pending`, `settled`, `declined` or `refunded`.
+    #[schema(value_type = schemas::CardTransactionStatus)]
+    status: &'static str,
+    /// Reason of a declined charge, as the issuer reports it.
+    #[schema(required)]
+    decline_reason: Option<String>,
+    /// Time of the charge (RFC 3339).
+    at: Time,
+}
+
+impl From<&port::CardTransaction> for CardTransaction {
+    fn from(one: &port::CardTransaction) -> Self {
+        Self {
+            transaction_id: one.id.to_string(),
+            merchant: one.merchant.to_string(),
+            usd_amount: one.amount.into(),
+            status: one.status.name(),
+            decline_reason: one.reason.as_ref().map(ToString::to_string),
+            at: one.at.into(),
+        }
+    }
 }
 
 fn named_history<C: Copy>(
@@ -225,11 +452,11 @@ const FAILED_STATUSES: [&str; 2] = ["failed", "rejected"];
 
 type CardPage<E> = (Vec<(CardId, E)>, bool);
 
-/// A page of cards that did not fail, as JSON texts, and whether there may be more.
+/// A page of cards that did not fail, and whether there may be more.
 async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, LoadError>>>(
     (mut after, limit): (Option<CardId>, usize),
     page: impl Fn(Option<CardId>, usize) -> F,
-) -> Result<(Vec<String>, bool), LoadError> {
+) -> Result<(Vec<JsonObject>, bool), LoadError> {
     let mut shown = Vec::new();
     loop {
         let (found, more) = page(after, limit).await?;
@@ -241,7 +468,7 @@ async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, Loa
             if shown.len() == limit {
                 return Ok((shown, true));
             }
-            shown.push(to_json(&card.view(id)));
+            shown.push(JsonObject::of(&card.view(id)));
         }
         if !more {
             return Ok((shown, false));
@@ -258,7 +485,7 @@ async fn sealed(app: &App, id: CardId) -> Result<Vec<u8>, ApiError> {
     sealed.ok_or_else(ApiError::internal)
 }
 
-async fn redeemable(app: &App, id: CardId, view: JsonObject) -> Result<JsonObject, ApiError> {
+async fn redeemable(app: &App, id: CardId, gift: &GiftCard) -> Result<AnyCardWithDetails, ApiError> {
     let redemption = gift_cards::open(&app.vault, id, &sealed(app, id).await?).map_err(|error| {
         tracing::error!(card = %id, %error, "a gift card's code cannot be opened");
         ApiError::internal()
@@ -274,16 +501,18 @@ async fn redeemable(app: &App, id: CardId, view: JsonObject) -> Result<JsonObjec
             ));
         }
     }
-    let text = |secret: &Option<Secret<String>>| secret.as_ref().map(|s| s.expose_secret().to_owned());
-    Ok(view
-        .optional_text("redemption_url", text(&redemption.redemption_url))
-        .optional_text("redemption_code", text(&redemption.redemption_code))
-        .optional_text("pin_code", text(&redemption.pin_code)))
+    let text = |secret: &Option<Secret<String>>| Some(secret.as_ref().map(|s| s.expose_secret().to_owned()));
+    Ok(AnyCardWithDetails::Gift(Box::new(GiftCardWithDetails {
+        redemption_url: text(&redemption.redemption_url),
+        redemption_code: text(&redemption.redemption_code),
+        pin_code: text(&redemption.pin_code),
+        ..GiftCardWithDetails::of(id, gift)
+    })))
 }
 
 /// Number and CVV from the vault, and the billing address that the operator entered. The record that they were read is
 /// durable before they are returned. The remaining amount is the operators' last report.
-async fn operator_entered_details(app: &App, id: CardId, order: &IntlOrder) -> Result<JsonObject, ApiError> {
+async fn operator_entered_details(app: &App, id: CardId, order: &IntlOrder) -> Result<IntlCardDetails, ApiError> {
     let closed = |error: &dyn std::fmt::Display| {
         tracing::error!(card = %id, %error, "a card's secrets cannot be opened");
         ApiError::internal()
@@ -316,23 +545,18 @@ async fn operator_entered_details(app: &App, id: CardId, order: &IntlOrder) -> R
             ));
         }
     }
-    let shown = JsonObject::new()
-        .text("card_number", number.number().expose_secret())
-        .integer("exp_month", u64::from(number.exp_month()))
-        .integer("exp_year", u64::from(number.exp_year()))
-        .text("cvv", cvv.expose_secret())
-        .number("available_balance", order.lifecycle.activity.available.decimal());
-    let billing = order.details().map(|details| details.billing.clone());
-    Ok(shown.object("billing_address", &address(&billing.unwrap_or_default())))
-}
-
-fn address(billing: &BillingAddress) -> JsonObject {
-    JsonObject::new()
-        .text("line1", &billing.line1)
-        .text("city", &billing.city)
-        .text("state", &billing.state)
-        .text("postal_code", &billing.postal_code)
-        .text("country", &billing.country)
+    Ok(IntlCardDetails {
+        card_number: number.number().expose_secret().to_owned(),
+        exp_month: number.exp_month(),
+        exp_year: number.exp_year(),
+        cvv: cvv.expose_secret().to_owned(),
+        available_balance: order.lifecycle.activity.available.into(),
+        billing_address: order
+            .details()
+            .map(|details| details.billing.clone())
+            .unwrap_or_default()
+            .into(),
+    })
 }
 
 /// The number from the vault; CVV and remaining amount from the issuer. The record that they were read is durable
@@ -343,7 +567,7 @@ async fn details<R>(
     known: Option<&card::CardDetails>,
     asked: impl AsyncFnOnce(String) -> Result<(Secret<String>, Cents), PortError>,
     reveal: impl Future<Output = Result<(), OperationError<R>>>,
-) -> Result<JsonObject, ApiError> {
+) -> Result<CardDetails, ApiError> {
     let later = || ApiError::unavailable(ErrorCode::IssuerUnavailable, "The card issuer does not answer.", 2);
     let issuer_ref = known.map(|d| d.issuer_ref.clone()).ok_or_else(ApiError::internal)?;
     let sealed = sealed(app, id).await?;
@@ -357,12 +581,12 @@ async fn details<R>(
         Err(OperationError::Rejected(_)) => return Err(not_found()),
         Err(_) => return Err(later()),
     }
-    let address = address(&app.providers.billing_address);
-    Ok(JsonObject::new()
-        .text("card_number", number.number().expose_secret())
-        .integer("exp_month", u64::from(number.exp_month()))
-        .integer("exp_year", u64::from(number.exp_year()))
-        .text("cvv", cvv.expose_secret())
-        .number("available_balance", available.decimal())
-        .object("billing_address", &address))
+    Ok(CardDetails {
+        card_number: number.number().expose_secret().to_owned(),
+        exp_month: number.exp_month(),
+        exp_year: number.exp_year(),
+        cvv: cvv.expose_secret().to_owned(),
+        available_balance: available.into(),
+        billing_address: app.providers.billing_address.clone().into(),
+    })
 }

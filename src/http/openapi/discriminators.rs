@@ -4,8 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// Adds a discriminator to each union in which a required member has different values in each variant. Other unions have
-/// variants with different required members.
+/// Adds a discriminator to each union in which a required member has different values in each variant.
+///
+/// The others have no such member, and their JSON is the contract's:
+/// - `CardDataResponse`, `GetWebhookResponse`, `PayoutStatusResponse`, `WebhookDeliveriesResponse` and
+///   `WithdrawalStatusResponse` are one resource or a page, as the caller asked with an id or without.
+/// - `AppPaymentPurchaseResponse`, `BankPaymentPurchaseResponse` and `IntlOrderPurchaseResponse` have a `status` only
+///   if the charge was credited. What was bought has its status inside.
 pub(super) fn add(schemas: &mut Value) {
     let known = schemas.clone();
     for schema in schemas.as_object_mut().into_iter().flat_map(Map::values_mut) {

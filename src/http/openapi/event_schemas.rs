@@ -8,10 +8,10 @@ use super::super::schemas;
 
 /// Schema of the resource in the events of each resource's types.
 const RESOURCES: [(&str, &str); 26] = [
-    ("account", "AccountResource"),
+    ("account", "AccountBalance"),
     ("agent_wallet", "AgentWalletResource"),
     ("api_key", "ApiKeyResource"),
-    ("balance", "AccountResource"),
+    ("balance", "AccountBalance"),
     ("bank_account", "BankAccountResource"),
     ("bank_destination", "BankDestinationResource"),
     ("bank_transfer", "BankTransferResource"),
@@ -39,7 +39,7 @@ const RESOURCES: [(&str, &str); 26] = [
 /// Schemas of resources that only events have.
 #[derive(OpenApi)]
 #[openapi(components(schemas(
-    schemas::AccountResource,
+    schemas::AccountBalance,
     schemas::AgentWalletResource,
     schemas::ApiKeyResource,
     schemas::BankAccountResource,

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use http::StatusCode;
+use purser_actors::answer::rfc3339;
 use purser_actors::engine::JOB_NAMES;
 use purser_actors::engine::stats::{
     EngineStats, EntityStats, EntitySupervisorInfo, JobStats, OverloadReason, ScheduledJobs, SupervisionTree,
 };
-use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::kernel::outbox::FAILURE_REASONS;
 use purser_actors::operator::Permission;
 use purser_storage::{Store as _, StoreError};

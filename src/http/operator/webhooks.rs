@@ -17,7 +17,7 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
-use crate::http::schemas::{RedeliverWebhookResponse, WebhookDeliveryList};
+use crate::http::webhooks::deliveries::{RedeliverWebhookResponse, WebhookDeliveryList};
 use crate::http::webhooks::{
     RedeliverParams, RedeliverWebhookRequest, STATES, accepted, already_deleted, check_state, unknown, unknown_delivery,
 };
@@ -132,11 +132,7 @@ pub(super) async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRe
     };
     let page = admin.engine.webhook_deliveries_of(&owner, &request).await;
     let page = page.map_err(|_| ApiError::internal())?;
-    let body = JsonObject::new()
-        .list("deliveries", page.found.iter().map(|(id, delivery)| delivery.view(id)))
-        .boolean("has_more", page.more)
-        .optional_text("next_starting_after", page.last.filter(|_| page.more));
-    Ok(to_response(&body))
+    Ok(json::private_ok(&WebhookDeliveryList::from(page)))
 }
 
 impl OperatorRequest for RedeliverWebhookRequest {}
@@ -187,5 +183,5 @@ async fn load_endpoint(admin: &AdminState, text: &str) -> Result<(WebhookId, Web
 }
 
 fn to_response(view: &JsonObject) -> Response {
-    json::private(json::bytes_as_json(view.to_json()))
+    json::private_ok(&view)
 }

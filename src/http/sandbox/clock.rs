@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::answer::rfc3339;
 use purser_actors::port::Clock as _;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,25 +1,16 @@
 //! Schemas of banking: the contents of `result`.
 
-use serde::Deserialize;
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     ActiveStatus, BankAccountStatus, BankAccountType, BankDestinationStatus, BankDestinationType,
-    BankTransactionDirection, BankTransactionStatus, BankTransactionType, BankingApplicationProgress,
-    BankingApplicationStatus, BankingDocumentType, BankingProfileState, BankingState, CustomerType, ExactDecimal,
-    HoldReason, IdentityStatus, PendingStatus, QueuedStatus,
+    BankTransactionDirection, BankTransactionStatus, BankTransactionType, BankingApplicationStatus,
+    BankingDocumentType, BankingProfileState, CustomerType, ExactDecimal, HoldReason,
 };
 
-/// A new banking profile.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CreateBankingProfileResult {
-    /// The profile as saved.
-    pub profile: BankingProfile,
-}
-
 /// A customer's profile at the bank.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingProfile {
     /// The wallet's address in lower case.
@@ -42,34 +33,8 @@ pub struct BankingProfile {
     pub created_at: String,
 }
 
-/// Status of banking for an account.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct BankingProfileStatus {
-    /// The wallet's address in lower case.
-    pub user_id: String,
-    /// `none` or `open`.
-    pub status: BankingState,
-    /// Identity check of the owner: `none`, `in-review`, `verified` or `rejected`.
-    pub identity: IdentityStatus,
-    /// `none`, `incomplete`, `submitted`, `approved` or `rejected`.
-    pub application: BankingApplicationProgress,
-    /// Whether bank accounts can be opened.
-    pub can_open_accounts: bool,
-    /// The profile, if there is one.
-    pub profile: Option<BankingProfile>,
-}
-
-/// The bank application of the account.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct BankingApplicationResult {
-    /// Application of the account.
-    pub application: BankingApplication,
-}
-
 /// An application to open bank accounts.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingApplication {
     /// Id of the application.
@@ -97,7 +62,7 @@ pub struct BankingApplication {
 }
 
 /// Answers of an application. Members without an answer are absent.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingApplicationAnswers {
     /// Date of birth (YYYY-MM-DD).
@@ -136,7 +101,7 @@ pub struct BankingApplicationAnswers {
 }
 
 /// An uploaded document.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingDocument {
     /// Id of the document.
@@ -153,26 +118,8 @@ pub struct BankingDocument {
     pub created_at: String,
 }
 
-/// A requested bank account.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CreateBankAccountResult {
-    /// The new bank account.
-    pub account: BankAccount,
-}
-
-/// A page of bank accounts.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ListBankAccountsResult {
-    /// Bank accounts, oldest first.
-    pub accounts: Vec<BankAccount>,
-    /// Whether more accounts follow.
-    pub has_more: bool,
-}
-
 /// A bank account of the customer.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankAccount {
     /// Id of the account.
@@ -208,18 +155,8 @@ pub struct BankAccount {
     pub last_updated_at: String,
 }
 
-/// A bank destination after a change.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct BankDestinationResult {
-    /// `brc_…` is the id of its recipient.
-    pub recipient_id: String,
-    /// Destination after the change.
-    pub destination: BankDestination,
-}
-
 /// A bank account of a recipient.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankDestination {
     /// Id of the destination.
@@ -242,18 +179,8 @@ pub struct BankDestination {
     pub created_at: String,
 }
 
-/// A page of bank recipients.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ListBankingRecipientsResult {
-    /// Ordered by the first destination of each recipient.
-    pub recipients: Vec<BankingRecipient>,
-    /// Whether more destinations follow.
-    pub has_more: bool,
-}
-
 /// A bank recipient with its destinations.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingRecipient {
     /// `brc_…` is the id of the recipient.
@@ -268,67 +195,8 @@ pub struct BankingRecipient {
     pub destinations: Vec<BankDestination>,
 }
 
-/// A deleted bank recipient.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DeleteBankingRecipientResult {
-    /// `brc_…` is the id of the recipient.
-    pub recipient_id: String,
-    /// Always true on success.
-    pub deleted: bool,
-}
-
-/// A new bank transfer.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CreateBankTransferResult {
-    /// Id for `getBankingTransaction`.
-    pub transaction_id: String,
-    /// `pending` until the bank has moved it.
-    pub status: PendingStatus,
-}
-
-/// A new bank payout.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CreateBankPayoutResult {
-    /// `po_…` is the id for `getBankingTransaction` and `GET /get-payment-status`.
-    pub transaction_id: String,
-    /// `queued` until the rail accepts it.
-    pub status: QueuedStatus,
-    /// Bank destination of the payout.
-    pub destination_id: String,
-    /// US dollars that arrive.
-    #[schema(value_type = ExactDecimal)]
-    pub amount: serde_json::Value,
-    /// Fee in US dollars.
-    #[schema(value_type = ExactDecimal)]
-    pub fee_amount: serde_json::Value,
-    /// Amount and fee in US dollars.
-    #[schema(value_type = ExactDecimal)]
-    pub charged_amount: serde_json::Value,
-}
-
-/// A transfer or a payout.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct BankTransactionResult {
-    /// The requested transaction.
-    pub transaction: BankTransaction,
-}
-
-/// A page of transfers and payouts.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ListBankTransactionsResult {
-    /// Transactions, oldest first.
-    pub transactions: Vec<BankTransaction>,
-    /// Whether more transactions follow.
-    pub has_more: bool,
-}
-
 /// A transfer between balance and bank, or a payout to a bank.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankTransaction {
     /// Id of the transaction.

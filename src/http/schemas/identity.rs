@@ -1,13 +1,12 @@
-//! Schemas of the owner's settings: the identity check, the link to the card issuer, the daily caps.
+//! Schema of the identity check.
 
-use serde::Deserialize;
-use serde_json::Value;
+use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{ExactDecimal, IdentityStatus};
+use super::IdentityStatus;
 
 /// Status of the identity check.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct KycStatusResponse {
     /// The wallet's address in lower case.
     pub user_id: String,
@@ -23,51 +22,4 @@ pub struct KycStatusResponse {
     /// Time of the last change (RFC 3339).
     #[schema(required = false)]
     pub last_updated_at: String,
-}
-
-/// A link for the owner to verify their identity.
-#[derive(Deserialize, ToSchema)]
-pub struct KycLinkResponse {
-    /// URL to give to the owner unchanged. It can be opened once.
-    pub kyc_url: String,
-    /// The wallet's address in lower case.
-    pub user_id: String,
-    /// Status of the identity check.
-    pub status: IdentityStatus,
-    /// Validity of the link in seconds.
-    pub expires_in: u64,
-}
-
-/// Response to an accepted callback.
-#[derive(Deserialize, ToSchema)]
-pub struct CallbackReceived {
-    /// Always true on success.
-    pub received: bool,
-}
-
-/// Daily caps set by the owner, by product. Without a cap here, only the service's cap applies.
-#[derive(Deserialize, ToSchema)]
-pub struct OwnerCaps {
-    /// Cap on prepaid cards of both kinds.
-    pub usa_prepaid_card: Option<OwnerCap>,
-    /// Cap on gift cards.
-    pub gift_card: Option<OwnerCap>,
-    /// Cap on payouts to debit cards.
-    pub push_to_card: Option<OwnerCap>,
-    /// Cap on payouts to bank destinations.
-    pub bank_payment: Option<OwnerCap>,
-    /// Cap on payouts to payment apps.
-    pub app_payment: Option<OwnerCap>,
-    /// Cap on top-ups of the balance at the card issuer.
-    pub card_balance: Option<OwnerCap>,
-}
-
-/// The owner's daily cap on one product.
-#[derive(Deserialize, ToSchema)]
-pub struct OwnerCap {
-    /// Maximum purchases per day.
-    pub count_per_day: Option<u32>,
-    /// Maximum US dollars per day, without fees.
-    #[schema(value_type = Option<ExactDecimal>)]
-    pub sum_per_day: Option<Value>,
 }

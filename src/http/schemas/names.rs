@@ -36,10 +36,11 @@ macro_rules! name_schemas {
 
 name_schemas! {
     CallMethod: "HTTP method of a call." = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+    ChallengeCode: "Code of a challenge."
+        = [ErrorCode::PaymentRequired, ErrorCode::PaymentInvalid, ErrorCode::SignInRequired].map(|code| code.as_str());
     CardTypeName: "Type of a card." = CARD_TYPES;
     ChargeOutcome: "Outcome of a charge." = ["settled", "refunded"];
     ChargeStatus: "Status of a charge." = ["settled", "pending", "declined"];
-    ErrorCodeName: "Code of an error." = ErrorCode::ALL.iter().map(|code| code.as_str());
     EventOrder: "Order of events." = ["asc", "desc"];
     GrantType: "Grant type of a token request." = ["refresh_token"];
     JobTypeName: "Type of a job." = JOB_NAMES;
@@ -53,5 +54,6 @@ name_schemas! {
     PaymentScheme: "Payment scheme of x402." = ["exact"];
     PurchaseFormat: "Format of the response." = ["json", "html"];
     ReportedStatus: "Status of a card in a report." = ["ready", "paused", "closed"];
+    SettlementFailureCode: "Code of a payment that failed." = [ErrorCode::SettlementFailed.as_str()];
     ServiceMode: "Mode of the service." = ["sandbox", "production"];
 }

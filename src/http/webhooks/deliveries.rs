@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::engine::OperationError;
-use purser_actors::engine::webhooks::DeliveryQuery;
+use purser_actors::engine::webhooks::{DeliveryPage, DeliveryQuery};
 use purser_actors::id::{WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::kernel::{Entity, JsonObject};
@@ -27,6 +27,51 @@ use crate::rfc3339;
 /// Statuses of a delivery.
 pub(in crate::http) const STATES: [&str; 4] = ["pending", "delivered", "failed", "dropped"];
 
+/// One delivery, or a page of them.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum WebhookDeliveriesResponse {
+    /// The delivery with `delivery_id`.
+    One(Box<WebhookDeliveryResponse>),
+    /// A page of deliveries, without `delivery_id`.
+    Page(WebhookDeliveryList),
+}
+
+/// A webhook delivery.
+#[derive(Serialize, ToSchema)]
+struct WebhookDeliveryResponse {
+    /// The requested delivery.
+    #[schema(value_type = schemas::WebhookDelivery)]
+    delivery: JsonObject,
+}
+
+/// A page of deliveries.
+#[derive(Serialize, ToSchema)]
+pub(in crate::http) struct WebhookDeliveryList {
+    /// Deliveries, newest first.
+    #[schema(value_type = Vec<schemas::WebhookDelivery>)]
+    deliveries: Vec<JsonObject>,
+    /// Whether more deliveries follow.
+    has_more: bool,
+    /// Cursor of the next page.
+    #[schema(required)]
+    next_starting_after: Option<WebhookDeliveryId>,
+}
+
+impl From<DeliveryPage> for WebhookDeliveryList {
+    fn from(page: DeliveryPage) -> Self {
+        Self {
+            deliveries: page
+                .found
+                .iter()
+                .map(|(id, delivery)| JsonObject::of(&delivery.view(id)))
+                .collect(),
+            has_more: page.more,
+            next_starting_after: page.last.filter(|_| page.more),
+        }
+    }
+}
+
 /// List webhook deliveries
 ///
 /// The deliveries of the account, newest first: each event to each endpoint, with its last ten attempts. A page may be
@@ -37,7 +82,7 @@ pub(in crate::http) const STATES: [&str; 4] = ["pending", "delivered", "failed",
         ("status" = inline(Option<schemas::WebhookDeliveryStatus>), Query, description = "`pending`, `delivered`, `failed` or `dropped` only."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "`next_starting_after` of the page before.")),
-    responses((status = 200, description = "`delivery`; or `deliveries`, `has_more`, `next_starting_after`.", body = schemas::WebhookDeliveriesResponse),
+    responses((status = 200, description = "`delivery`; or `deliveries`, `has_more`, `next_starting_after`.", body = WebhookDeliveriesResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's endpoint or delivery, a frozen account, or a token issued for a payment and an endpoint that another session registered."),
         (status = 404, description = "No such endpoint or delivery.")))]
@@ -56,8 +101,9 @@ pub(super) async fn get_deliveries(
     authenticated_account(&state.engine, &claims).await?;
     if let Some(text) = query.get("delivery_id") {
         let (id, delivery) = state.load_owned_delivery(&claims, text).await?;
-        let body = JsonObject::new().object("delivery", &delivery.view(&id));
-        return Ok(json::private(json::bytes_as_json(body.to_json())));
+        let delivery = JsonObject::of(&delivery.view(&id));
+        let one = Box::new(WebhookDeliveryResponse { delivery });
+        return Ok(json::private_ok(&WebhookDeliveriesResponse::One(one)));
     }
     let endpoint = match query.get("webhook_id") {
         Some(text) => Some(state.load_owned_webhook(&claims, text).await?.0),
@@ -75,11 +121,7 @@ pub(super) async fn get_deliveries(
     };
     let page = state.engine.webhook_deliveries_of(&claims.wallet, &request).await;
     let page = page.map_err(|_| ApiError::internal())?;
-    let body = JsonObject::new()
-        .list("deliveries", page.found.iter().map(|(id, delivery)| delivery.view(id)))
-        .boolean("has_more", page.more)
-        .optional_text("next_starting_after", page.last.filter(|_| page.more));
-    Ok(json::private(json::bytes_as_json(body.to_json())))
+    Ok(json::private_ok(&WebhookDeliveriesResponse::Page(page.into())))
 }
 
 impl App {
@@ -155,13 +197,28 @@ impl RedeliverWebhookRequest {
     }
 }
 
+/// Response to a redelivery request.
+#[derive(Serialize, ToSchema)]
+pub(in crate::http) struct RedeliverWebhookResponse {
+    /// Always true on success.
+    success: bool,
+    /// Endpoint of the redelivery.
+    webhook_id: WebhookId,
+    /// Delivery that is repeated; null with `since`.
+    #[schema(required)]
+    delivery_id: Option<WebhookDeliveryId>,
+    /// Start of the redelivered period; null for one delivery.
+    #[schema(required)]
+    since: Option<String>,
+}
+
 /// Redeliver webhook events
 ///
 /// One delivery in any status, under the same `webhook-id`. Or all events since a time that match an endpoint's types
 /// and that it has not received: failed ones, dropped ones, and those while it was disabled.
 #[utoipa::path(post, path = "/redeliver-webhook", operation_id = "redeliverWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(RedeliverWebhookRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 202, description = "`success`, `webhook_id`, `delivery_id`, `since`.", body = schemas::RedeliverWebhookResponse),
+    responses((status = 202, description = "`success`, `webhook_id`, `delivery_id`, `since`.", body = RedeliverWebhookResponse),
         (status = 400, description = "A malformed body, time or key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's endpoint or delivery, or a frozen account."),
         (status = 404, description = "No such endpoint or delivery."),
@@ -242,10 +299,10 @@ pub(in crate::http) fn accepted(
     id: Option<WebhookDeliveryId>,
     since: Option<Timestamp>,
 ) -> RecordedReply {
-    let body = JsonObject::new()
-        .boolean("success", true)
-        .text("webhook_id", to)
-        .optional_text("delivery_id", id)
-        .optional_text("since", since.map(rfc3339::format));
-    RecordedReply::accepted(&body)
+    RecordedReply::accepted(&RedeliverWebhookResponse {
+        success: true,
+        webhook_id: to,
+        delivery_id: id,
+        since: since.map(rfc3339::format),
+    })
 }

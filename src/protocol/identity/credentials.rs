@@ -3,14 +3,26 @@
 use std::sync::Arc;
 
 use purser_actors::id::{SessionId, Wallet};
-use purser_actors::kernel::JsonObject;
 use purser_actors::payment::SessionSeed;
 use purser_actors::port::{Clock, Entropy};
 use purser_actors::session::{AuthMethod, Session};
+use serde::Serialize;
 
 use super::refresh::{ParsedRefreshToken, RefreshTokenCodec};
 use super::token::{ID_TOKEN_LIFETIME_S, IdTokens, TokenAuthMethod};
 use purser_host::secret::SecretText;
+
+/// Tokens of a session.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub struct Credentials {
+    /// Token for `Authorization: Bearer`.
+    pub id_token: String,
+    /// Token for `POST /auth`, valid once.
+    pub refresh_token: String,
+    /// Lifetime of `id_token` in seconds, as text.
+    pub expires_in: String,
+}
 
 pub struct CredentialIssuer {
     /// Signs and verifies id_tokens.
@@ -47,8 +59,7 @@ impl CredentialIssuer {
             && self.refresh_hash(presented.session, presented.generation) == presented.hash.0
     }
 
-    /// The three fields of the contract: `id_token`, `refresh_token`, `expires_in` (a string of seconds).
-    pub fn issue(&self, wallet: &Wallet, session: SessionId, amr: AuthMethod, generation: u32) -> JsonObject {
+    pub fn issue(&self, wallet: &Wallet, session: SessionId, amr: AuthMethod, generation: u32) -> Credentials {
         let method = match amr {
             AuthMethod::Wallet => TokenAuthMethod::Wallet,
             AuthMethod::Payment(payment) => TokenAuthMethod::Payment(payment),
@@ -58,9 +69,10 @@ impl CredentialIssuer {
             .tokens
             .mint(wallet, session, method, self.clock.now(), &*self.entropy);
         let (refresh_token, _) = self.refresh.issue(session, generation);
-        JsonObject::new()
-            .text("id_token", id_token.expose())
-            .text("refresh_token", refresh_token.expose())
-            .text("expires_in", ID_TOKEN_LIFETIME_S)
+        Credentials {
+            id_token: id_token.expose().to_owned(),
+            refresh_token: refresh_token.expose().to_owned(),
+            expires_in: ID_TOKEN_LIFETIME_S.to_string(),
+        }
     }
 }

@@ -11,9 +11,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ed25519_dalek::{Signature, Signer, VerifyingKey};
 use purser_actors::id::{ApiKeyId, PaymentId, SessionId, Wallet};
+use purser_actors::kernel::to_json;
 use purser_actors::port::{Entropy, Timestamp};
 use quick_cache::sync::Cache;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -283,14 +284,41 @@ impl WireClaims {
 }
 
 fn jwks(keys: &IdentityKeyRing) -> String {
-    let set: Vec<_> = keys
-        .ring()
-        .map(|key| {
-            let x = URL_SAFE_NO_PAD.encode(key.expose().verifying_key().as_bytes());
-            json!({"kty": "OKP", "crv": "Ed25519", "use": "sig", "alg": "EdDSA", "kid": key.kid(), "x": x})
-        })
-        .collect();
-    json!({"keys": set}).to_string()
+    let keys = keys.ring().map(|key| JsonWebKey {
+        alg: "EdDSA",
+        crv: "Ed25519",
+        kid: key.kid().to_string(),
+        kty: "OKP",
+        r#use: "sig",
+        x: URL_SAFE_NO_PAD.encode(key.expose().verifying_key().as_bytes()),
+    });
+    to_json(&JsonWebKeySet { keys: keys.collect() })
+}
+
+/// Public keys (RFC 7517).
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub struct JsonWebKeySet {
+    /// Newest key first.
+    keys: Vec<JsonWebKey>,
+}
+
+/// An Ed25519 key (RFC 8037).
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct JsonWebKey {
+    /// `EdDSA` is the signature algorithm.
+    alg: &'static str,
+    /// `Ed25519` is the curve.
+    crv: &'static str,
+    /// Id of the key in token headers.
+    kid: String,
+    /// `OKP` is the key type.
+    kty: &'static str,
+    /// `sig` is the key's use.
+    r#use: &'static str,
+    /// Public key in base64url.
+    x: String,
 }
 
 #[cfg(test)]

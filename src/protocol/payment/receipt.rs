@@ -3,8 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use purser_actors::answer::NetworkId;
 use purser_actors::id::{Network, Wallet};
-use purser_actors::kernel::JsonObject;
 use purser_actors::money::Usdc;
 use purser_actors::port::Decline;
 use serde::Serialize;
@@ -25,6 +25,22 @@ pub struct SettledReceipt<'a> {
     pub network: Network,
     pub payer: &'a Wallet,
     pub amount: Usdc,
+}
+
+/// Receipt of a settled payment.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub struct PaymentReceipt {
+    /// Always true on success.
+    success: bool,
+    /// Transaction id on the chain.
+    transaction: String,
+    /// Network as a CAIP-2 name.
+    network: NetworkId,
+    /// Address of the payer.
+    payer: String,
+    /// Amount in atomic USDC.
+    amount: String,
 }
 
 /// A payment that the chain declined. Nothing was charged so far; the signed payment may still settle while it is
@@ -91,13 +107,14 @@ impl SettledReceipt<'_> {
 
 impl SettledReceipt<'_> {
     /// The same as a member of a response body.
-    pub fn view(&self) -> JsonObject {
-        JsonObject::new()
-            .boolean("success", true)
-            .text("transaction", self.transaction)
-            .text("network", self.network.caip2())
-            .text("payer", display(self.payer))
-            .text("amount", self.amount.atomic())
+    pub fn view(&self) -> PaymentReceipt {
+        PaymentReceipt {
+            success: true,
+            transaction: self.transaction.to_owned(),
+            network: self.network.into(),
+            payer: display(self.payer),
+            amount: self.amount.atomic().to_string(),
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use purser_actors::answer::rfc3339;
 use purser_actors::id::JobId;
-use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::port::{Timestamp, add_months};
 use sha2::{Digest as _, Sha256};
 

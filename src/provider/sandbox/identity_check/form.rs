@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::answer::rfc3339;
 use purser_actors::port::{Timestamp, Verdict};
 
 /// Delay from answer to verdict for the slow name, in milliseconds.

@@ -29,8 +29,8 @@ use purser_actors::wallet_payment::WalletPayment;
 use purser_actors::webhook::WebhookEndpoint;
 use purser_actors::webhook_delivery::WebhookDelivery;
 use purser_actors::withdrawal::Withdrawal;
-use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -39,7 +39,7 @@ use utoipa::{PartialSchema, ToSchema};
 macro_rules! entity_states {
     ($($description:literal $name:ident: [$($more:literal)?] $($entity:ty),+;)+) => {$(
         #[doc = $description]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
         pub struct $name;
 
         impl $name {
@@ -66,10 +66,10 @@ macro_rules! entity_states {
         }
     )+};
 }
-pub(in crate::http) use entity_states;
+pub(crate) use entity_states;
 
 /// Further values and the states of these charts, each once.
-pub(in crate::http) fn merged_states(more: &[&'static str], charts: &[&'static Chart]) -> Vec<&'static str> {
+pub(crate) fn merged_states(more: &[&'static str], charts: &[&'static Chart]) -> Vec<&'static str> {
     let states = charts.iter().flat_map(|chart| chart.states);
     let mut known = BTreeSet::new();
     more.iter()
@@ -111,7 +111,7 @@ entity_states! {
 }
 
 /// Status of a reloadable card in the response to its creation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CreatedCardStatus {
     Open,
@@ -120,7 +120,7 @@ pub enum CreatedCardStatus {
 }
 
 /// Action on a card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CardAction {
     Pause,
@@ -129,7 +129,7 @@ pub enum CardAction {
 }
 
 /// Status change of a card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CardStatusChange {
     /// Of a prepaid card.
@@ -144,7 +144,7 @@ pub enum CardStatusChange {
 }
 
 /// Status of a card transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CardTransactionStatus {
     Pending,
@@ -154,7 +154,7 @@ pub enum CardTransactionStatus {
 }
 
 /// Product, as in `GET /get-pricing`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProductName {
     UsaPrepaidCard,
@@ -167,7 +167,7 @@ pub enum ProductName {
 }
 
 /// Product of a payout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PayoutProduct {
     PushToCard,
@@ -176,7 +176,7 @@ pub enum PayoutProduct {
 }
 
 /// What happened to the transfer of a payment that is `resolved`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PaymentResolution {
     /// To its sender.
@@ -187,7 +187,7 @@ pub enum PaymentResolution {
 }
 
 /// Payment app.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PaymentApp {
     Venmo,
@@ -195,7 +195,7 @@ pub enum PaymentApp {
 }
 
 /// Status of a listed recipient of app payments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PaymentRecipientStatus {
     Active,
@@ -203,7 +203,7 @@ pub enum PaymentRecipientStatus {
 }
 
 /// Kind of a transfer of a top-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TopUpLegKind {
     /// On Solana.
@@ -215,7 +215,7 @@ pub enum TopUpLegKind {
 }
 
 /// Network of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkName {
     Base,
@@ -223,14 +223,14 @@ pub enum NetworkName {
 }
 
 /// Network of deposit addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DepositNetwork {
     Base,
 }
 
 /// Reason of a hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldReason {
     /// Until the account is unfrozen.
@@ -242,14 +242,14 @@ pub enum HoldReason {
 }
 
 /// Reason of a hold that lasts until a payment is final.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnfinalHold {
     HeldUnfinal,
 }
 
 /// Balance of a withdrawal, if it is not the account's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WithdrawalSource {
     /// The balance at the card issuer.
@@ -257,7 +257,7 @@ pub enum WithdrawalSource {
 }
 
 /// Change of the balance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StatementLineType {
     Credited,
@@ -272,7 +272,7 @@ pub enum StatementLineType {
 }
 
 /// Reason of a disabled webhook endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WebhookDisabledReason {
     /// It answered 410.
@@ -282,7 +282,7 @@ pub enum WebhookDisabledReason {
 }
 
 /// Reason of a dropped delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WebhookDroppedReason {
     EndpointDisabled,
@@ -291,7 +291,7 @@ pub enum WebhookDroppedReason {
 }
 
 /// Status of a wallet payment, with one value for every pending one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WalletPaymentProgress {
     Settled,
@@ -301,7 +301,7 @@ pub enum WalletPaymentProgress {
 }
 
 /// Status of a payment or transfer that was accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentPaymentStatus {
     Settled,
@@ -311,7 +311,7 @@ pub enum AgentPaymentStatus {
 }
 
 /// Kind of a wallet payment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WalletPaymentKind {
     /// A paid call.
@@ -320,7 +320,7 @@ pub enum WalletPaymentKind {
 }
 
 /// Type of a customer of the bank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CustomerType {
     Individual,
@@ -328,7 +328,7 @@ pub enum CustomerType {
 }
 
 /// Type of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BankingDocumentType {
     ProofOfAddress,
@@ -337,7 +337,7 @@ pub enum BankingDocumentType {
 }
 
 /// Type of a bank account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BankAccountType {
     /// Its deposits are credited to the balance.
@@ -347,7 +347,7 @@ pub enum BankAccountType {
 }
 
 /// Type of a recipient's bank account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BankDestinationType {
     /// A U.S. account with a routing number.
@@ -357,7 +357,7 @@ pub enum BankDestinationType {
 }
 
 /// Type of a bank transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BankTransactionType {
     /// Between the balance and an own bank account.
@@ -367,7 +367,7 @@ pub enum BankTransactionType {
 }
 
 /// Direction of a bank transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BankTransactionDirection {
     /// A deposit.
@@ -379,7 +379,7 @@ pub enum BankTransactionDirection {
 }
 
 /// Status of a transfer or a bank payout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BankTransactionStatus {
     Pending,
@@ -395,34 +395,34 @@ pub enum BankTransactionStatus {
 }
 
 /// Type of a prepaid card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub enum PrepaidCardType {
     #[serde(rename = "Non-Reloadable U.S.")]
     NonReloadableUs,
 }
 
 /// Type of an international card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub enum IntlCardType {
     #[serde(rename = "Non-Reloadable International")]
     NonReloadableInternational,
 }
 
 /// Type of a reloadable card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub enum ReloadableCardType {
     Reloadable,
 }
 
 /// Type of a gift card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub enum GiftCardType {
     #[serde(rename = "Gift Card")]
     GiftCard,
 }
 
 /// Reason for which a session ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEndReason {
     /// Its refresh token was used twice.
@@ -432,70 +432,70 @@ pub enum SessionEndReason {
 }
 
 /// Status in lists that have no other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActiveStatus {
     Active,
 }
 
 /// Status of a new push to card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AwaitingDetailsStatus {
     AwaitingDetails,
 }
 
 /// Status after a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimedStatus {
     Claimed,
 }
 
 /// Status of a purchase whose charge was credited to the balance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CreditedStatus {
     Credited,
 }
 
 /// Status of a new top-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PaidStatus {
     Paid,
 }
 
 /// Status of a new resource that is pending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PendingStatus {
     Pending,
 }
 
 /// Status of a new gift card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessingStatus {
     Processing,
 }
 
 /// Status of a new order or payout that is queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueuedStatus {
     Queued,
 }
 
 /// Status of a payment whose outcome is not known yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SettlementPendingStatus {
     SettlementPending,
 }
 
 #[cfg(test)]
-pub(in crate::http) mod tests {
+pub(crate) mod tests {
     use purser_actors::account;
     use purser_actors::bank_destination;
     use purser_actors::banking::application::DocumentType;
@@ -514,21 +514,21 @@ pub(in crate::http) mod tests {
 
     use super::*;
 
-    pub(in crate::http) type Names = BTreeSet<String>;
+    pub(crate) type Names = BTreeSet<String>;
 
     /// Values of an enum, as the documents have them.
-    pub(in crate::http) fn values<T: PartialSchema>() -> Names {
+    pub(crate) fn values<T: PartialSchema>() -> Names {
         let schema = json!(T::schema());
         let values = schema["enum"].as_array().into_iter().flatten();
         values.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
     /// States of a state machine.
-    pub(in crate::http) fn states<E: StateMachine>() -> Names {
+    pub(crate) fn states<E: StateMachine>() -> Names {
         names(E::CHART.states.iter().copied())
     }
 
-    pub(in crate::http) fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Names {
+    pub(crate) fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Names {
         names.into_iter().map(str::to_owned).collect()
     }
 
