@@ -290,6 +290,43 @@ impl Purchase {
         }
     }
 
+    /// The bytes that a request's fingerprint is made of. A payment is recognised by them after any upgrade, so the
+    /// bytes of a purchase that was possible earlier never change. A field that is added later is appended with its
+    /// name, and only if the request has it.
+    pub fn fingerprint_bytes(&self) -> Vec<u8> {
+        // Encoding plain data into memory cannot fail.
+        fn encoded(parts: impl bincode::Encode) -> Vec<u8> {
+            bincode::encode_to_vec(parts, bincode::config::standard()).unwrap_or_default()
+        }
+        // Every field is named, so that a new one does not compile before it is decided on here.
+        match self {
+            Self::UsaCard { amount } => encoded((0_u32, amount)),
+            Self::IntlCard { amount, label } => encoded((1_u32, amount, label)),
+            Self::GiftCard {
+                amount,
+                currency,
+                product,
+                country,
+            } => encoded((2_u32, amount, currency, product, country)),
+            Self::PushToCard { amount, currency } => encoded((3_u32, amount, currency)),
+            Self::BankPayment { amount, destination } => encoded((4_u32, amount, destination)),
+            Self::AppPayment {
+                amount,
+                platform,
+                payee,
+            } => {
+                let AppPayee {
+                    recipient,
+                    first_name,
+                    last_name,
+                    email,
+                } = &**payee;
+                encoded((5_u32, amount, platform, recipient, first_name, last_name, email))
+            }
+            Self::CardBalance { amount } => encoded((6_u32, amount)),
+        }
+    }
+
     /// What the payer must fulfil before settlement, in the contract's order of errors.
     pub fn preconditions(&self) -> Vec<Precondition> {
         match self {
