@@ -468,7 +468,7 @@ async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, Loa
             if shown.len() == limit {
                 return Ok((shown, true));
             }
-            shown.push(card.view(id));
+            shown.push(JsonObject::of(&card.view(id)));
         }
         if !more {
             return Ok((shown, false));

@@ -1,12 +1,12 @@
 //! Schemas of webhook endpoints and deliveries.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{WebhookDeliveryStatus, WebhookDisabledReason, WebhookDroppedReason, WebhookStatus};
 
 /// A webhook endpoint, as in its events.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct Webhook {
     /// `wh_…` is the id of the endpoint.
     pub webhook_id: String,
