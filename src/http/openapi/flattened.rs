@@ -39,12 +39,18 @@ fn collect(schema: &Value, known: &Value, members: &mut Map<String, Value>, requ
 fn write_out_text(part: &mut Value, text: &Value) {
     match part {
         Value::Object(members) => {
-            if members.get("$ref") == text.get("$ref") {
+            if let Some([found, other]) = members.get("oneOf").and_then(Value::as_array).map(Vec::as_slice)
+                && found["$ref"] == text["$ref"]
+                && other["type"] == "null"
+            {
+                let mut nullable = found.as_object().cloned().unwrap_or_default();
+                nullable.remove("$ref");
+                nullable.insert("type".into(), json!(["string", "null"]));
+                members.remove("oneOf");
+                members.extend(nullable);
+            } else if members.get("$ref") == text.get("$ref") {
                 members.remove("$ref");
                 members.insert("type".into(), "string".into());
-            } else if members.get("oneOf") == Some(&json!([{"type": "null"}, text])) {
-                members.remove("oneOf");
-                members.insert("type".into(), json!(["string", "null"]));
             }
             members.values_mut().for_each(|member| write_out_text(member, text));
         }
@@ -63,7 +69,8 @@ mod tests {
         let reference = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
         let mut id = reference(TEXT);
         id["description"] = "Of the card.".into();
-        let note = json!({"oneOf": [{"type": "null"}, reference(TEXT)]});
+        let note =
+            json!({"oneOf": [{"$ref": reference(TEXT)["$ref"], "description": "By its owner."}, {"type": "null"}]});
         let card = json!({"type": "object", "description": "A card.", "required": ["id"],
             "properties": {"id": id, "note": note, "state": reference("State")}});
         let charges = json!({"type": "array", "items": reference(TEXT)});
@@ -74,7 +81,7 @@ mod tests {
         }}});
         merge(&mut document);
         let mut members = json!({"id": {"type": "string", "description": "Of the card."},
-            "note": {"type": ["string", "null"]}, "state": reference("State")});
+            "note": {"type": ["string", "null"], "description": "By its owner."}, "state": reference("State")});
         let card = json!({"type": "object", "description": "A card.", "required": ["id"], "properties": members});
         let schemas = &document["components"]["schemas"];
         assert_eq!(schemas["Card"], card);
