@@ -39,7 +39,7 @@ use utoipa::{PartialSchema, ToSchema};
 macro_rules! entity_states {
     ($($description:literal $name:ident: [$($more:literal)?] $($entity:ty),+;)+) => {$(
         #[doc = $description]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
         pub struct $name;
 
         impl $name {

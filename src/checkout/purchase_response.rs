@@ -11,7 +11,7 @@ use purser_actors::gift_card::GiftCard;
 use purser_actors::id::{BankDestinationId, CardId, PaymentId, PaymentRecipientId, PayoutId, TopUpId, Wallet};
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::payout::{Payout, PayoutTarget};
-use purser_actors::port::BankDetails;
+use purser_actors::port::payouts::BankDetails;
 use purser_actors::product::{Platform, PurchasedProduct};
 use purser_actors::top_up::TopUp;
 use serde::Serialize;

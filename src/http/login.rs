@@ -8,6 +8,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
+use purser_actors::account::AccountView;
 use purser_actors::account::LoginCode;
 use purser_actors::answer::UserId;
 use purser_actors::engine::OperationError;
@@ -226,8 +227,7 @@ async fn open_session(app: &App, body: Body) -> Option<HeaderValue> {
 #[derive(Serialize, ToSchema)]
 struct AccountOverview {
     #[serde(flatten)]
-    #[schema(value_type = schemas::AccountBalance)]
-    account: JsonObject,
+    account: AccountView,
     /// Sequence number of the last event that is included.
     seq: u64,
     /// Cards of all kinds, newest first, at most 50.
@@ -256,6 +256,6 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
     let account = account.ok_or_else(ApiError::internal)?;
     let cards = app.engine.newest_cards(&claims.wallet, MAX_CARDS_SHOWN).await;
     let cards = cards.map_err(|_| ApiError::internal())?;
-    let account = JsonObject::of(&account.view(&claims.wallet));
+    let account = account.view(&claims.wallet);
     Ok(json::private_ok(&AccountOverview { account, seq, cards }))
 }

@@ -1,18 +1,25 @@
 //! Outgoing funds that are on hold or can't be accepted now.
 
-use purser_actors::engine::{Engine, ReservationError};
+use purser_actors::engine::{Engine, GateHold, ReservationError};
 use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::job::AnyJob;
 
 use super::error::{ApiError, ErrorCode};
+
+/// Why the gate holds a job, if it does.
+///
+/// # Errors
+/// 500 when storage fails.
+pub(super) async fn hold_reason(engine: &Engine, job: impl Into<AnyJob>) -> Result<Option<GateHold>, ApiError> {
+    engine.gate_hold(&job.into()).await.map_err(|_| ApiError::internal())
+}
 
 /// Adds the hold reason, if any: `held_frozen`, `held_restored` or `held_unfinal`.
 ///
 /// # Errors
 /// 500 when storage fails.
 pub(super) async fn with_hold_reason(engine: &Engine, job: AnyJob, view: JsonObject) -> Result<JsonObject, ApiError> {
-    let held = engine.gate_hold(&job).await.map_err(|_| ApiError::internal())?;
-    Ok(match held {
+    Ok(match hold_reason(engine, job).await? {
         Some(held) => view.text("held", held.name()),
         None => view,
     })

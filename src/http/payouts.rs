@@ -10,7 +10,8 @@ use axum::response::Response;
 use http::{HeaderMap, Uri};
 use purser_actors::currency::Currency;
 use purser_actors::id::{BankDestinationId, LateReturnId, PayoutId};
-use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::kernel::Entity as _;
+use purser_actors::late_return::LateReturn;
 use purser_actors::payout;
 use purser_actors::payout::{Payout, PayoutTarget, Status};
 use purser_actors::product::Purchase;
@@ -23,7 +24,7 @@ use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
 use super::error::{ApiError, ErrorCode};
-use super::outgoing_holds::with_hold_reason;
+use super::outgoing_holds::hold_reason;
 use super::query::Query;
 use super::route::routes;
 use super::{json, schemas};
@@ -223,20 +224,18 @@ async fn send_payment(
 /// One payout, or a page of them.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
-enum PayoutStatusResponse {
+enum PayoutStatusResponse<'a> {
     /// The payout with `payout_id`.
-    #[schema(value_type = schemas::Payout)]
-    One(JsonObject),
+    One(Box<schemas::Payout<'a>>),
     /// All payouts, page by page.
-    Page(PayoutList),
+    Page(PayoutList<'a>),
 }
 
 /// A page of payouts, oldest first.
 #[derive(Serialize, ToSchema)]
-struct PayoutList {
+struct PayoutList<'a> {
     /// Payouts of the page.
-    #[schema(value_type = Vec<schemas::Payout>)]
-    payouts: Vec<JsonObject>,
+    payouts: Vec<schemas::Payout<'a>>,
     /// Whether more payouts follow.
     has_more: bool,
 }
@@ -264,8 +263,13 @@ async fn get_payment_status(
     if let Some(text) = query.get("payout_id") {
         let id: PayoutId = text.parse().map_err(|_| unknown())?;
         let payout = app.load_owned_payout(&claims, id).await?;
-        let view = app.payout_view(&claims, id, &payout).await?;
-        return Ok(json::private_ok(&PayoutStatusResponse::One(view)));
+        let late = app.late_return(id, &payout).await?;
+        let shown = schemas::Payout {
+            late_return: late.as_ref().map(|(id, late)| late.view(id)),
+            ..app.payout_view(id, &payout).await?
+        };
+        let shown = app.with_receiver(&claims, &payout, shown);
+        return Ok(json::private_ok(&PayoutStatusResponse::One(Box::new(shown))));
     }
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     // A cursor from another account would reveal when that account bought.
@@ -280,13 +284,7 @@ async fn get_payment_status(
     let (found, has_more) = found.map_err(|_| ApiError::internal())?;
     let mut payouts = Vec::with_capacity(found.len());
     for (id, payout) in &found {
-        let view = with_hold_reason(
-            &app.engine,
-            payout::Job::SendPayout(*id).into(),
-            JsonObject::of(&payout.view(id)),
-        )
-        .await?;
-        payouts.push(view);
+        payouts.push(app.payout_view(*id, payout).await?);
     }
     Ok(json::private_ok(&PayoutStatusResponse::Page(PayoutList {
         payouts,
@@ -305,44 +303,53 @@ impl App {
         Err(ApiError::new(ErrorCode::PayoutAccessDenied, error))
     }
 
-    async fn payout_view(&self, claims: &AuthClaims, id: PayoutId, payout: &Payout) -> Result<JsonObject, ApiError> {
-        let view = with_hold_reason(
-            &self.engine,
-            payout::Job::SendPayout(id).into(),
-            JsonObject::of(&payout.view(&id)),
-        )
-        .await?;
-        let view = self.with_late_return(id, payout, view).await?;
-        Ok(match payout.status {
-            // Anyone who opens the form can be paid, so the link is secret.
-            Status::AwaitingDetails
-                if claims.may_read_secrets(
-                    Some(payout.charge.payment),
-                    self.config.identity.payment_token_can_read_cards,
-                ) =>
-            {
-                view.text(
-                    "redemption_url",
-                    self.checkout.response_writer.form_links.url(id).expose(),
-                )
-            }
-            Status::AwaitingDetails => view,
-            _ => match &payout.plan.target {
-                PayoutTarget::Bank(_, bank) => view.member("destination", &PayoutDestination::from(bank)),
-                PayoutTarget::Card(_) | PayoutTarget::App(..) => view,
-            },
+    async fn payout_view<'a>(&self, id: PayoutId, payout: &'a Payout) -> Result<schemas::Payout<'a>, ApiError> {
+        Ok(schemas::Payout {
+            payout: payout.view(&id),
+            held: hold_reason(&self.engine, payout::Job::SendPayout(id)).await?,
+            late_return: None,
+            redemption_url: None,
+            destination: None,
         })
     }
 
-    /// Adds the outcome of funds that were returned after the payout was final.
-    async fn with_late_return(&self, id: PayoutId, payout: &Payout, view: JsonObject) -> Result<JsonObject, ApiError> {
+    /// Adds the link for the recipient until they enter a card; then the destination of a bank payment.
+    fn with_receiver<'a>(
+        &self,
+        claims: &AuthClaims,
+        payout: &'a Payout,
+        shown: schemas::Payout<'a>,
+    ) -> schemas::Payout<'a> {
+        let may_read_secrets = || {
+            let payments_may = self.config.identity.payment_token_can_read_cards;
+            claims.may_read_secrets(Some(payout.charge.payment), payments_may)
+        };
+        match (&payout.status, &payout.plan.target) {
+            // Anyone who opens the form can be paid, so the link is secret.
+            (Status::AwaitingDetails, _) if may_read_secrets() => {
+                let links = &self.checkout.response_writer.form_links;
+                let link = links.url(shown.payout.payout_id).expose().to_string();
+                schemas::Payout {
+                    redemption_url: Some(link),
+                    ..shown
+                }
+            }
+            (Status::AwaitingDetails, _) | (_, PayoutTarget::Card(_) | PayoutTarget::App(..)) => shown,
+            (_, PayoutTarget::Bank(_, bank)) => schemas::Payout {
+                destination: Some(PayoutDestination::from(bank)),
+                ..shown
+            },
+        }
+    }
+
+    /// The outcome of funds that were returned after the payout was final.
+    async fn late_return(&self, id: PayoutId, payout: &Payout) -> Result<Option<(LateReturnId, LateReturn)>, ApiError> {
         if !payout.returned_late {
-            return Ok(view);
+            return Ok(None);
         }
         let id = LateReturnId::for_payout(id);
         let late = self.engine.late_return(&id).await.map_err(|_| ApiError::internal())?;
-        let late = late.ok_or_else(ApiError::internal)?;
-        Ok(view.object("late_return", &late.view(&id)))
+        Ok(Some((id, late.ok_or_else(ApiError::internal)?)))
     }
 }
 

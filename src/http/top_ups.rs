@@ -9,7 +9,7 @@ use http::{HeaderMap, Uri};
 use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, TopUpId, Wallet};
-use purser_actors::kernel::{Entity, JsonObject};
+use purser_actors::kernel::Entity;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::product::Purchase;
@@ -23,7 +23,7 @@ use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
 use super::auth::MaybeBearer;
 use super::error::{ApiError, ErrorCode};
-use super::outgoing_holds::with_hold_reason;
+use super::outgoing_holds::hold_reason;
 use super::query::Query;
 use super::route::routes;
 use super::{cards, json, schemas};
@@ -105,13 +105,12 @@ async fn fund_card_balance(
 
 /// Transactions of cards and of the card balance.
 #[derive(Serialize, ToSchema)]
-struct CardTransactionsResponse {
+struct CardTransactionsResponse<'a> {
     /// Card transactions, newest first, including declined ones. Without `card_id`, those of the newest 100 cards of
     /// each kind.
     transactions: Vec<CardCharge>,
     /// Top-ups, newest first.
-    #[schema(value_type = Vec<schemas::TopUp>)]
-    top_ups: Vec<JsonObject>,
+    top_ups: Vec<schemas::TopUp<'a>>,
     /// Status changes of the cards, newest first.
     card_events: Vec<CardHistoryEntry>,
     /// Whether more top-ups follow.
@@ -191,14 +190,10 @@ async fn list_card_transactions(
     };
     let mut loaded = Vec::with_capacity(found.0.len());
     for (id, top_up) in &found.0 {
-        loaded.push(
-            with_hold_reason(
-                &app.engine,
-                top_up::Job::SendTopUp(*id).into(),
-                JsonObject::of(&top_up.view(id)),
-            )
-            .await?,
-        );
+        loaded.push(schemas::TopUp {
+            top_up: top_up.view(id),
+            held: hold_reason(&app.engine, top_up::Job::SendTopUp(*id)).await?,
+        });
     }
     Ok(json::private_ok(&CardTransactionsResponse {
         transactions: charges(&cards, (status, limit)),

@@ -10,8 +10,9 @@ use axum::response::Response;
 use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::{RegistrationError, WebhookRegistration, parse_entity_ref};
 use purser_actors::id::WebhookId;
+use purser_actors::kernel::Entity;
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
-use purser_actors::kernel::{Entity, JsonObject};
+use purser_actors::webhook::WebhookView;
 use purser_actors::webhook::{Rejection, Status, WebhookEndpoint};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -254,27 +255,25 @@ impl App {
 /// One endpoint, or all.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
-enum GetWebhookResponse {
+enum GetWebhookResponse<'a> {
     /// The endpoint with `webhook_id`.
-    One(WebhookResponse),
+    One(WebhookResponse<'a>),
     /// All endpoints, without `webhook_id`.
-    All(WebhookList),
+    All(WebhookList<'a>),
 }
 
 /// A webhook endpoint.
 #[derive(Serialize, ToSchema)]
-struct WebhookResponse {
+struct WebhookResponse<'a> {
     /// The requested endpoint.
-    #[schema(value_type = schemas::Webhook)]
-    webhook: JsonObject,
+    webhook: WebhookView<'a>,
 }
 
 /// Webhook endpoints of the account.
 #[derive(Serialize, ToSchema)]
-struct WebhookList {
+struct WebhookList<'a> {
     /// Webhook endpoints, oldest first.
-    #[schema(value_type = Vec<schemas::Webhook>)]
-    webhooks: Vec<JsonObject>,
+    webhooks: Vec<WebhookView<'a>>,
 }
 
 /// Read the webhook endpoints of the account
@@ -293,23 +292,15 @@ async fn get_webhook(
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["webhook_id"])?;
     authenticated_account(&state.engine, &claims).await?;
-    let body = match query.get("webhook_id") {
-        Some(text) => {
-            let (id, endpoint) = state.load_owned_webhook(&claims, text).await?;
-            let webhook = JsonObject::of(&endpoint.view(&id));
-            GetWebhookResponse::One(WebhookResponse { webhook })
-        }
-        None => {
-            let found = state.engine.webhooks_of(&claims.wallet).await;
-            let found = found.map_err(|_| ApiError::internal())?;
-            let webhooks = found
-                .iter()
-                .map(|(id, endpoint)| JsonObject::of(&endpoint.view(id)))
-                .collect();
-            GetWebhookResponse::All(WebhookList { webhooks })
-        }
+    let Some(text) = query.get("webhook_id") else {
+        let found = state.engine.webhooks_of(&claims.wallet).await;
+        let found = found.map_err(|_| ApiError::internal())?;
+        let webhooks = found.iter().map(|(id, endpoint)| endpoint.view(id)).collect();
+        return Ok(json::private_ok(&GetWebhookResponse::All(WebhookList { webhooks })));
     };
-    Ok(json::private_ok(&body))
+    let (id, endpoint) = state.load_owned_webhook(&claims, text).await?;
+    let webhook = endpoint.view(&id);
+    Ok(json::private_ok(&GetWebhookResponse::One(WebhookResponse { webhook })))
 }
 
 /// Request of `POST /delete-webhook`.

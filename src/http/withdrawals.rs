@@ -6,11 +6,11 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
+use purser_actors::account::StatementLineView;
 use purser_actors::account::{Account, Rejection};
 use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationError, TreasuryReservation};
 use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
-use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::{AmountError, Cents, Usdc};
 use purser_actors::withdrawal;
@@ -23,7 +23,7 @@ use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
-use super::outgoing_holds::{require_withdrawals_active, transfer_error, with_hold_reason};
+use super::outgoing_holds::{hold_reason, require_withdrawals_active, transfer_error};
 use super::query::Query;
 use super::route::routes;
 use super::{json, schemas};
@@ -304,18 +304,16 @@ fn recipient(state: &App, claims: &AuthClaims, request: &WithdrawRequest) -> Res
 
 /// Response with one withdrawal.
 #[derive(Serialize, ToSchema)]
-struct WithdrawalResponse {
+struct WithdrawalResponse<'a> {
     /// Details of the withdrawal.
-    #[schema(value_type = schemas::Withdrawal)]
-    withdrawal: JsonObject,
+    withdrawal: schemas::Withdrawal<'a>,
 }
 
 /// A page of withdrawals.
 #[derive(Serialize, ToSchema)]
-struct WithdrawalList {
+struct WithdrawalList<'a> {
     /// Withdrawals, oldest first.
-    #[schema(value_type = Vec<schemas::Withdrawal>)]
-    withdrawals: Vec<JsonObject>,
+    withdrawals: Vec<schemas::Withdrawal<'a>>,
     /// Whether more withdrawals follow.
     has_more: bool,
 }
@@ -323,11 +321,11 @@ struct WithdrawalList {
 /// One withdrawal, or a page of them.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
-enum WithdrawalStatusResponse {
+enum WithdrawalStatusResponse<'a> {
     /// The withdrawal with `withdrawal_id`.
-    One(Box<WithdrawalResponse>),
+    One(Box<WithdrawalResponse<'a>>),
     /// A page of withdrawals, without `withdrawal_id`.
-    All(WithdrawalList),
+    All(WithdrawalList<'a>),
 }
 
 /// Read withdrawals
@@ -371,14 +369,19 @@ async fn get_withdrawal_status(
     })))
 }
 
-/// Renders a withdrawal with its status, and the reason if it is on hold.
-async fn render(engine: &Engine, id: &WithdrawalId, withdrawal: &AnyWithdrawal) -> Result<JsonObject, ApiError> {
-    let view = JsonObject::of(&withdrawal.view(id));
-    match withdrawal {
-        AnyWithdrawal::Account(_) => with_hold_reason(engine, withdrawal::Job::SendWithdrawal(*id).into(), view).await,
+/// A withdrawal with the reason if it is on hold.
+async fn render<'a>(
+    engine: &Engine,
+    id: &WithdrawalId,
+    withdrawal: &'a AnyWithdrawal,
+) -> Result<schemas::Withdrawal<'a>, ApiError> {
+    let held = match withdrawal {
+        AnyWithdrawal::Account(_) => hold_reason(engine, withdrawal::Job::SendWithdrawal(*id)).await?,
         // An operator pays it, and not while its owner is frozen. A caller here is not frozen.
-        AnyWithdrawal::Card(_) => Ok(view),
-    }
+        AnyWithdrawal::Card(_) => None,
+    };
+    let withdrawal = withdrawal.view(id);
+    Ok(schemas::Withdrawal { withdrawal, held })
 }
 
 /// Loads the caller's withdrawal.
@@ -399,10 +402,9 @@ async fn load_owned(
 
 /// A page of the account statement.
 #[derive(Serialize, ToSchema)]
-struct StatementResponse {
+struct StatementResponse<'a> {
     /// Entries, oldest first.
-    #[schema(value_type = Vec<schemas::StatementLine>)]
-    entries: Vec<JsonObject>,
+    entries: Vec<StatementLineView<'a>>,
     /// Whether more lines follow.
     has_more: bool,
 }
@@ -433,10 +435,7 @@ async fn get_account_statement(
     })?;
     let found = state.engine.statement(&claims.wallet, after, limit).await;
     let (lines, has_more) = found.map_err(|_| ApiError::internal())?;
-    let entries = lines
-        .iter()
-        .map(|(id, entry)| JsonObject::of(&entry.view(id)))
-        .collect();
+    let entries = lines.iter().map(|(id, entry)| entry.view(id)).collect();
     Ok(json::private_ok(&StatementResponse { entries, has_more }))
 }
 

@@ -132,7 +132,7 @@ pub(super) async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRe
     };
     let page = admin.engine.webhook_deliveries_of(&owner, &request).await;
     let page = page.map_err(|_| ApiError::internal())?;
-    Ok(json::private_ok(&WebhookDeliveryList::from(page)))
+    Ok(json::private_ok(&WebhookDeliveryList::from(&page)))
 }
 
 impl OperatorRequest for RedeliverWebhookRequest {}

@@ -1,6 +1,6 @@
 //! Schemas of an account: cards, payments, the balance, events.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -34,7 +34,7 @@ pub struct EventList {
 }
 
 /// The envelope of an event.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct Event {
     /// Sequence number among the account's events. Resume after it.
     pub seq: u64,
@@ -56,7 +56,7 @@ pub struct Event {
 }
 
 /// Resource of an event.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct EventData {
     /// The resource after the event.
     #[schema(value_type = Object)]

@@ -2,7 +2,10 @@
 
 use utoipa::ToSchema;
 
-use super::{AgentWalletStatus, ExactDecimal, HoldReason, NetworkName, WalletPaymentKind, WalletPaymentStatus};
+use super::{
+    AgentWalletAddresses, AgentWalletStatus, ExactDecimal, HoldReason, NetworkName, WalletPaymentKind,
+    WalletPaymentStatus,
+};
 
 /// A managed wallet.
 #[derive(ToSchema)]

@@ -1,5 +1,6 @@
 //! The entities' views by the names of their schemas, and the answers that add members to one.
 
+use purser_actors::engine::GateHold;
 use purser_actors::late_return::LateReturnView;
 use purser_actors::payment::PaymentView;
 use purser_actors::payout::PayoutView;
@@ -12,7 +13,7 @@ use purser_actors::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{HoldReason, PayoutDestination, ProductStatus};
+use super::{PayoutDestination, ProductStatus};
 use crate::payment::receipt::PaymentReceipt;
 use purser_actors::answer::ExactDecimal;
 use purser_actors::id::{CardId, PayoutId, TopUpId};
@@ -87,12 +88,16 @@ pub struct Payout<'a> {
     #[serde(flatten)]
     pub payout: PayoutView<'a>,
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
-    pub held: Option<HoldReason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<GateHold>,
     /// Late return of the payout. Only when one payout is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub late_return: Option<LateReturnView<'a>>,
     /// Link for the recipient, until a card is entered.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub redemption_url: Option<String>,
     /// Destination of a bank payment.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub destination: Option<PayoutDestination>,
 }
 
@@ -102,7 +107,8 @@ pub struct TopUp<'a> {
     #[serde(flatten)]
     pub top_up: TopUpView<'a>,
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
-    pub held: Option<HoldReason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<GateHold>,
 }
 
 /// A withdrawal from a balance.
@@ -111,5 +117,6 @@ pub struct Withdrawal<'a> {
     #[serde(flatten)]
     pub withdrawal: WithdrawalView<'a>,
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
-    pub held: Option<HoldReason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<GateHold>,
 }

@@ -6,11 +6,12 @@ use axum::response::Response;
 use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::{DeliveryPage, DeliveryQuery};
 use purser_actors::id::{WebhookDeliveryId, WebhookId};
+use purser_actors::kernel::Entity;
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
-use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::port::Timestamp;
 use purser_actors::webhook::{self, WebhookEndpoint};
 use purser_actors::webhook_delivery::WebhookDelivery;
+use purser_actors::webhook_delivery::WebhookDeliveryView;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -30,27 +31,25 @@ pub(in crate::http) const STATES: [&str; 4] = ["pending", "delivered", "failed",
 /// One delivery, or a page of them.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
-enum WebhookDeliveriesResponse {
+enum WebhookDeliveriesResponse<'a> {
     /// The delivery with `delivery_id`.
-    One(Box<WebhookDeliveryResponse>),
+    One(Box<WebhookDeliveryResponse<'a>>),
     /// A page of deliveries, without `delivery_id`.
-    Page(WebhookDeliveryList),
+    Page(WebhookDeliveryList<'a>),
 }
 
 /// A webhook delivery.
 #[derive(Serialize, ToSchema)]
-struct WebhookDeliveryResponse {
+struct WebhookDeliveryResponse<'a> {
     /// The requested delivery.
-    #[schema(value_type = schemas::WebhookDelivery)]
-    delivery: JsonObject,
+    delivery: WebhookDeliveryView<'a>,
 }
 
 /// A page of deliveries.
 #[derive(Serialize, ToSchema)]
-pub(in crate::http) struct WebhookDeliveryList {
+pub(in crate::http) struct WebhookDeliveryList<'a> {
     /// Deliveries, newest first.
-    #[schema(value_type = Vec<schemas::WebhookDelivery>)]
-    deliveries: Vec<JsonObject>,
+    deliveries: Vec<WebhookDeliveryView<'a>>,
     /// Whether more deliveries follow.
     has_more: bool,
     /// Cursor of the next page.
@@ -58,14 +57,10 @@ pub(in crate::http) struct WebhookDeliveryList {
     next_starting_after: Option<WebhookDeliveryId>,
 }
 
-impl From<DeliveryPage> for WebhookDeliveryList {
-    fn from(page: DeliveryPage) -> Self {
+impl<'a> From<&'a DeliveryPage> for WebhookDeliveryList<'a> {
+    fn from(page: &'a DeliveryPage) -> Self {
         Self {
-            deliveries: page
-                .found
-                .iter()
-                .map(|(id, delivery)| JsonObject::of(&delivery.view(id)))
-                .collect(),
+            deliveries: page.found.iter().map(|(id, delivery)| delivery.view(id)).collect(),
             has_more: page.more,
             next_starting_after: page.last.filter(|_| page.more),
         }
@@ -101,7 +96,7 @@ pub(super) async fn get_deliveries(
     authenticated_account(&state.engine, &claims).await?;
     if let Some(text) = query.get("delivery_id") {
         let (id, delivery) = state.load_owned_delivery(&claims, text).await?;
-        let delivery = JsonObject::of(&delivery.view(&id));
+        let delivery = delivery.view(&id);
         let one = Box::new(WebhookDeliveryResponse { delivery });
         return Ok(json::private_ok(&WebhookDeliveriesResponse::One(one)));
     }
