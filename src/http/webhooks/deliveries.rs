@@ -116,7 +116,7 @@ pub(super) async fn get_deliveries(
     };
     let page = state.engine.webhook_deliveries_of(&claims.wallet, &request).await;
     let page = page.map_err(|_| ApiError::internal())?;
-    Ok(json::private_ok(&WebhookDeliveriesResponse::Page(page.into())))
+    Ok(json::private_ok(&WebhookDeliveriesResponse::Page((&page).into())))
 }
 
 impl App {

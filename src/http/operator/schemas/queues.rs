@@ -1,6 +1,6 @@
 //! Queues that operators claim from, webhooks, tokens, product lines and approvals.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -208,7 +208,7 @@ pub struct CardWithdrawalStatus {
 }
 
 /// Webhook endpoints of all accounts.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct OperatorWebhookList {
     /// In order of their accounts.
     pub webhooks: Vec<OperatorWebhook>,
@@ -217,7 +217,7 @@ pub struct OperatorWebhookList {
 }
 
 /// A webhook endpoint and its owner.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct OperatorWebhook {
     /// Owner's wallet address in lower case.
     pub user_id: String,
