@@ -18,7 +18,9 @@ use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, Js
 use crate::ledger::{Charge, LedgerProvider};
 use crate::money::{Cents, Usdc};
 use crate::port::{ExternalText, Timestamp};
-use crate::product::{Country, Currency, ListedOrder, Money, Product, ProductLine, Sale, Usable};
+use crate::product::{
+    Country, Currency, ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable,
+};
 use crate::quote::QuoteFacts;
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
@@ -53,6 +55,55 @@ pub struct GiftCardOrder {
     /// raised the rate since.
     pub fee_rate: String,
     /// Facts that priced it for the payer. The fee is ours; the catalog is owed the card's value.
+    pub quoted: Box<QuoteFacts>,
+}
+
+/// Purchase of a gift card.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct GiftCardPurchase {
+    /// Amount in the product's currency.
+    pub amount: Cents,
+    /// Currency of the product.
+    pub currency: Currency,
+    /// Id of the product in the catalog.
+    pub product: String,
+    /// Country where it will be redeemed.
+    pub country: Country,
+}
+
+impl PurchaseTerms for GiftCardPurchase {
+    type Product = GiftCard;
+    type Resolved = StockOffer;
+
+    const LINE: ProductLine = ProductLine::GiftCard;
+    const STORES_QUOTE: bool = true;
+
+    fn amount(&self) -> (Cents, Currency) {
+        (self.amount, self.currency)
+    }
+
+    fn preconditions(&self) -> Vec<Precondition> {
+        vec![Precondition::InStock]
+    }
+
+    fn order(&self, _: &Sale, offer: StockOffer, _: &Context) -> GiftCardOrder {
+        GiftCardOrder {
+            product: self.product.clone(),
+            amount: self.amount,
+            currency: self.currency,
+            country: self.country,
+            fee_rate: offer.fee_rate,
+            quoted: offer.quoted,
+        }
+    }
+}
+
+/// The catalog's offer when the stock was checked.
+#[derive(Debug, Default)]
+pub struct StockOffer {
+    /// Fee rate of the catalog, as decimal text.
+    pub fee_rate: String,
+    /// Quote of the sale.
     pub quoted: Box<QuoteFacts>,
 }
 
@@ -202,6 +253,10 @@ impl Product for GiftCard {
             .open(Self::order(id, sale.owner, sale.charge, order, context)?)
             .index_for_owner(&sale.owner, EntityKind::GiftCard, id.0, context)
             .enqueue_as(JobId(id.0), Job::OrderGiftCard(id), context))
+    }
+
+    fn return_instructions(_: &CardId) -> String {
+        "A gift card code cannot be revoked.".to_owned()
     }
 
     fn charge(&self) -> &Charge {

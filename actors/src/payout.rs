@@ -35,6 +35,7 @@ use crate::product::{AppPayee, Currency, Platform, ProductLine};
 use crate::quote::QuoteFacts;
 
 pub use self::job::Job;
+pub use self::product::{AppPaymentPurchase, BankPaymentPurchase, PushToCardPurchase};
 
 /// Bank account data that may be stored outside the vault.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -7,6 +7,9 @@ use crate::account;
 use crate::account::CapReservation;
 use crate::account::counted_day;
 use crate::card::Card;
+use crate::card::CardPurchase;
+use crate::entities::{Purchase, PurchasedProduct};
+use crate::gift_card::GiftCardPurchase;
 use crate::gift_card::{GiftCard, GiftCardOrder};
 use crate::id::{CardId, SessionId, Wallet};
 use crate::kernel::entity::EntityId as _;
@@ -15,7 +18,7 @@ use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Cents;
 use crate::payment::{Claim, Payment, ResolvedPreconditions, SessionSeed};
 use crate::port::{Authorization, EvmAuthorization, EvmSignature, SolanaTransfer};
-use crate::product::{Currency, Product as _, Purchase, PurchasedProduct, Sale};
+use crate::product::{Currency, Product as _, Sale};
 use crate::quote::{ExchangeRate, QuoteFacts};
 
 /// Decimal places of an exchange rate derived from the paid amount.
@@ -58,8 +61,12 @@ impl Incoming {
             )
             .enqueue(self.uncount_job(), context)
             .post_ledger(&sold, context);
-        let number = card.0;
-        let sale = Sale { number, owner, charge };
+        let sale = Sale {
+            number: card.0,
+            owner,
+            charge,
+            network: self.transfer.network,
+        };
         match made {
             AdoptableProduct::Card { amount } => Card::sell(decision, &sale, amount, context),
             AdoptableProduct::GiftCard {
@@ -111,7 +118,7 @@ impl Incoming {
     fn purchase(&self, made: &AdoptableProduct) -> Result<(Purchase, Cents, ResolvedPreconditions), InvalidTransition> {
         Ok(match made {
             AdoptableProduct::Card { amount } => (
-                Purchase::UsaCard { amount: *amount },
+                Purchase::UsaCard(CardPurchase { amount: *amount }),
                 *amount,
                 ResolvedPreconditions::None,
             ),
@@ -122,12 +129,12 @@ impl Incoming {
                 country,
                 fee_rate,
             } => {
-                let purchase = Purchase::GiftCard {
+                let purchase = Purchase::GiftCard(GiftCardPurchase {
                     amount: *amount,
                     currency: *currency,
                     product: product.clone(),
                     country: *country,
-                };
+                });
                 let (quoted, worth) = self.quote(*amount, *currency, fee_rate);
                 let found = ResolvedPreconditions::Offer {
                     fee_rate: fee_rate.clone(),

@@ -5,7 +5,7 @@ use crate::id::{Network, TopUpId};
 use crate::kernel::{Context, Decision, Entity, InvalidTransition};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::product::{ListedOrder, Money, Product, Sale, Usable};
+use crate::product::{Currency, ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
 use crate::reconciliation::ReconciliationSource;
 
 /// What a purchase fixes about the top-up.
@@ -17,6 +17,41 @@ pub struct TopUpTerms {
     pub rail: Network,
     /// Deposit address on Base.
     pub address: [u8; 20],
+}
+
+/// Purchase of a top-up: its amount.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct CardBalancePurchase {
+    /// Amount delivered.
+    pub amount: Cents,
+}
+
+/// Deposit address of the payer's linked account at the card issuer, on Base.
+#[derive(Debug)]
+pub struct DepositAddress(pub [u8; 20]);
+
+impl PurchaseTerms for CardBalancePurchase {
+    type Product = TopUp;
+    type Resolved = DepositAddress;
+
+    const LINE: ProductLine = ProductLine::CardBalance;
+    const STORES_QUOTE: bool = false;
+
+    fn amount(&self) -> (Cents, Currency) {
+        (self.amount, Currency::USD)
+    }
+
+    fn preconditions(&self) -> Vec<Precondition> {
+        vec![Precondition::IssuerLinked]
+    }
+
+    fn order(&self, sale: &Sale, DepositAddress(address): DepositAddress, _: &Context) -> TopUpTerms {
+        TopUpTerms {
+            amount: self.amount,
+            rail: sale.network,
+            address,
+        }
+    }
 }
 
 impl Product for TopUp {
@@ -40,6 +75,10 @@ impl Product for TopUp {
             .open(Self::open(id, owner, sale.charge, order, context)?)
             .put(Self::list_key(&owner, context.now, id), Vec::new())
             .enqueue(Job::SendTopUp(id), context))
+    }
+
+    fn return_instructions(_: &TopUpId) -> String {
+        "A balance at the card issuer cannot be returned.".to_owned()
     }
 
     fn charge(&self) -> &Charge {

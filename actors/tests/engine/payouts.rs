@@ -3,15 +3,19 @@
 
 use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
 use purser_actors::engine::{ClaimError, PaymentRequest};
+use purser_actors::entities::{Purchase, PurchasedProduct};
 use purser_actors::id::{BankDestinationId, BankRecipientId, PayoutId, Wallet};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
+use purser_actors::payout::AppPaymentPurchase;
 use purser_actors::payout::BankDetails;
+use purser_actors::payout::BankPaymentPurchase;
+use purser_actors::payout::PushToCardPurchase;
 use purser_actors::port::ErrorKind;
 use purser_actors::port::payouts::{PayoutDestination, RecallResult};
-use purser_actors::product::{AppPayee, Currency, Platform, Precondition, Purchase, PurchasedProduct};
+use purser_actors::product::{AppPayee, Currency, Platform, Precondition};
 use purser_storage::{Batch, Store as _, Write};
 
 use crate::support::eventually;
@@ -59,12 +63,15 @@ fn request_for(nonce: u8, purchase: Purchase) -> PaymentRequest {
 
 pub(crate) fn to_bank(nonce: u8, destination: BankDestinationId) -> PaymentRequest {
     let amount = Cents::new(4_50);
-    request_for(nonce, Purchase::BankPayment { amount, destination })
+    request_for(
+        nonce,
+        Purchase::BankPayment(BankPaymentPurchase { amount, destination }),
+    )
 }
 
 fn to_card(nonce: u8) -> PaymentRequest {
     let (amount, currency) = (Cents::new(4_50), Currency::USD);
-    request_for(nonce, Purchase::PushToCard { amount, currency })
+    request_for(nonce, Purchase::PushToCard(PushToCardPurchase { amount, currency }))
 }
 
 pub(crate) fn to_app(nonce: u8, recipient: &str) -> PaymentRequest {
@@ -74,11 +81,11 @@ pub(crate) fn to_app(nonce: u8, recipient: &str) -> PaymentRequest {
         last_name: "Lovelace".into(),
         email: "ada@example.com".into(),
     };
-    let purchase = Purchase::AppPayment {
+    let purchase = Purchase::AppPayment(AppPaymentPurchase {
         amount: Cents::new(4_50),
         platform: Some(Platform::Paypal),
         payee: Box::new(payee),
-    };
+    });
     request_for(nonce, purchase)
 }
 

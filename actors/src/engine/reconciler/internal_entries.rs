@@ -18,6 +18,7 @@ use crate::banking::transfer::BankTransfer;
 use crate::discrepancy::DiscrepancyDetails;
 use crate::engine::operators::corrupt;
 use crate::engine::untracked_transfers::recorded::{self, RecordedTransfers};
+use crate::entities::PRODUCTS;
 use crate::id::{
     BankTransferId, CardId, DepositId, JobId, Network, PaymentId, PayoutId, TopUpId, Wallet, WithdrawalId,
 };
@@ -27,7 +28,7 @@ use crate::lost_order::AttributedOrder;
 use crate::money::Cents;
 use crate::payment::Payment;
 use crate::port::{AttributedTransfer, EntryKey, Timestamp, TransferName};
-use crate::product::{Currency, ListedOrder, PRODUCTS};
+use crate::product::{Currency, ListedOrder};
 use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, ReconciliationSource};
 use crate::reloadable_card::ReloadableCard;
 use crate::top_up::TopUp;
