@@ -1,7 +1,6 @@
 //! The lists of the engine: every entity, every purchase and every product. A row makes an entity kind's registry with
 //! its supervisor and statistics, and brings its jobs; or makes a product purchasable.
 
-use crate::id::PaymentId;
 use crate::kernel::{Context, Decision, Entity, InvalidTransition};
 use crate::money::Cents;
 use crate::payment::ResolvedPreconditions;

@@ -29,9 +29,10 @@ use crate::id::{BankDestinationId, JobId, PaymentRecipientId, PayoutId, Wallet};
 use crate::kernel::{Context, InvalidTransition, NewEntity};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
+use crate::port::payouts::{AppPayee, Platform};
 use crate::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use crate::port::{ExternalText, Timestamp};
-use crate::product::{AppPayee, Currency, Platform, ProductLine};
+use crate::product::{Currency, ProductLine};
 use crate::quote::QuoteFacts;
 
 pub use self::job::Job;

@@ -12,12 +12,13 @@ use purser::secret::Secret;
 use purser::vault::CardNumberRecord;
 use purser_actors::id::{CardId, JobId, PayoutId, Wallet};
 use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::payouts::{AppPayee, Platform};
 use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate, RecallResult};
 use purser_actors::port::{
     CardAction, CardActionRequest, CardState, CheckStatus, ErrorKind, IdentityCheckRequest, IssueCardRequest,
     IssuerAccountResult,
 };
-use purser_actors::product::{AppPayee, Currency, Platform, ProductLine};
+use purser_actors::product::{Currency, ProductLine};
 use rust_decimal::Decimal;
 
 use super::control::ProviderControl;

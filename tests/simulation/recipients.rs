@@ -11,7 +11,8 @@ use purser_actors::payout::AppPaymentPurchase;
 use purser_actors::payout::BankPaymentPurchase;
 use purser_actors::payout::PushToCardPurchase;
 use purser_actors::payout::{BankDetails, Payout, Status};
-use purser_actors::product::{AppPayee, Currency, Platform};
+use purser_actors::port::payouts::{AppPayee, Platform};
+use purser_actors::product::Currency;
 use purser_storage::codec;
 
 use crate::account_steps::durable;

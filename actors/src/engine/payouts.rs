@@ -18,9 +18,10 @@ use crate::payment_recipient::{self, PaymentRecipient};
 use crate::payout::AppPaymentPurchase;
 use crate::payout::BankPaymentPurchase;
 use crate::payout::{self, Payout, PayoutPlan, PayoutTarget, RailTerms};
+use crate::port::payouts::{AppPayee, Platform};
 use crate::port::payouts::{PayoutEvent, PayoutRails};
 use crate::port::{BoxFuture, PortError};
-use crate::product::{AppPayee, Platform, Precondition};
+use crate::product::Precondition;
 
 /// Saved recipients read in one page.
 const PAGE: usize = 200;

@@ -6,9 +6,8 @@ use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::payment_recipient;
-use crate::product::{
-    AppPayee, Currency, ListedOrder, Money, Platform, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable,
-};
+use crate::port::payouts::{AppPayee, Platform};
+use crate::product::{Currency, ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
 /// Purchase of a payout to a debit card.

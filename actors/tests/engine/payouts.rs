@@ -14,8 +14,9 @@ use purser_actors::payout::BankDetails;
 use purser_actors::payout::BankPaymentPurchase;
 use purser_actors::payout::PushToCardPurchase;
 use purser_actors::port::ErrorKind;
+use purser_actors::port::payouts::{AppPayee, Platform};
 use purser_actors::port::payouts::{PayoutDestination, RecallResult};
-use purser_actors::product::{AppPayee, Currency, Platform, Precondition};
+use purser_actors::product::{Currency, Precondition};
 use purser_storage::{Batch, Store as _, Write};
 
 use crate::support::eventually;

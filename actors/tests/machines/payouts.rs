@@ -8,8 +8,9 @@ use purser_actors::payout::{
     BankDetails, Command, Event, Payout, PayoutOrdered, PayoutPlan, PayoutTarget, RailTerms, Rejection,
 };
 use purser_actors::port::ExternalText;
+use purser_actors::port::payouts::{AppPayee, Platform};
 use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
-use purser_actors::product::{AppPayee, Currency, Platform};
+use purser_actors::product::Currency;
 use purser_storage::{Condition, Write};
 
 use crate::fixtures::{JOB, NOW, WALLET, at, charge, event_names, fold, job_names, status};

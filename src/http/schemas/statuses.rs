@@ -518,8 +518,9 @@ pub(in crate::http) mod tests {
     use purser_actors::id::Network;
     use purser_actors::payment::Resolution;
     use purser_actors::port::banking::AccountType;
+    use purser_actors::port::payouts::Platform;
     use purser_actors::port::{self, TransactionStatus};
-    use purser_actors::product::{Platform, ProductLine};
+    use purser_actors::product::ProductLine;
     use purser_actors::reloadable_card::CardHistoryEntry;
     use purser_actors::webhook::DisabledReason;
     use purser_actors::webhook_delivery::DroppedReason;

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
 use purser_actors::port::payouts::PayoutRailStatus;
-use purser_actors::product::{AppPayee, Currency, Platform, ProductLine};
+use purser_actors::port::payouts::{AppPayee, Platform};
+use purser_actors::product::{Currency, ProductLine};
 use tempfile::TempDir;
 
 use super::*;
