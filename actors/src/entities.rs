@@ -1,10 +1,11 @@
 //! The lists of the engine: every entity, every purchase and every product. A row makes an entity kind's registry with
 //! its supervisor and statistics, and brings its jobs; or makes a product purchasable.
 
+use crate::currency::Currency;
 use crate::kernel::{Context, Decision, Entity, InvalidTransition};
 use crate::money::Cents;
 use crate::payment::ResolvedPreconditions;
-use crate::product::{Currency, Precondition, Product, ProductLine, ProductType, PurchaseTerms, Sale};
+use crate::product::{Precondition, Product, ProductLine, ProductType, PurchaseTerms, Sale};
 
 /// Passes the rows to the macro that is named: a registry's name, the entity, and the type of its jobs if it has some.
 macro_rules! entities {

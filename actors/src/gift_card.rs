@@ -12,15 +12,17 @@ use purser_storage::codec::Stored;
 
 use crate::account;
 use crate::account::CreditCause;
+use crate::currency::{Country, Currency};
 use crate::id::{CardId, JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{Charge, LedgerProvider};
-use crate::money::{Cents, Usdc};
-use crate::port::{ExternalText, Timestamp};
-use crate::product::{
-    Country, Currency, ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable,
-};
+use crate::money::Cents;
+use crate::money::Usdc;
+use crate::port::ExternalText;
+use crate::port::GiftCardOrder;
+use crate::port::Timestamp;
+use crate::product::{ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
 use crate::quote::QuoteFacts;
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
@@ -38,24 +40,6 @@ jobs! { GiftCard:
             pending_means_not_completed: false,
         }),
     };
-}
-
-/// Order at the catalog; never changes.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct GiftCardOrder {
-    /// Id of the product in the catalog.
-    pub product: String,
-    /// Amount in the product's currency.
-    pub amount: Cents,
-    /// Currency of the product.
-    pub currency: Currency,
-    /// Country where it will be redeemed.
-    pub country: Country,
-    /// The catalog's fee rate when the stock was checked, as decimal text. The catalog declines the order if it has
-    /// raised the rate since.
-    pub fee_rate: String,
-    /// Facts that priced it for the payer. The fee is ours; the catalog is owed the card's value.
-    pub quoted: Box<QuoteFacts>,
 }
 
 /// Purchase of a gift card.

@@ -9,12 +9,12 @@ use std::fmt;
 
 use rust_decimal::Decimal;
 
+use crate::currency::Currency;
 use crate::id::Network;
 pub use crate::kinds::ReconciliationSource;
 use crate::money::{Cents, Usdc};
 use crate::named_enum::named_enum;
-use crate::port::Timestamp;
-use crate::product::Currency;
+use crate::time::Timestamp;
 
 impl ReconciliationSource {
     /// Hashed into the ids of discrepancies and orders, so it never changes: a name may.

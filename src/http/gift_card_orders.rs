@@ -5,10 +5,11 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
+use purser_actors::currency::{Country, Currency};
 use purser_actors::entities::Purchase;
 use purser_actors::gift_card::GiftCardPurchase;
 use purser_actors::money::Cents;
-use purser_actors::product::{Country, Currency, ProductLine};
+use purser_actors::product::ProductLine;
 
 use super::app::App;
 use super::auth::MaybeBearer;

@@ -13,8 +13,7 @@ use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::top_up;
-use purser_actors::top_up::CardBalancePurchase;
-use purser_actors::top_up::{Status, TopUp};
+use purser_actors::top_up::{CardBalancePurchase, Status, TopUp};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;

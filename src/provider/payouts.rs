@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use purser_actors::currency::{Country, Currency};
 use purser_actors::id::{CardId, JobId, PayoutId};
 use purser_actors::money::Cents;
 use purser_actors::port::payouts::{AppPayee, Platform};
@@ -10,7 +11,7 @@ use purser_actors::port::payouts::{
     PayoutDestination, PayoutEvent, PayoutRailStatus, PayoutRails, PayoutRequest, PayoutStatusUpdate, RecallResult,
 };
 use purser_actors::port::{BoxFuture, ErrorKind, ExternalText, PortError};
-use purser_actors::product::{Country, Currency, ProductLine};
+use purser_actors::product::ProductLine;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_actors::card::CardPurchase;
+use purser_actors::currency::Currency;
 use purser_actors::engine::{ClaimError, Engine, PaymentRequest, PaymentResult};
 use purser_actors::entities::{Purchase, PurchasedProduct};
 use purser_actors::gift_card::GiftCardPurchase;
@@ -14,7 +15,6 @@ use purser_actors::intl_order::IntlCardPurchase;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{Outcome, SessionSeed};
 use purser_actors::port::{Authorization, Entropy, EvmAuthorization, SolanaTransfer};
-use purser_actors::product::Currency;
 use purser_actors::quote::{ExchangeRate, QuoteFacts};
 use sha2::{Digest, Sha256};
 

@@ -3,16 +3,18 @@
 use std::time::Duration;
 
 use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
+use purser_actors::currency::Currency;
 use purser_actors::entities::{Purchase, PurchasedProduct};
-use purser_actors::id::{BankDestinationId, BankRecipientId, PaymentRecipientId, PayoutId, Wallet};
-use purser_actors::kernel::{EntityKind, table};
+use purser_actors::id::BankDestinationId;
+use purser_actors::id::BankRecipientId;
+use purser_actors::id::PaymentRecipientId;
+use purser_actors::id::PayoutId;
+use purser_actors::id::Wallet;
+use purser_actors::kernel::EntityKind;
+use purser_actors::kernel::table;
 use purser_actors::payment_recipient::PaymentRecipient;
-use purser_actors::payout::AppPaymentPurchase;
-use purser_actors::payout::BankPaymentPurchase;
-use purser_actors::payout::PushToCardPurchase;
-use purser_actors::payout::{BankDetails, Payout, Status};
-use purser_actors::port::payouts::{AppPayee, Platform};
-use purser_actors::product::Currency;
+use purser_actors::payout::{AppPaymentPurchase, BankPaymentPurchase, Payout, PushToCardPurchase, Status};
+use purser_actors::port::payouts::{AppPayee, BankDetails, Platform};
 use purser_storage::codec;
 
 use crate::account_steps::durable;

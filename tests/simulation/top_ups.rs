@@ -12,8 +12,7 @@ use purser_actors::kernel::{EntityKind, OutboxJob};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{Authorization, EvmAuthorization, OutgoingTransferRequest, PreparedTransaction};
 use purser_actors::top_up;
-use purser_actors::top_up::CardBalancePurchase;
-use purser_actors::top_up::{FirstLeg, Status, TopUp};
+use purser_actors::top_up::{CardBalancePurchase, FirstLeg, Status, TopUp};
 use purser_storage::sim_disk::SeededRng;
 
 use crate::account_steps::durable;

@@ -15,11 +15,8 @@ use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, IdempotencyRecorder, table};
 use crate::late_return::LateReturn;
 use crate::payment_recipient::{self, PaymentRecipient};
-use crate::payout::AppPaymentPurchase;
-use crate::payout::BankPaymentPurchase;
-use crate::payout::{self, Payout, PayoutPlan, PayoutTarget, RailTerms};
-use crate::port::payouts::{AppPayee, Platform};
-use crate::port::payouts::{PayoutEvent, PayoutRails};
+use crate::payout::{self, AppPaymentPurchase, BankPaymentPurchase, Payout, PayoutPlan, PayoutTarget, RailTerms};
+use crate::port::payouts::{AppPayee, PayoutEvent, PayoutRails, Platform};
 use crate::port::{BoxFuture, PortError};
 use crate::product::Precondition;
 

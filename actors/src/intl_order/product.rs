@@ -1,11 +1,12 @@
 //! An international card as a product.
 
 use super::{IntlOrder, Job, OVERDUE_AFTER_MS, Status};
+use crate::currency::Currency;
 use crate::id::CardId;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, table};
 use crate::ledger::Charge;
 use crate::money::Cents;
-use crate::product::{Currency, ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
+use crate::product::{ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
 use crate::reconciliation::ReconciliationSource;
 
 /// Purchase of an international card.

@@ -1,13 +1,14 @@
 //! A payout as a product.
 
 use super::{Job, Payout, PayoutOrdered, PayoutPlan, PayoutTarget, Status};
+use crate::currency::Currency;
 use crate::id::{BankDestinationId, JobId, PayoutId};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::payment_recipient;
 use crate::port::payouts::{AppPayee, Platform};
-use crate::product::{Currency, ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
+use crate::product::{ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
 /// Purchase of a payout to a debit card.

@@ -1,11 +1,12 @@
 //! A top-up as a product.
 
 use super::{Job, Status, TopUp};
+use crate::currency::Currency;
 use crate::id::{Network, TopUpId};
 use crate::kernel::{Context, Decision, Entity, InvalidTransition};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::product::{Currency, ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
+use crate::product::{ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
 use crate::reconciliation::ReconciliationSource;
 
 /// What a purchase fixes about the top-up.

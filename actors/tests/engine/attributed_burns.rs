@@ -8,8 +8,7 @@ use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::payment::Outcome;
 use purser_actors::port::{Clock as _, OutgoingTransfer, Timestamp};
-use purser_actors::top_up::CardBalancePurchase;
-use purser_actors::top_up::{FirstLeg, LegKind, Status};
+use purser_actors::top_up::{CardBalancePurchase, FirstLeg, LegKind, Status};
 
 use crate::support::bridge::{CallBehavior, CallSite, FEE};
 use crate::support::eventually;

@@ -1,12 +1,13 @@
 //! Agent wallets: products, credits, caps, freezes and later transfers belong to the account owner.
 
-use purser_actors::agent_wallet::{WalletAddresses, WalletCaps};
+use purser_actors::agent_wallet::WalletCaps;
 use purser_actors::engine::{ClaimError, PaymentRequest};
 use purser_actors::entities::Purchase;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::table;
 use purser_actors::money::Cents;
 use purser_actors::payment::Outcome;
+use purser_actors::port::WalletAddresses;
 use purser_actors::product::Precondition;
 use purser_actors::top_up::CardBalancePurchase;
 

@@ -2,6 +2,7 @@
 //! order, returns, recalls and operator decisions.
 
 use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
+use purser_actors::currency::Currency;
 use purser_actors::engine::{ClaimError, PaymentRequest};
 use purser_actors::entities::{Purchase, PurchasedProduct};
 use purser_actors::id::{BankDestinationId, BankRecipientId, PayoutId, Wallet};
@@ -9,14 +10,10 @@ use purser_actors::kernel::{Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
-use purser_actors::payout::AppPaymentPurchase;
-use purser_actors::payout::BankDetails;
-use purser_actors::payout::BankPaymentPurchase;
-use purser_actors::payout::PushToCardPurchase;
+use purser_actors::payout::{AppPaymentPurchase, BankPaymentPurchase, PushToCardPurchase};
 use purser_actors::port::ErrorKind;
-use purser_actors::port::payouts::{AppPayee, Platform};
-use purser_actors::port::payouts::{PayoutDestination, RecallResult};
-use purser_actors::product::{Currency, Precondition};
+use purser_actors::port::payouts::{AppPayee, BankDetails, PayoutDestination, Platform, RecallResult};
+use purser_actors::product::Precondition;
 use purser_storage::{Batch, Store as _, Write};
 
 use crate::support::eventually;

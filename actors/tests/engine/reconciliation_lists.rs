@@ -15,8 +15,7 @@ use purser_actors::payment::Outcome;
 use purser_actors::port::banking::AccountType;
 use purser_actors::port::{ChainMovement, ProviderEntry, Timestamp};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
-use purser_actors::top_up::CardBalancePurchase;
-use purser_actors::top_up::LegKind;
+use purser_actors::top_up::{CardBalancePurchase, LegKind};
 
 use crate::reconciliation::{kinds, pay_and_list, wait_for_discrepancies, wait_for_full_run};
 use crate::support::harness::{Harness, bought_card, card_for, evm};

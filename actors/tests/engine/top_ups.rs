@@ -10,8 +10,7 @@ use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::payment::Outcome;
 use purser_actors::product::Precondition;
-use purser_actors::top_up::CardBalancePurchase;
-use purser_actors::top_up::{LegKind, Status, TopUp};
+use purser_actors::top_up::{CardBalancePurchase, LegKind, Status, TopUp};
 use purser_storage::{Batch, Store, Write};
 
 use crate::support::bridge::{CallBehavior, CallSite, FEE};

@@ -2,9 +2,8 @@
 
 use purser_actors::account::CapReservation;
 use purser_actors::account::{Account, ClaimRequest};
-use purser_actors::card::CardPurchase;
 use purser_actors::card::lifecycle::CardLifecycle;
-use purser_actors::card::{Card, CardDetails};
+use purser_actors::card::{Card, CardDetails, CardPurchase};
 use purser_actors::entities::{Purchase, PurchasedProduct};
 use purser_actors::id::{CardId, JobId, PaymentId, RequestId, SessionId, ShardId, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Context, Decision, Entity};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_actors::card::Card;
-use purser_actors::card::CardPurchase;
+use purser_actors::card::{Card, CardPurchase};
 use purser_actors::engine::{
     ClaimError, Engine, EngineDeps, EngineSettings, LostHistory, PaymentRequest, PaymentResult, Ports, ReconcilerDeps,
     RestoreWindow,

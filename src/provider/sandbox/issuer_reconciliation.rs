@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use parking_lot::MutexGuard;
+use purser_actors::currency::Currency;
 use purser_actors::port::{EntryKey, ProviderEntry, Timestamp};
-use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::SandboxIssuer;

@@ -12,10 +12,10 @@ mod records;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use purser_actors::currency::Country;
 use purser_actors::id::{JobId, PayoutId};
 use purser_actors::port::payouts::{PayoutEvent, PayoutStatusUpdate, RecallResult};
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
-use purser_actors::product::Country;
 
 use self::records::{PayoutEventRecord, PayoutRecord, PayoutRecords};
 use crate::payouts::{PayoutApi, PlainPayout};

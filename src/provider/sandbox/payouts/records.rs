@@ -1,10 +1,11 @@
 //! Records of the sandbox's rails: orders with their scheduled events, and all emitted events in order.
 
+use purser_actors::currency::Currency;
 use purser_actors::id::{JobId, PayoutId};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
 use purser_actors::port::payouts::{PayoutEvent, PayoutRailStatus, PayoutStatusUpdate};
-use purser_actors::product::{Currency, ProductLine};
+use purser_actors::product::ProductLine;
 use purser_storage::codec::Stored;
 
 use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
