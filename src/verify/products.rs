@@ -11,10 +11,8 @@ mod top_up;
 
 use purser_actors::account;
 use purser_actors::account::{CreditCause, DebitPurpose};
-use purser_actors::card::Job as CardJob;
 use purser_actors::currency::Currency;
 use purser_actors::entities::PurchasedProduct;
-use purser_actors::gift_card::Job as GiftCardJob;
 use purser_actors::id::{
     BankTransferId, CardId, LateReturnId, OutgoingTransferId, PayoutId, RefundId, TopUpId, Wallet,
 };
@@ -22,7 +20,6 @@ use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::{Charge, LedgerProvider};
 use purser_actors::money::Cents;
-use purser_actors::payout::Job as PayoutJob;
 use purser_actors::quote::QuoteFacts;
 use purser_storage::Row;
 use purser_storage::codec::DecodeError;
