@@ -89,6 +89,13 @@ macro_rules! products {
                 }
             }
 
+            /// [`PurchaseTerms::fingerprint_bytes`].
+            pub fn fingerprint_bytes(&self) -> Vec<u8> {
+                match self {
+                    $(Self::$purchase(terms) => terms.fingerprint_bytes(),)+
+                }
+            }
+
             /// [`PurchaseTerms::STORES_QUOTE`].
             pub const fn stores_quote(&self) -> bool {
                 match self {

@@ -22,7 +22,9 @@ use crate::money::Usdc;
 use crate::port::ExternalText;
 use crate::port::GiftCardOrder;
 use crate::port::Timestamp;
-use crate::product::{ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
+use crate::product::{
+    ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable, encode_fingerprint,
+};
 use crate::quote::QuoteFacts;
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
@@ -64,6 +66,16 @@ impl PurchaseTerms for GiftCardPurchase {
 
     fn amount(&self) -> (Cents, Currency) {
         (self.amount, self.currency)
+    }
+
+    fn fingerprint_bytes(&self) -> Vec<u8> {
+        let Self {
+            amount,
+            currency,
+            product,
+            country,
+        } = self;
+        encode_fingerprint((2_u32, amount, currency, product, country))
     }
 
     fn preconditions(&self) -> Vec<Precondition> {

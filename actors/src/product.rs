@@ -106,11 +106,23 @@ pub trait PurchaseTerms {
     /// Requested amount and its currency.
     fn amount(&self) -> (Cents, Currency);
 
+    /// The bytes that a request's fingerprint is made of. A payment is recognised by them after any upgrade, so the
+    /// bytes of a purchase that was possible earlier never change. Every field is named, so that a new one does not
+    /// compile before it is decided on. A field that is added later is appended with its name, and only if the request
+    /// has it.
+    fn fingerprint_bytes(&self) -> Vec<u8>;
+
     /// What the payer must fulfil before settlement, in the contract's order of errors.
     fn preconditions(&self) -> Vec<Precondition>;
 
     /// The product's order, once the payment has settled.
     fn order(&self, sale: &Sale, resolved: Self::Resolved, context: &Context) -> <Self::Product as Product>::Order;
+}
+
+/// Encodes the number of a purchase and its fields, for [`PurchaseTerms::fingerprint_bytes`].
+pub fn encode_fingerprint(parts: impl bincode::Encode) -> Vec<u8> {
+    // Encoding plain data into memory cannot fail.
+    bincode::encode_to_vec(parts, bincode::config::standard()).unwrap_or_default()
 }
 
 /// A precondition of a purchase. The HTTP layer learns which one fails.

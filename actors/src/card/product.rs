@@ -7,7 +7,9 @@ use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::port::{CardActivity, TransactionStatus};
-use crate::product::{ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
+use crate::product::{
+    ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable, encode_fingerprint,
+};
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
 /// Purchase of a card: its amount.
@@ -26,6 +28,11 @@ impl PurchaseTerms for CardPurchase {
 
     fn amount(&self) -> (Cents, Currency) {
         (self.amount, Currency::USD)
+    }
+
+    fn fingerprint_bytes(&self) -> Vec<u8> {
+        let Self { amount } = self;
+        encode_fingerprint((0_u32, amount))
     }
 
     fn preconditions(&self) -> Vec<Precondition> {

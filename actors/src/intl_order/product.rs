@@ -6,7 +6,9 @@ use crate::id::CardId;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, table};
 use crate::ledger::Charge;
 use crate::money::Cents;
-use crate::product::{ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
+use crate::product::{
+    ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable, encode_fingerprint,
+};
 use crate::reconciliation::ReconciliationSource;
 
 /// Purchase of an international card.
@@ -27,6 +29,11 @@ impl PurchaseTerms for IntlCardPurchase {
 
     fn amount(&self) -> (Cents, Currency) {
         (self.amount, Currency::USD)
+    }
+
+    fn fingerprint_bytes(&self) -> Vec<u8> {
+        let Self { amount, label } = self;
+        encode_fingerprint((1_u32, amount, label))
     }
 
     fn preconditions(&self) -> Vec<Precondition> {

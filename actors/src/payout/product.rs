@@ -8,7 +8,9 @@ use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::payment_recipient;
 use crate::port::payouts::{AppPayee, Platform};
-use crate::product::{ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
+use crate::product::{
+    ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable, encode_fingerprint,
+};
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
 /// Purchase of a payout to a debit card.
@@ -51,6 +53,11 @@ impl PurchaseTerms for PushToCardPurchase {
         (self.amount, self.currency)
     }
 
+    fn fingerprint_bytes(&self) -> Vec<u8> {
+        let Self { amount, currency } = self;
+        encode_fingerprint((3_u32, amount, currency))
+    }
+
     fn preconditions(&self) -> Vec<Precondition> {
         Vec::new()
     }
@@ -71,6 +78,11 @@ impl PurchaseTerms for BankPaymentPurchase {
         (self.amount, Currency::USD)
     }
 
+    fn fingerprint_bytes(&self) -> Vec<u8> {
+        let Self { amount, destination } = self;
+        encode_fingerprint((4_u32, amount, destination))
+    }
+
     fn preconditions(&self) -> Vec<Precondition> {
         vec![Precondition::OwnsDestination(self.destination)]
     }
@@ -89,6 +101,21 @@ impl PurchaseTerms for AppPaymentPurchase {
 
     fn amount(&self) -> (Cents, Currency) {
         (self.amount, Currency::USD)
+    }
+
+    fn fingerprint_bytes(&self) -> Vec<u8> {
+        let Self {
+            amount,
+            platform,
+            payee,
+        } = self;
+        let AppPayee {
+            recipient,
+            first_name,
+            last_name,
+            email,
+        } = &**payee;
+        encode_fingerprint((5_u32, amount, platform, recipient, first_name, last_name, email))
     }
 
     fn preconditions(&self) -> Vec<Precondition> {

@@ -6,7 +6,9 @@ use crate::id::{Network, TopUpId};
 use crate::kernel::{Context, Decision, Entity, InvalidTransition};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::product::{ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable};
+use crate::product::{
+    ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable, encode_fingerprint,
+};
 use crate::reconciliation::ReconciliationSource;
 
 /// What a purchase fixes about the top-up.
@@ -40,6 +42,11 @@ impl PurchaseTerms for CardBalancePurchase {
 
     fn amount(&self) -> (Cents, Currency) {
         (self.amount, Currency::USD)
+    }
+
+    fn fingerprint_bytes(&self) -> Vec<u8> {
+        let Self { amount } = self;
+        encode_fingerprint((6_u32, amount))
     }
 
     fn preconditions(&self) -> Vec<Precondition> {
