@@ -62,7 +62,7 @@ use self::remote::RemoteClient;
 /// // and `unconfigured_ports`, `connect`, `routes` and `describe`, which go through the rows
 /// ```
 macro_rules! providers {
-    ($($(#[$doc:meta])* $field:ident: $port:ident = $module:ident $(:: $inner:ident)?: $client:ident at $setting:ident keeps [$($list:ident),*]
+    ($($(#[$doc:meta])* $field:ident: $port:path = $module:ident $(:: $inner:ident)?: $client:ident at $setting:ident keeps [$($list:ident),*]
         $(tag $tag:literal: $about:literal)?;)+) => {
         /// All providers with unsealed data, local or remote.
         #[derive(Clone)]
