@@ -13,7 +13,7 @@ use crate::id::Network;
 use crate::kernel::NamedState;
 use crate::{
     account, agent_wallet, api_key, bank_destination, banking, card, card_withdrawal, currency, discrepancy, engine,
-    gift_card, id, identity_verification, incoming, intl_order, issuer_link, late_return, line, payment,
+    entities, gift_card, id, identity_verification, incoming, intl_order, issuer_link, late_return, line, payment,
     payment_recipient, payout, port, product, reconciliation, refund, reloadable_card, session, top_up, wallet_payment,
     webhook, webhook_delivery, withdrawal,
 };
@@ -51,7 +51,7 @@ text! {
     id::BankTransferId, id::BankingApplicationId, id::CardId, id::DepositId, id::DiscrepancyId, id::DocumentId,
     id::EventId, id::JobId, id::LateReturnId, id::OutgoingTransferId, id::PaymentId, id::PaymentRecipientId,
     id::PayoutId, id::RefundId, id::RequestId, id::SessionId, id::StatementLineId, id::TopUpId, id::WalletPaymentId,
-    id::WebhookDeliveryId, id::WebhookId, id::WithdrawalId, product::PurchasedProduct,
+    id::WebhookDeliveryId, id::WebhookId, id::WithdrawalId, entities::PurchasedProduct,
 }
 
 fn closed_set(description: &'static str, values: impl IntoIterator<Item = &'static str>) -> RefOr<Schema> {
@@ -144,7 +144,7 @@ names! {
         = reconciliation::DiscrepancyKind::ALL.map(reconciliation::DiscrepancyKind::name);
     "Kind of a transfer of a top-up." TopUpLegKind: top_up::LegKind = ["burn", "mint", "transfer"];
     "Network of a transfer." NetworkName: Network = Network::ALL.map(Network::name);
-    "Payment app." PaymentApp: product::Platform = product::Platform::ALL.map(product::Platform::name);
+    "Payment app." PaymentApp: port::payouts::Platform = port::payouts::Platform::ALL.map(port::payouts::Platform::name);
     "Product, as in `GET /get-pricing`." ProductName: product::ProductLine
         = product::ProductLine::ALL.map(product::ProductLine::name);
     "Reason of a disabled webhook endpoint." WebhookDisabledReason: webhook::DisabledReason

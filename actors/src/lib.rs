@@ -27,6 +27,7 @@ pub mod discrepancy;
 #[cfg(feature = "documents")]
 pub mod documents;
 pub mod engine;
+pub mod entities;
 pub mod gift_card;
 pub mod id;
 pub mod identity_verification;
@@ -36,6 +37,7 @@ pub mod issuer_link;
 pub mod jobs;
 mod json_text;
 pub mod kernel;
+pub mod kinds;
 pub mod late_return;
 pub mod lease;
 pub mod ledger;

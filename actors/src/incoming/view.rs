@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::State;
 use crate::answer::{Address, ExactDecimal, Time};
+use crate::entities::PurchasedProduct;
 use crate::id::{DepositId, Network, WithdrawalId};
-use crate::product::PurchasedProduct;
 
 /// A transfer to the treasury that no payment claims.
 #[derive(Clone, Debug, Serialize)]

@@ -4,10 +4,11 @@ use serde::Serialize;
 
 use super::{Payment, Resolution, State, Status};
 use crate::answer::{Address, ExactDecimal, NetworkId, Time};
+use crate::entities::PurchasedProduct;
 use crate::id::PaymentId;
 use crate::kernel::StateMachine as _;
 use crate::port::{Decline, PreparedTransaction};
-use crate::product::{ProductLine, PurchasedProduct};
+use crate::product::ProductLine;
 
 /// A payment as its payer sees it.
 #[derive(Clone, Debug, Serialize)]

@@ -8,7 +8,7 @@ use crate::currency::Currency;
 use crate::id::{BankDestinationId, PaymentId, PaymentRecipientId, PayoutId};
 use crate::kernel::StateMachine as _;
 use crate::money::Usdc;
-use crate::product::Platform;
+use crate::port::payouts::Platform;
 
 /// A payout to a card, bank account or payment app.
 #[derive(Clone, Debug, Serialize)]
