@@ -6,6 +6,7 @@ use purser_storage::codec::Stored;
 use crate::id::{DepositId, JobId, OutgoingTransferId, Wallet};
 use crate::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{AmountError, Cents, Usdc};
+use crate::named_enum::named_enum;
 use crate::port::{ExternalText, ProviderEntry, Timestamp};
 use crate::product::{Currency, ProductLine};
 use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, ReconciliationSource};
@@ -13,13 +14,15 @@ use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, Reconciliatio
 /// Product name at the bank for a transfer out of an owner's account there.
 pub const FROM_ACCOUNT: &str = "from_account";
 
-/// Direction of an order's money.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// We paid the provider for it.
-    Out,
-    /// The provider paid us: it debited an owner's account at the bank.
-    In,
+named_enum! {
+    /// Direction of an order's money.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Direction {
+        /// We paid the provider for it.
+        Out = "out",
+        /// The provider paid us: it debited an owner's account at the bank.
+        In = "in",
+    }
 }
 
 /// An order as its provider's list shows it.

@@ -165,34 +165,22 @@ impl fmt::Display for EntryAmount {
     }
 }
 
-/// Status of an entry on its list. Stored numbers: never reuse one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum EntryStatus {
-    /// Only in our records: it exists and was never submitted.
-    NotSubmitted,
-    /// The outcome is not known yet.
-    Pending,
-    /// The counterparty has the money and has not delivered yet: on hold, or between two chains.
-    Held,
-    /// Executed, paid or settled, and not reversed.
-    Completed,
-    /// It was not executed and will not be.
-    Declined,
-    /// It was executed, and its money was returned.
-    Returned,
-}
-
-impl EntryStatus {
-    /// Name in discrepancies and in the provider protocol.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NotSubmitted => "not_submitted",
-            Self::Pending => "pending",
-            Self::Held => "held",
-            Self::Completed => "completed",
-            Self::Declined => "declined",
-            Self::Returned => "returned",
-        }
+named_enum! {
+    /// Status of an entry on its list. Stored numbers: never reuse one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+    pub enum EntryStatus {
+        /// Only in our records: it exists and was never submitted.
+        NotSubmitted = "not_submitted",
+        /// The outcome is not known yet.
+        Pending = "pending",
+        /// The counterparty has the money and has not delivered yet: on hold, or between two chains.
+        Held = "held",
+        /// Executed, paid or settled, and not reversed.
+        Completed = "completed",
+        /// It was not executed and will not be.
+        Declined = "declined",
+        /// It was executed, and its money was returned.
+        Returned = "returned",
     }
 }
 

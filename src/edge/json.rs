@@ -1,14 +1,17 @@
 //! JSON in and out: exact numbers, bounded bodies.
 
+use std::io;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
+use purser_actors::kernel::sanitize_text;
 use purser_actors::money::{Cents, Usdc};
 use rust_decimal::Decimal;
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
+use serde_json::ser::{CharEscape, Formatter};
 use serde_json::value::RawValue;
 
 use super::error::{ApiError, ErrorCode};
@@ -47,10 +50,7 @@ pub fn ok<T: Serialize>(value: &T) -> Response {
 /// 200 with a JSON body that has external text. Markup and terminal control characters are escaped, so the text is
 /// inert wherever it is displayed.
 pub fn inert<T: Serialize>(value: &T) -> Response {
-    written(
-        StatusCode::OK,
-        serde_json::to_string(value).map(purser_actors::kernel::sanitize_text),
-    )
+    written(StatusCode::OK, serde_json::to_string(value).map(sanitize_text))
 }
 
 pub fn with_status<T: Serialize>(status: StatusCode, value: &T) -> Response {
@@ -58,7 +58,6 @@ pub fn with_status<T: Serialize>(status: StatusCode, value: &T) -> Response {
 }
 
 fn written(status: StatusCode, body: Result<impl Into<bytes::Bytes>, serde_json::Error>) -> Response {
-    use axum::response::IntoResponse;
     match body {
         Ok(body) => {
             let mut response = bytes_as_json(body);
@@ -79,6 +78,47 @@ pub fn bytes_as_json(bytes: impl Into<bytes::Bytes>) -> Response {
         .headers_mut()
         .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// An answer of 200 that belongs to one caller. Its text is written by [`escaped`].
+pub struct Private<T>(pub T);
+
+impl<T: Serialize> IntoResponse for Private<T> {
+    fn into_response(self) -> Response {
+        private(written(StatusCode::OK, escaped(&self.0)))
+    }
+}
+
+/// JSON text as the views of entities have it: every character that could end a string or that a terminal or a page could
+/// act upon is escaped by its number.
+///
+/// # Errors
+/// When the value cannot be serialized.
+pub fn escaped<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
+    let mut out = Vec::with_capacity(256);
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, EscapeByNumber))?;
+    let text = String::from_utf8(out).map_err(serde::ser::Error::custom)?;
+    Ok(sanitize_text(text))
+}
+
+/// Writes `\u000a` where serde_json writes `\n`.
+struct EscapeByNumber;
+
+impl Formatter for EscapeByNumber {
+    fn write_char_escape<W: ?Sized + io::Write>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()> {
+        let code = match escape {
+            CharEscape::Quote => return writer.write_all(b"\\\""),
+            CharEscape::ReverseSolidus => return writer.write_all(b"\\\\"),
+            CharEscape::Solidus => return writer.write_all(b"/"),
+            CharEscape::Backspace => 0x08,
+            CharEscape::FormFeed => 0x0c,
+            CharEscape::LineFeed => b'\n',
+            CharEscape::CarriageReturn => b'\r',
+            CharEscape::Tab => b'\t',
+            CharEscape::AsciiControl(byte) => byte,
+        };
+        write!(writer, "\\u{code:04x}")
+    }
 }
 
 /// Marks a response that belongs to one caller only (case 18).
@@ -198,6 +238,18 @@ mod tests {
             let number = ExactNumber(Decimal::from_str_exact(text).unwrap());
             assert_eq!(serde_json::to_string(&[number]).unwrap(), format!("[{json}]"));
         }
+    }
+
+    // Checks: a typed answer escapes every character as the view of an entity does.
+    #[test]
+    fn answers_escape_as_views_do() {
+        #[derive(Serialize)]
+        struct Answer {
+            text: String,
+        }
+        let text: String = ('\0'..='\u{2100}').chain(['\u{1f600}']).collect();
+        let view = purser_actors::kernel::JsonObject::new().text("text", &text);
+        assert_eq!(escaped(&Answer { text }).unwrap(), view.to_json());
     }
 
     // Checks: a body one byte past the limit is 413, one at the limit is read.

@@ -5,6 +5,7 @@
 mod discriminators;
 pub(super) mod event_schemas;
 mod examples;
+pub(super) mod flattened;
 pub(super) mod parts;
 mod responses;
 mod schema_example;

@@ -13,7 +13,7 @@ mod event_resources;
 mod gift_cards;
 mod identity;
 mod intl_orders;
-mod names;
+pub mod names;
 mod payments;
 mod payouts;
 mod reloadable_cards;
@@ -21,12 +21,14 @@ pub mod statuses;
 mod webhooks;
 mod withdrawals;
 
-use serde::Deserialize;
+use purser_actors::money::{Cents, Usdc};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Object, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::json::ExactNumber;
 pub use account::{
     AccountBalance, AccountOverview, AnyCardWithDetails, AuthLinkResponse, BillingAddress, Card, CardDataResponse,
     CardDetails, CardList, CardListItem, CardPurchase, CardPurchaseResponse, CardTransaction, CardWithDetails,
@@ -75,7 +77,20 @@ pub use statuses::*;
 pub use webhooks::*;
 
 /// A decimal number with exactly its digits.
-pub struct ExactDecimal;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ExactDecimal(ExactNumber);
+
+impl From<Cents> for ExactDecimal {
+    fn from(cents: Cents) -> Self {
+        Self(cents.into())
+    }
+}
+
+impl From<Usdc> for ExactDecimal {
+    fn from(usdc: Usdc) -> Self {
+        Self(usdc.into())
+    }
+}
 
 impl PartialSchema for ExactDecimal {
     fn schema() -> RefOr<Schema> {

@@ -209,7 +209,7 @@ impl Engine {
         let words = AuditEntry {
             act,
             action: "approval.request",
-            subject: format!("{id} {} {} {}", gift.name(), gift.subject(), amount.decimal()),
+            subject: format!("{id} {} {} {}", gift.kind().name(), gift.subject(), amount.decimal()),
             note: Some(gift.audit_note()),
             extras: AuditExtras::default(),
         };

@@ -21,18 +21,21 @@ use crate::id::{ApprovalId, JobId, PaymentId};
 use crate::jobs::{Credits, OperatorPolicy};
 use crate::kernel::OutboxJob;
 use crate::money::Usdc;
+use crate::named_enum::named_enum;
 use crate::operator::OperatorAction;
 use crate::payment::{self, Payment, Status};
 use crate::product::Currency;
 use crate::reconciliation::{EntryAmount, EntryStatus};
 
-/// Outcome of a job, as an operator confirms it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobOutcome {
-    /// The job was executed.
-    Completed,
-    /// The job was not executed and will not be.
-    NotCompleted,
+named_enum! {
+    /// Outcome of a job, as an operator confirms it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum JobOutcome {
+        /// The job was executed.
+        Completed = "completed",
+        /// The job was not executed and will not be.
+        NotCompleted = "not_completed",
+    }
 }
 
 /// An operator's resolution, with its evidence.

@@ -4,6 +4,7 @@
 use super::{BoxFuture, CardActivity, ExternalText, IssuedCard, PortError};
 use crate::id::{CardId, JobId, WithdrawalId};
 use crate::money::Cents;
+use crate::named_enum::named_enum;
 
 /// An order of a card that is loaded from an account's card balance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,27 +40,20 @@ pub enum OpenCardResult {
     },
 }
 
-/// An action of the account owner on a card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum CardAction {
-    /// Transactions are declined until the card is resumed.
-    Pause,
-    /// Transactions are accepted again.
-    Resume,
-    /// The card ends. What is left on it returns to its card balance, or as its issuer reports.
-    Close,
+named_enum! {
+    /// An action of the account owner on a card.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+    pub enum CardAction {
+        /// Transactions are declined until the card is resumed.
+        Pause = "pause",
+        /// Transactions are accepted again.
+        Resume = "resume",
+        /// The card ends. What is left on it returns to its card balance, or as its issuer reports.
+        Close = "close",
+    }
 }
 
 impl CardAction {
-    /// Name in JSON documents.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Close => "close",
-        }
-    }
-
     /// Second part of the type of the event that reports the request, after the dot.
     pub const fn requested(self) -> &'static str {
         match self {

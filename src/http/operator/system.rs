@@ -18,7 +18,6 @@ use utoipa::ToSchema;
 use super::AdminState;
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::AuthorizedRead;
-use super::schemas;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -33,7 +32,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "getSystemStatus", tag: "System" },
                 Permission::Read,
                 "Read the current supervision tree, mailboxes, jobs, storage and streams",
-                of::<schemas::SystemStatus>,
+                of::<SystemStatus>,
             )
         )
     }
@@ -224,7 +223,7 @@ pub struct StreamStatus {
     rate_limited: u64,
 }
 
-pub(super) async fn get_system(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_system(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     let seen = collect(&admin.metrics, admin.segment_bytes).await.map_err(|error| {
         tracing::error!(%error, "the system could not be looked at");

@@ -1,7 +1,9 @@
 //! Closed sets of names that the code has already, for the documents.
 
-use purser_actors::engine::JOB_NAMES;
+use purser_actors::engine::{GateHold, JOB_NAMES};
 use purser_actors::id::Network;
+use purser_actors::port::{CardAction as ActionOnCard, TransactionStatus};
+use purser_actors::product::ProductLine;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -9,6 +11,92 @@ use utoipa::{PartialSchema, ToSchema};
 use super::super::cards::CARD_TYPES;
 use super::super::error::ErrorCode;
 use crate::provider::merchants::{Acceptance, CardType};
+
+/// `closed_set! { "Status of a card." CardStatus = values }` becomes
+///
+/// ```text
+/// /// Status of a card.
+/// #[derive(Serialize)]
+/// pub struct CardStatus(&'static str);
+/// impl CardStatus { fn values() -> Vec<&'static str> { values } }
+/// impl PartialSchema for CardStatus { … a string with these values … }
+/// impl ToSchema for CardStatus {}
+/// impl Deserialize for CardStatus { … one of these values … }
+/// ```
+macro_rules! closed_set {
+    ($description:literal $name:ident = $values:expr) => {
+        #[doc = $description]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+        pub struct $name(&'static str);
+
+        impl $name {
+            fn values() -> Vec<&'static str> {
+                $values
+            }
+        }
+
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+                use utoipa::openapi::schema::{ObjectBuilder, Type};
+                let string = ObjectBuilder::new()
+                    .schema_type(Type::String)
+                    .description(Some($description));
+                string.enum_values(Some(Self::values())).build().into()
+            }
+        }
+
+        impl utoipa::ToSchema for $name {}
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = <String as serde::Deserialize>::deserialize(deserializer)?;
+                let known = Self::values().into_iter().find(|known| *known == value);
+                known
+                    .map(Self)
+                    .ok_or_else(|| serde::de::Error::custom(format!("no such value: {value}")))
+            }
+        }
+    };
+}
+pub(in crate::http) use closed_set;
+
+/// `"Network of a transfer." NetworkName: Network = Network::ALL, Network::name;` becomes a [`closed_set`] of these names,
+/// and
+///
+/// ```text
+/// impl From<Network> for NetworkName { … its name … }
+/// ```
+macro_rules! named_values {
+    ($($description:literal $name:ident: $of:ty = $all:expr, $name_of:expr;)*) => {$(
+        $crate::http::schemas::names::closed_set! { $description $name = $all.into_iter().map($name_of).collect() }
+
+        impl From<$of> for $name {
+            fn from(value: $of) -> Self {
+                Self(($name_of)(value))
+            }
+        }
+    )*};
+}
+pub(in crate::http) use named_values;
+
+/// `"Status of a fulfilled order." ReadyStatus: State [Ready];` becomes [`named_values`] of these states.
+macro_rules! state_subsets {
+    ($($description:literal $name:ident: $state:ty [$($variant:ident),+];)+) => {$(
+        $crate::http::schemas::names::named_values! {
+            $description $name: $state = [$(<$state>::$variant),+], <$state>::as_str;
+        }
+    )+};
+}
+pub(in crate::http) use state_subsets;
+
+named_values! {
+    "Action on a card." CardAction: ActionOnCard = ActionOnCard::ALL, ActionOnCard::name;
+    "Status of a card transaction." CardTransactionStatus: TransactionStatus
+        = TransactionStatus::ALL, TransactionStatus::name;
+    "Reason of a hold." HoldReason: GateHold = GateHold::ALL, GateHold::name;
+    "Network of a transfer." NetworkName: Network = Network::ALL, Network::name;
+    "Product, as in `GET /get-pricing`." ProductName: ProductLine = ProductLine::ALL, ProductLine::name;
+}
 
 /// `JobTypeName: "Type of a job." = JOB_NAMES;` becomes
 ///

@@ -29,8 +29,8 @@ use purser_actors::wallet_payment::WalletPayment;
 use purser_actors::webhook::WebhookEndpoint;
 use purser_actors::webhook_delivery::WebhookDelivery;
 use purser_actors::withdrawal::Withdrawal;
-use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -66,8 +66,6 @@ macro_rules! entity_states {
         }
     )+};
 }
-pub(in crate::http) use entity_states;
-
 /// Further values and the states of these charts, each once.
 pub(in crate::http) fn merged_states(more: &[&'static str], charts: &[&'static Chart]) -> Vec<&'static str> {
     let states = charts.iter().flat_map(|chart| chart.states);
@@ -119,15 +117,6 @@ pub enum CreatedCardStatus {
     Creating,
 }
 
-/// Action on a card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CardAction {
-    Pause,
-    Resume,
-    Close,
-}
-
 /// Status change of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -141,29 +130,6 @@ pub enum CardStatusChange {
     Closed,
     Expired,
     Failed,
-}
-
-/// Status of a card transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CardTransactionStatus {
-    Pending,
-    Settled,
-    Declined,
-    Refunded,
-}
-
-/// Product, as in `GET /get-pricing`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ProductName {
-    UsaPrepaidCard,
-    IntlPrepaidCard,
-    GiftCard,
-    PushToCard,
-    BankPayment,
-    AppPayment,
-    CardBalance,
 }
 
 /// Product of a payout.
@@ -214,31 +180,11 @@ pub enum TopUpLegKind {
     Transfer,
 }
 
-/// Network of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NetworkName {
-    Base,
-    Solana,
-}
-
 /// Network of deposit addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DepositNetwork {
     Base,
-}
-
-/// Reason of a hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum HoldReason {
-    /// Until the account is unfrozen.
-    HeldFrozen,
-    /// Until the payments from before a restore are in the ledger.
-    HeldRestored,
-    /// Until the payment behind it is final.
-    HeldUnfinal,
 }
 
 /// Reason of a hold that lasts until a payment is final.
@@ -446,7 +392,7 @@ pub enum AwaitingDetailsStatus {
 }
 
 /// Status after a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimedStatus {
     Claimed,
@@ -505,7 +451,6 @@ pub(in crate::http) mod tests {
     use purser_actors::id::Network;
     use purser_actors::payment::Resolution;
     use purser_actors::port::banking::AccountType;
-    use purser_actors::port::{self, TransactionStatus};
     use purser_actors::product::{Platform, ProductLine};
     use purser_actors::reloadable_card::CardHistoryEntry;
     use purser_actors::webhook::DisabledReason;
@@ -596,7 +541,6 @@ pub(in crate::http) mod tests {
     fn enums_have_the_names_that_the_service_uses() {
         use account::StatementLineType as Line;
         use bank_destination::DestinationType;
-        use port::CardAction as Action;
         let card_events = [
             LifecycleChange::Ready,
             LifecycleChange::Paused,
@@ -653,23 +597,12 @@ pub(in crate::http) mod tests {
                 with(names(directions.map(TransferDirection::name)), "outgoing"),
             ),
             (
-                values::<CardAction>(),
-                names([Action::Pause, Action::Resume, Action::Close].map(Action::name)),
-            ),
-            (
                 values::<CardStatusChange>(),
                 names(card_events.into_iter().chain(reloadable_events)),
             ),
-            (
-                values::<CardTransactionStatus>(),
-                names(TransactionStatus::ALL.map(TransactionStatus::name)),
-            ),
             (values::<DepositNetwork>(), names([Network::Base.name()])),
-            (values::<HoldReason>(), names(GateHold::ALL.map(GateHold::name))),
-            (values::<NetworkName>(), names(Network::ALL.map(Network::name))),
             (values::<PaymentApp>(), names(Platform::ALL.map(Platform::name))),
             (values::<PaymentResolution>(), names(resolutions.map(Resolution::name))),
-            (values::<ProductName>(), names(ProductLine::ALL.map(ProductLine::name))),
             (values::<StatementLineType>(), names(lines.map(Line::name))),
             (values::<UnfinalHold>(), names([GateHold::PaymentNotFinal.name()])),
             (
@@ -683,6 +616,6 @@ pub(in crate::http) mod tests {
         ] {
             assert_eq!(documented, real);
         }
-        assert!(values::<PayoutProduct>().is_subset(&values::<ProductName>()));
+        assert!(values::<PayoutProduct>().is_subset(&names(ProductLine::ALL.map(ProductLine::name))));
     }
 }
