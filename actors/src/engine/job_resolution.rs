@@ -17,6 +17,7 @@ use super::jobs::work::OperatorResolution;
 use super::operator_actions::{AuditEntry, OperatorLock};
 use super::operators::corrupt;
 use crate::approval::ApprovableAction;
+use crate::currency::Currency;
 use crate::id::{ApprovalId, JobId, PaymentId};
 use crate::jobs::{Credits, OperatorPolicy};
 use crate::kernel::OutboxJob;
@@ -24,7 +25,6 @@ use crate::money::Usdc;
 use crate::named_enum::named_enum;
 use crate::operator::OperatorAction;
 use crate::payment::{self, Payment, Status};
-use crate::product::Currency;
 use crate::reconciliation::{EntryAmount, EntryStatus};
 
 named_enum! {
