@@ -129,10 +129,10 @@ impl Engine {
             None => None,
         };
         for _ in 0..MAX_CONFLICT_RETRIES {
-            let place = self.acquire_permit(payment, account, &request).await?;
+            let slot = self.identifier_slot(payment, account, &request).await?;
             let known = self.load_payment(payment).await?;
             let (won, permit, above) = match known {
-                None => match self.claim(payment, account, &request, place).await? {
+                None => match self.claim(payment, account, &request, slot).await? {
                     None => continue,
                     Some(permit) => (true, Some(permit), 0),
                 },
@@ -176,7 +176,7 @@ impl Engine {
     }
 
     /// Where the claim writes the request's identifier, if the identifier is unclaimed.
-    async fn acquire_permit(
+    async fn identifier_slot(
         &self,
         payment: PaymentId,
         account: Wallet,
@@ -185,9 +185,9 @@ impl Engine {
         let Some(identifier) = &request.identifier else {
             return Ok(None);
         };
-        let standing = self.identifier_state(&account, identifier, request.request).await;
-        match standing.map_err(|_| ClaimError::Unavailable)? {
-            IdentifierState::Unclaimed(place) => Ok(Some(place)),
+        let state = self.identifier_state(&account, identifier, request.request).await;
+        match state.map_err(|_| ClaimError::Unavailable)? {
+            IdentifierState::Unclaimed(slot) => Ok(Some(slot)),
             IdentifierState::Claimed(known) if self.payment_id(&known) == payment => Ok(None),
             IdentifierState::Claimed(known) => Err(ClaimError::IdentifierClaimed(known)),
             IdentifierState::DifferentRequest => Err(ClaimError::IdentifierMismatch),

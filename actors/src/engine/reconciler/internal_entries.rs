@@ -293,8 +293,16 @@ async fn own_order(
             let card = read(store, &entity(EntityKind::ReloadableCard)).await?;
             card.and_then(|card| from_card_balance(number, &card))
         }
-        // Products are above. The other lists show no orders.
-        _ => None,
+        // Products are above.
+        ReconciliationSource::Cards
+        | ReconciliationSource::GiftCards
+        | ReconciliationSource::Payouts
+        | ReconciliationSource::PrepaidRemainders => None,
+        // These lists show no orders.
+        ReconciliationSource::Base
+        | ReconciliationSource::Solana
+        | ReconciliationSource::BankDeposits
+        | ReconciliationSource::Bridge => None,
     })
 }
 
