@@ -18,7 +18,7 @@ use crate::id::{JobId, OutgoingTransferId, TransferName, Wallet, WithdrawalId};
 use crate::jobs::{JobPolicy, LineDependency, OutgoingPurpose, Queue, jobs};
 use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::money::Usdc;
-use crate::operator::AuditedAction;
+use crate::operator::{AuditAction, AuditedAction};
 use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp};
 
 jobs! { Withdrawal:
@@ -274,7 +274,7 @@ impl Entity for Withdrawal {
                 let decided = decided
                     .audit(
                         &act,
-                        "transfer.attribute",
+                        AuditAction::TransferAttribute,
                         format!("{transaction} {id}"),
                         Some(evidence),
                         context,

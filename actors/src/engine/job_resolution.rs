@@ -23,7 +23,7 @@ use crate::jobs::{Credits, OperatorPolicy};
 use crate::kernel::OutboxJob;
 use crate::money::Usdc;
 use crate::named_enum::named_enum;
-use crate::operator::OperatorAction;
+use crate::operator::{AuditAction, OperatorAction};
 use crate::payment::{self, Payment, Status};
 use crate::reconciliation::{EntryAmount, EntryStatus};
 
@@ -117,7 +117,7 @@ impl Engine {
             JobOutcome::Completed => format!("completed, {reference}: {evidence}"),
             JobOutcome::NotCompleted => format!("not completed, {reference}: {evidence}"),
         };
-        let mut words = AuditEntry::for_job(leave.act(), "job.resolve", &effect, Some(words));
+        let mut words = AuditEntry::for_job(leave.act(), AuditAction::JobResolve, &effect, Some(words));
         if let Some(payment) = watched_payment(&effect.job) {
             let lookup = self.final_chain_status(payment, resolution, &says).await?;
             let seen = || payment::Command::RecordChainLookup {

@@ -9,6 +9,7 @@ use crate::kernel::job::AnyJob;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::lease::{Leasable, Lease, LeaseError, LeaseEvent, Leases};
 use crate::ledger::LedgerProvider;
+use crate::operator::AuditAction;
 use crate::port::{CardAction, Timestamp};
 
 impl IntlOrder {
@@ -49,6 +50,9 @@ impl IntlOrder {
 }
 
 impl Leasable for IntlOrder {
+    const CLAIM: AuditAction = AuditAction::IntlOrderClaim;
+    const RELEASE: AuditAction = AuditAction::IntlOrderRelease;
+
     fn lease_reply(lease: Option<Lease>) -> Reply {
         lease.map_or(Reply::Done, Reply::Lease)
     }
@@ -99,7 +103,7 @@ impl Entity for IntlOrder {
             (Status::Claimed(_), Command::Release { act, lease }) => Ok(order.release(*id, &act, lease, context)?),
             (Status::Claimed(_), Command::Fulfil { act, lease, card }) => {
                 order.leases().check_held_by(&act, lease, now)?;
-                let decided = decided.audit(&act, "intl_order.fulfil", id, None, context);
+                let decided = decided.audit(&act, AuditAction::IntlOrderFulfil, id, None, context);
                 Ok(order.fulfil(*id, *card, decided, context))
             }
             (Status::Queued, Command::Fulfil { .. }) => Err(LeaseError::Stale(order.lease).into()),
@@ -110,7 +114,7 @@ impl Entity for IntlOrder {
                     leases.check_held_by(&act, lease, now)?;
                 }
                 let decided = decided
-                    .audit(&act, "intl_order.reject", id, Some(reason.clone()), context)
+                    .audit(&act, AuditAction::IntlOrderReject, id, Some(reason.clone()), context)
                     .event(Event::Rejected(reason, now));
                 Ok(order.credit_charge(*id, decided, context))
             }

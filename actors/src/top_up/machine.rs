@@ -10,7 +10,7 @@ use crate::id::{JobId, Network, OutgoingTransferId, TopUpId, Wallet};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{Charge, LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
-use crate::operator::AuditedAction;
+use crate::operator::{AuditAction, AuditedAction};
 use crate::port::{AttestedMessage, ExternalText, SignedBurn, Timestamp};
 
 type DecisionResult = Result<Decision<TopUp>, Rejection>;
@@ -86,7 +86,7 @@ impl TopUp {
         let (now, transaction) = (context.now, burn.transaction.clone());
         let subject = format!("{transaction} {id}");
         let decision = decision
-            .audit(act, "transfer.attribute", subject, Some(evidence), context)
+            .audit(act, AuditAction::TransferAttribute, subject, Some(evidence), context)
             .requires_absent(table::attributed_transfer(OutgoingTransferId::for_transfer(
                 self.rail,
                 &transaction,

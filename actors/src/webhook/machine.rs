@@ -6,6 +6,7 @@ use super::{
 };
 use crate::id::{JobId, Wallet, WebhookId};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::operator::AuditAction;
 use crate::port::Timestamp;
 
 type DecisionResult = Result<Decision<WebhookEndpoint>, Rejection>;
@@ -147,7 +148,7 @@ impl Entity for WebhookEndpoint {
             (Status::Active, Command::RequestRedelivery { since, upto, by }) => {
                 let endpoint = *id;
                 let decided = match by {
-                    Some(act) => decided.audit(&act, "webhook.redeliver", id, None, context),
+                    Some(act) => decided.audit(&act, AuditAction::WebhookRedeliver, id, None, context),
                     None => decided,
                 };
                 Ok(decided

@@ -3,7 +3,7 @@
 use super::{AttemptResult, Command, DeliveryAttempt, Event, Job, Rejection, Status, WebhookDelivery};
 use crate::id::{JobId, Wallet, WebhookDeliveryId};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
-use crate::operator::AuditedAction;
+use crate::operator::{AuditAction, AuditedAction};
 use crate::port::Timestamp;
 
 type DecisionResult = Result<Decision<WebhookDelivery>, Rejection>;
@@ -48,7 +48,7 @@ impl WebhookDelivery {
     fn redeliver(&self, id: WebhookDeliveryId, by: Option<&AuditedAction>, context: &Context) -> Decision<Self> {
         let decided = Decision::answer(());
         let decided = match by {
-            Some(act) => decided.audit(act, "webhook.redeliver", id, None, context),
+            Some(act) => decided.audit(act, AuditAction::WebhookRedeliver, id, None, context),
             None => decided,
         };
         decided

@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use purser_actors::kernel::event_record::rfc3339;
-use purser_actors::operator::AuditRecord;
-use purser_actors::operator::Permission;
+use purser_actors::operator::{AuditAction, AuditRecord, Permission};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,6 +16,7 @@ use crate::http::error::ApiError;
 use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
+use crate::http::schemas::names::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/audit" => get_audit {
@@ -53,7 +53,8 @@ struct AuditLogEntry {
     operator: String,
     /// Role of the operator token.
     role: OperatorRole,
-    /// Action, for example `intl_order.claim`.
+    /// Name of the action.
+    #[schema(value_type = AuditActionName)]
     action: String,
     /// Id of the affected resource.
     subject: String,
@@ -66,6 +67,10 @@ struct AuditLogEntry {
     previous_hash: String,
     /// Hash of this record, which the next one includes.
     hash: String,
+}
+
+named_values! {
+    "Action of an operator." AuditActionName: AuditAction = AuditAction::ALL, AuditAction::name;
 }
 
 /// Audit records, oldest first.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use purser_actors::id::Network;
+use purser_actors::operator::AuditAction;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -72,7 +73,7 @@ async fn post_accept(
     // request.
     let written = admin
         .engine
-        .record_operator_action(&act, "chain.accept", subject, request.evidence)
+        .record_operator_action(&act, AuditAction::ChainAccept, subject, request.evidence)
         .await;
     written.map_err(|_| unavailable())?;
     let done = chains.roll_back(network, true).await.map_err(map_error)?;

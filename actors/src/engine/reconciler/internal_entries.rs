@@ -293,13 +293,12 @@ async fn own_order(
             let card = read(store, &entity(EntityKind::ReloadableCard)).await?;
             card.and_then(|card| from_card_balance(number, &card))
         }
-        // Products are above.
+        // Products are above. The other lists show no orders.
         ReconciliationSource::Cards
         | ReconciliationSource::GiftCards
         | ReconciliationSource::Payouts
-        | ReconciliationSource::PrepaidRemainders => None,
-        // These lists show no orders.
-        ReconciliationSource::Base
+        | ReconciliationSource::PrepaidRemainders
+        | ReconciliationSource::Base
         | ReconciliationSource::Solana
         | ReconciliationSource::BankDeposits
         | ReconciliationSource::Bridge => None,
