@@ -36,13 +36,13 @@ impl From<card_withdrawal::State> for OpenStatus {
 }
 
 closed_set! {
-    "Status of an entity of any kind." EntityStatus = {
+    "Status of an entity of any kind." ResourceStatus = {
         let charts: Vec<_> = charts().into_iter().map(|(_, chart)| chart).collect();
         merged_states(&[], &charts)
     }
 }
 
-impl From<&'static str> for EntityStatus {
+impl From<&'static str> for ResourceStatus {
     fn from(state: &'static str) -> Self {
         debug_assert!(Self::values().contains(&state), "no entity is {state}");
         Self(state)

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::AdminState;
 use super::api_doc::{Operation, OperationDoc, of};
-use super::closed_sets::{EntityKindName, EntityStatus};
+use super::closed_sets::{EntityKindName, ResourceStatus};
 use super::extractors::AuthorizedRead;
 use super::jobs::{self, OpenJob};
 use crate::http::error::{ApiError, ErrorCode};
@@ -60,7 +60,7 @@ struct CustomerResource {
     /// Id of the resource.
     id: String,
     /// Status of the resource.
-    status: EntityStatus,
+    status: ResourceStatus,
     /// Exact wallet address of the owner.
     wallet: String,
     /// The resource as its owner sees it.

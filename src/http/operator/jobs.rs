@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::approvals::{self, Approvable};
-use super::closed_sets::{EntityStatus, ProviderStatus};
+use super::closed_sets::{ProviderStatus, ResourceStatus};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::untracked_transfers::{self, UntrackedOrder, UntrackedTransfer};
 use super::{AdminState, unavailable};
@@ -146,7 +146,7 @@ struct JobEvidence {
     wallet: Option<String>,
     /// Status of the entity in our records.
     #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<EntityStatus>,
+    status: Option<ResourceStatus>,
     /// Amount of the job.
     #[serde(skip_serializing_if = "Option::is_none")]
     amount: Option<ExactDecimal>,
