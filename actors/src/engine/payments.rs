@@ -129,7 +129,7 @@ impl Engine {
             None => None,
         };
         for _ in 0..MAX_CONFLICT_RETRIES {
-            let slot = self.identifier_slot(payment, account, &request).await?;
+            let slot = self.unclaimed_slot(payment, account, &request).await?;
             let known = self.load_payment(payment).await?;
             let (won, permit, above) = match known {
                 None => match self.claim(payment, account, &request, slot).await? {
@@ -146,7 +146,7 @@ impl Engine {
                 }
                 Some((known, _)) => {
                     let permit = self.admit_resettlement(&known, &request).await?;
-                    match self.join(payment, (account, place), &request, permit.is_some()).await? {
+                    match self.join(payment, (account, slot), &request, permit.is_some()).await? {
                         None => continue,
                         Some(above) => (false, permit, above),
                     }
@@ -176,7 +176,7 @@ impl Engine {
     }
 
     /// Where the claim writes the request's identifier, if the identifier is unclaimed.
-    async fn identifier_slot(
+    async fn unclaimed_slot(
         &self,
         payment: PaymentId,
         account: Wallet,
@@ -237,7 +237,7 @@ impl Engine {
         id: PaymentId,
         account: Wallet,
         request: &PaymentRequest,
-        place: Option<IdempotencySlot>,
+        slot: Option<IdempotencySlot>,
     ) -> Result<Option<AdmissionPermit>, ClaimError> {
         let turn = ClaimLock::acquire(&self.0.claim_locks, id.0).await;
         if turn.waited && !mutants::is_enabled(Mutant::ClaimUnconditional) && self.load_payment(id).await?.is_some() {
@@ -286,7 +286,7 @@ impl Engine {
             counted,
         };
         let claim = account::Command::Claim(Box::new(admission));
-        let memo = place.map(|place| payment_identifier::recorder(place, id));
+        let memo = slot.map(|slot| payment_identifier::recorder(slot, id));
         self.take_line_sale(line).map_err(ClaimError::LineUnavailable)?;
         let result = self.0.registries.accounts.ask_idempotent(account, claim, memo).await;
         match result.inspect_err(|_| self.cancel_line_sale(line)) {
@@ -305,7 +305,7 @@ impl Engine {
     async fn join(
         &self,
         id: PaymentId,
-        (account, place): (Wallet, Option<IdempotencySlot>),
+        (account, slot): (Wallet, Option<IdempotencySlot>),
         request: &PaymentRequest,
         again: bool,
     ) -> Result<Option<u64>, ClaimError> {
@@ -313,7 +313,7 @@ impl Engine {
             request: request.request,
             new_session: again.then_some(request.session),
         };
-        let memo = place.map(|place| payment_identifier::recorder(place, id));
+        let memo = slot.map(|slot| payment_identifier::recorder(slot, id));
         match self.0.registries.payments.ask_idempotent(id, present, memo).await {
             Ok(payment::Reply::AwaitOutcome | payment::Reply::Done) => Ok(Some(0)),
             // Released since it was read: it needs a permit like any other.
