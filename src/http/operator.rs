@@ -20,7 +20,7 @@ mod leases;
 mod lines;
 mod reconciliation;
 mod refunds;
-mod schemas;
+pub mod schemas;
 mod suspended;
 pub mod system;
 mod tokens;

@@ -13,20 +13,20 @@ use crate::http::schemas::names::{closed_set, named_values, state_subsets};
 use crate::http::schemas::statuses::merged_states;
 
 named_values! {
-    "Kind of a discrepancy." DiscrepancyKindName: DiscrepancyKind = DiscrepancyKind::ALL, DiscrepancyKind::name;
-    "Status of a discrepancy." DiscrepancyStatus: discrepancy::State
+    "Kind of a discrepancy." pub DiscrepancyKindName: DiscrepancyKind = DiscrepancyKind::ALL, DiscrepancyKind::name;
+    "Status of a discrepancy." pub DiscrepancyStatus: discrepancy::State
         = discrepancy::State::ALL.iter().copied(), discrepancy::State::as_str;
-    "Kind of an entity." EntityKindName: EntityKind = EntityKind::ALL, EntityKind::name;
-    "Status of an incoming transfer." IncomingTransferStatus: incoming::State
+    "Kind of an entity." pub(super) EntityKindName: EntityKind = EntityKind::ALL, EntityKind::name;
+    "Status of an incoming transfer." pub IncomingTransferStatus: incoming::State
         = incoming::State::ALL.iter().copied(), incoming::State::as_str;
-    "Role of an operator token." OperatorRole: Role = Role::ALL, Role::name;
-    "Status at a provider or on a chain." ProviderStatus: EntryStatus = EntryStatus::ALL, EntryStatus::name;
-    "Source of external records." ReconciliationSourceName: ReconciliationSource
+    "Role of an operator token." pub(super) OperatorRole: Role = Role::ALL, Role::name;
+    "Status at a provider or on a chain." pub(super) ProviderStatus: EntryStatus = EntryStatus::ALL, EntryStatus::name;
+    "Source of external records." pub ReconciliationSourceName: ReconciliationSource
         = ReconciliationSource::ALL, ReconciliationSource::name;
 }
 
 state_subsets! {
-    "Status in a queue that operators claim from." OpenStatus: intl_order::State [Queued, Claimed];
+    "Status in a queue that operators claim from." pub(super) OpenStatus: intl_order::State [Queued, Claimed];
 }
 
 impl From<card_withdrawal::State> for OpenStatus {
@@ -36,7 +36,7 @@ impl From<card_withdrawal::State> for OpenStatus {
 }
 
 closed_set! {
-    "Status of an entity of any kind." ResourceStatus = {
+    "Status of an entity of any kind." pub(super) ResourceStatus = {
         let charts: Vec<_> = charts().into_iter().map(|(_, chart)| chart).collect();
         merged_states(&[], &charts)
     }

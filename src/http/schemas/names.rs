@@ -24,10 +24,10 @@ use crate::provider::merchants::{Acceptance, CardType};
 /// impl Deserialize for CardStatus { … one of these values … }
 /// ```
 macro_rules! closed_set {
-    ($description:literal $name:ident = $values:expr) => {
+    ($description:literal $vis:vis $name:ident = $values:expr) => {
         #[doc = $description]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-        pub struct $name(&'static str);
+        $vis struct $name(&'static str);
 
         impl $name {
             fn values() -> Vec<&'static str> {
@@ -67,8 +67,8 @@ pub(in crate::http) use closed_set;
 /// impl From<Network> for NetworkName { … its name … }
 /// ```
 macro_rules! named_values {
-    ($($description:literal $name:ident: $of:ty = $all:expr, $name_of:expr;)*) => {$(
-        $crate::http::schemas::names::closed_set! { $description $name = $all.into_iter().map($name_of).collect() }
+    ($($description:literal $vis:vis $name:ident: $of:ty = $all:expr, $name_of:expr;)*) => {$(
+        $crate::http::schemas::names::closed_set! { $description $vis $name = $all.into_iter().map($name_of).collect() }
 
         impl From<$of> for $name {
             fn from(value: $of) -> Self {
@@ -81,21 +81,21 @@ pub(in crate::http) use named_values;
 
 /// `"Status of a fulfilled order." ReadyStatus: State [Ready];` becomes [`named_values`] of these states.
 macro_rules! state_subsets {
-    ($($description:literal $name:ident: $state:ty [$($variant:ident),+];)+) => {$(
+    ($($description:literal $vis:vis $name:ident: $state:ty [$($variant:ident),+];)+) => {$(
         $crate::http::schemas::names::named_values! {
-            $description $name: $state = [$(<$state>::$variant),+], <$state>::as_str;
+            $description $vis $name: $state = [$(<$state>::$variant),+], <$state>::as_str;
         }
     )+};
 }
 pub(in crate::http) use state_subsets;
 
 named_values! {
-    "Action on a card." CardAction: ActionOnCard = ActionOnCard::ALL, ActionOnCard::name;
-    "Status of a card transaction." CardTransactionStatus: TransactionStatus
+    "Action on a card." pub CardAction: ActionOnCard = ActionOnCard::ALL, ActionOnCard::name;
+    "Status of a card transaction." pub CardTransactionStatus: TransactionStatus
         = TransactionStatus::ALL, TransactionStatus::name;
-    "Reason of a hold." HoldReason: GateHold = GateHold::ALL, GateHold::name;
-    "Network of a transfer." NetworkName: Network = Network::ALL, Network::name;
-    "Product, as in `GET /get-pricing`." ProductName: ProductLine = ProductLine::ALL, ProductLine::name;
+    "Reason of a hold." pub HoldReason: GateHold = GateHold::ALL, GateHold::name;
+    "Network of a transfer." pub NetworkName: Network = Network::ALL, Network::name;
+    "Product, as in `GET /get-pricing`." pub ProductName: ProductLine = ProductLine::ALL, ProductLine::name;
 }
 
 /// `JobTypeName: "Type of a job." = JOB_NAMES;` becomes
