@@ -11,6 +11,7 @@ use purser_actors::banking::application::BankingApplication;
 use purser_actors::banking::profile::BankingProfile;
 use purser_actors::card::Card;
 use purser_actors::card_withdrawal::CardWithdrawal;
+use purser_actors::entities::PRODUCTS;
 use purser_actors::gift_card::GiftCard;
 use purser_actors::identity_verification::IdentityVerification;
 use purser_actors::intl_order::IntlOrder;
@@ -29,43 +30,31 @@ use purser_actors::wallet_payment::WalletPayment;
 use purser_actors::webhook::WebhookEndpoint;
 use purser_actors::webhook_delivery::WebhookDelivery;
 use purser_actors::withdrawal::Withdrawal;
-use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
+
+use super::names::closed_set;
 
 /// Enums of the states of entities: description, name, further values, entities.
 macro_rules! entity_states {
     ($($description:literal $name:ident: [$($more:literal)?] $($entity:ty),+;)+) => {$(
-        #[doc = $description]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct $name;
-
-        impl $name {
-            fn values() -> Vec<&'static str> {
-                merged_states(&[$($more)?], &[$(<$entity>::CHART),+])
-            }
-        }
-
-        impl PartialSchema for $name {
-            fn schema() -> RefOr<Schema> {
-                let string = ObjectBuilder::new().schema_type(Type::String).description(Some($description));
-                string.enum_values(Some(Self::values())).build().into()
-            }
-        }
-
-        impl ToSchema for $name {}
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let value = String::deserialize(deserializer)?;
-                let is_known = Self::values().contains(&value.as_str());
-                is_known.then_some(Self).ok_or_else(|| D::Error::custom(format!("no such state: {value}")))
-            }
+        $crate::http::schemas::names::closed_set! {
+            $description pub $name = $crate::http::schemas::statuses::merged_states(&[$($more)?], &[$(<$entity>::CHART),+])
         }
     )+};
 }
+pub(in crate::http) use entity_states;
+
+closed_set! { "Status of any product that a payment can buy." pub ProductStatus = product_states() }
+
+/// The states of every product, in the order of the products' fields in a payment.
+fn product_states() -> Vec<&'static str> {
+    let mut products: Vec<_> = PRODUCTS.iter().map(|product| (product.field, product.chart)).collect();
+    products.sort_unstable_by_key(|(field, _)| *field);
+    let charts: Vec<_> = products.into_iter().map(|(_, chart)| chart).collect();
+    merged_states(&[], &charts)
+}
+
 /// Further values and the states of these charts, each once.
 pub(in crate::http) fn merged_states(more: &[&'static str], charts: &[&'static Chart]) -> Vec<&'static str> {
     let states = charts.iter().flat_map(|chart| chart.states);
@@ -96,7 +85,6 @@ entity_states! {
     "Status of a late return." LateReturnStatus: [] LateReturn;
     "Status of a payment, not of its product." PaymentStatus: [] Payment;
     "Status of a payout." PayoutStatus: [] Payout;
-    "Status of any product that a payment can buy." ProductStatus: [] Card, GiftCard, IntlOrder, Payout, TopUp;
     "Status of a recipient of app payments." RecipientStatus: [] PaymentRecipient;
     "Status of a refund." RefundStatus: [] Refund;
     "Status of a reloadable card." ReloadableCardStatus: [] ReloadableCard;
@@ -451,11 +439,14 @@ pub(in crate::http) mod tests {
     use purser_actors::id::Network;
     use purser_actors::payment::Resolution;
     use purser_actors::port::banking::AccountType;
-    use purser_actors::product::{Platform, ProductLine};
+    use purser_actors::port::payouts::Platform;
+    use purser_actors::port::{self, TransactionStatus};
+    use purser_actors::product::ProductLine;
     use purser_actors::reloadable_card::CardHistoryEntry;
     use purser_actors::webhook::DisabledReason;
     use purser_actors::webhook_delivery::DroppedReason;
     use serde_json::{Value, json};
+    use utoipa::PartialSchema;
 
     use super::*;
 
