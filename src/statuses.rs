@@ -11,8 +11,10 @@ use purser_actors::banking::application::BankingApplication;
 use purser_actors::banking::profile::BankingProfile;
 use purser_actors::card::Card;
 use purser_actors::card_withdrawal::CardWithdrawal;
+use purser_actors::engine::GateHold;
 use purser_actors::entities::PRODUCTS;
 use purser_actors::gift_card::GiftCard;
+use purser_actors::id::Network;
 use purser_actors::identity_verification::IdentityVerification;
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::issuer_link::IssuerLink;
@@ -22,6 +24,7 @@ use purser_actors::late_return::LateReturn;
 use purser_actors::payment::Payment;
 use purser_actors::payment_recipient::PaymentRecipient;
 use purser_actors::payout::Payout;
+use purser_actors::port::{CardAction as ActionOnCard, TransactionStatus};
 use purser_actors::product::ProductLine;
 use purser_actors::refund::Refund;
 use purser_actors::reloadable_card::ReloadableCard;
@@ -31,28 +34,25 @@ use purser_actors::wallet_payment::WalletPayment;
 use purser_actors::webhook::WebhookEndpoint;
 use purser_actors::webhook_delivery::WebhookDelivery;
 use purser_actors::withdrawal::Withdrawal;
-use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
-/// Enums of the states of entities: description, name, further values, entities.
-macro_rules! entity_states {
-    ($($description:literal $name:ident: [$($more:literal)?] $($entity:ty),+;)+) => {$(
-        $crate::statuses::name_set! {
-            $description $name = $crate::statuses::merged_states(&[$($more)?], &[$(<$entity>::CHART),+])
-        }
-    )+};
-}
-pub(crate) use entity_states;
-
-/// An enum of names that other tables have: description, name, values.
-macro_rules! name_set {
-    ($description:literal $name:ident = $values:expr) => {
+/// `closed_set! { "Status of a card." CardStatus = values }` becomes
+///
+/// ```text
+/// /// Status of a card.
+/// #[derive(Serialize)]
+/// pub struct CardStatus(&'static str);
+/// impl CardStatus { fn values() -> Vec<&'static str> { values } }
+/// impl PartialSchema for CardStatus { … a string with these values … }
+/// impl ToSchema for CardStatus {}
+/// impl Deserialize for CardStatus { … one of these values … }
+/// ```
+macro_rules! closed_set {
+    ($description:literal $vis:vis $name:ident = $values:expr) => {
         #[doc = $description]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-        pub struct $name;
+        $vis struct $name(&'static str);
 
         impl $name {
             fn values() -> Vec<&'static str> {
@@ -60,8 +60,9 @@ macro_rules! name_set {
             }
         }
 
-        impl PartialSchema for $name {
-            fn schema() -> RefOr<Schema> {
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+                use utoipa::openapi::schema::{ObjectBuilder, Type};
                 let string = ObjectBuilder::new()
                     .schema_type(Type::String)
                     .description(Some($description));
@@ -69,23 +70,70 @@ macro_rules! name_set {
             }
         }
 
-        impl ToSchema for $name {}
+        impl utoipa::ToSchema for $name {}
 
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let value = String::deserialize(deserializer)?;
-                let is_known = Self::values().contains(&value.as_str());
-                is_known
-                    .then_some(Self)
-                    .ok_or_else(|| D::Error::custom(format!("no such state: {value}")))
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = <String as serde::Deserialize>::deserialize(deserializer)?;
+                let known = Self::values().into_iter().find(|known| *known == value);
+                known
+                    .map(Self)
+                    .ok_or_else(|| serde::de::Error::custom(format!("no such value: {value}")))
             }
         }
     };
 }
-pub(crate) use name_set;
+pub(crate) use closed_set;
 
-name_set! { "Status of any product that a payment can buy." ProductStatus = product_states() }
-name_set! { "Product, as in `GET /get-pricing`." ProductName = ProductLine::ALL.map(ProductLine::name).to_vec() }
+/// `"Network of a transfer." NetworkName: Network = Network::ALL, Network::name;` becomes a [`closed_set`] of these names,
+/// and
+///
+/// ```text
+/// impl From<Network> for NetworkName { … its name … }
+/// ```
+macro_rules! named_values {
+    ($($description:literal $vis:vis $name:ident: $of:ty = $all:expr, $name_of:expr;)*) => {$(
+        $crate::statuses::closed_set! { $description $vis $name = $all.into_iter().map($name_of).collect() }
+
+        impl From<$of> for $name {
+            fn from(value: $of) -> Self {
+                Self(($name_of)(value))
+            }
+        }
+    )*};
+}
+pub(crate) use named_values;
+
+/// `"Status of a fulfilled order." ReadyStatus: State [Ready];` becomes [`named_values`] of these states.
+macro_rules! state_subsets {
+    ($($description:literal $vis:vis $name:ident: $state:ty [$($variant:ident),+];)+) => {$(
+        $crate::statuses::named_values! {
+            $description $vis $name: $state = [$(<$state>::$variant),+], <$state>::as_str;
+        }
+    )+};
+}
+pub(crate) use state_subsets;
+
+named_values! {
+    "Action on a card." pub CardAction: ActionOnCard = ActionOnCard::ALL, ActionOnCard::name;
+    "Status of a card transaction." pub CardTransactionStatus: TransactionStatus
+        = TransactionStatus::ALL, TransactionStatus::name;
+    "Reason of a hold." pub HoldReason: GateHold = GateHold::ALL, GateHold::name;
+    "Network of a transfer." pub NetworkName: Network = Network::ALL, Network::name;
+    "Product, as in `GET /get-pricing`." pub ProductName: ProductLine = ProductLine::ALL, ProductLine::name;
+}
+
+/// Enums of the states of entities: description, name, further values, entities.
+macro_rules! entity_states {
+    ($($description:literal $name:ident: [$($more:literal)?] $($entity:ty),+;)+) => {$(
+        $crate::statuses::closed_set! {
+            $description pub $name = $crate::statuses::merged_states(&[$($more)?], &[$(<$entity>::CHART),+])
+        }
+    )+};
+}
+pub(crate) use entity_states;
+
+closed_set! { "Status of any product that a payment can buy." pub ProductStatus = product_states() }
 
 /// The states of every product, in the order of the products' fields in a payment.
 fn product_states() -> Vec<&'static str> {
@@ -145,15 +193,6 @@ pub enum CreatedCardStatus {
     Creating,
 }
 
-/// Action on a card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CardAction {
-    Pause,
-    Resume,
-    Close,
-}
-
 /// Status change of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -167,16 +206,6 @@ pub enum CardStatusChange {
     Closed,
     Expired,
     Failed,
-}
-
-/// Status of a card transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CardTransactionStatus {
-    Pending,
-    Settled,
-    Declined,
-    Refunded,
 }
 
 /// Product of a payout.
@@ -227,31 +256,11 @@ pub enum TopUpLegKind {
     Transfer,
 }
 
-/// Network of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NetworkName {
-    Base,
-    Solana,
-}
-
 /// Network of deposit addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DepositNetwork {
     Base,
-}
-
-/// Reason of a hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum HoldReason {
-    /// Until the account is unfrozen.
-    HeldFrozen,
-    /// Until the payments from before a restore are in the ledger.
-    HeldRestored,
-    /// Until the payment behind it is final.
-    HeldUnfinal,
 }
 
 /// Reason of a hold that lasts until a payment is final.
@@ -525,6 +534,7 @@ pub(crate) mod tests {
     use purser_actors::webhook::DisabledReason;
     use purser_actors::webhook_delivery::DroppedReason;
     use serde_json::{Value, json};
+    use utoipa::PartialSchema;
 
     use super::*;
 
@@ -610,7 +620,6 @@ pub(crate) mod tests {
     fn enums_have_the_names_that_the_service_uses() {
         use account::StatementLineType as Line;
         use bank_destination::DestinationType;
-        use port::CardAction as Action;
         let card_events = [
             LifecycleChange::Ready,
             LifecycleChange::Paused,
@@ -667,23 +676,12 @@ pub(crate) mod tests {
                 with(names(directions.map(TransferDirection::name)), "outgoing"),
             ),
             (
-                values::<CardAction>(),
-                names([Action::Pause, Action::Resume, Action::Close].map(Action::name)),
-            ),
-            (
                 values::<CardStatusChange>(),
                 names(card_events.into_iter().chain(reloadable_events)),
             ),
-            (
-                values::<CardTransactionStatus>(),
-                names(TransactionStatus::ALL.map(TransactionStatus::name)),
-            ),
             (values::<DepositNetwork>(), names([Network::Base.name()])),
-            (values::<HoldReason>(), names(GateHold::ALL.map(GateHold::name))),
-            (values::<NetworkName>(), names(Network::ALL.map(Network::name))),
             (values::<PaymentApp>(), names(Platform::ALL.map(Platform::name))),
             (values::<PaymentResolution>(), names(resolutions.map(Resolution::name))),
-            (values::<ProductName>(), names(ProductLine::ALL.map(ProductLine::name))),
             (values::<StatementLineType>(), names(lines.map(Line::name))),
             (values::<UnfinalHold>(), names([GateHold::PaymentNotFinal.name()])),
             (
@@ -697,6 +695,6 @@ pub(crate) mod tests {
         ] {
             assert_eq!(documented, real);
         }
-        assert!(values::<PayoutProduct>().is_subset(&values::<ProductName>()));
+        assert!(values::<PayoutProduct>().is_subset(&names(ProductLine::ALL.map(ProductLine::name))));
     }
 }

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::id::{ApprovalId, CardId, DepositId, JobId, Wallet, WithdrawalId};
 use crate::ledger::Outlay;
 use crate::money::Usdc;
+use crate::named_enum::named_enum;
 use crate::operator::OperatorAction;
 use crate::port::Timestamp;
 
@@ -124,6 +125,31 @@ pub enum ApprovableAction {
     },
 }
 
+named_enum! {
+    /// What an [`ApprovableAction`] is about. Its name is that in the API and in the audit log.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ActionKind {
+        /// [`ApprovableAction::CreditJob`].
+        CreditBack = "credit_back",
+        /// [`ApprovableAction::ResolveJob`].
+        Resolve = "resolve",
+        /// [`ApprovableAction::RejectIntlOrder`].
+        RejectIntl = "reject_intl",
+        /// [`ApprovableAction::PayCardWithdrawal`].
+        PayCardWithdrawal = "pay_card_withdrawal",
+        /// [`ApprovableAction::DecideIncoming`], credited.
+        CreditTransfer = "credit_transfer",
+        /// [`ApprovableAction::DecideIncoming`], returned.
+        ReturnTransfer = "return_transfer",
+        /// [`ApprovableAction::AttributeLoss`].
+        BookLoss = "book_loss",
+        /// [`ApprovableAction::AttributeOrder`].
+        BookOrder = "book_order",
+        /// [`ApprovableAction::AttributeOutlay`].
+        BookOutlay = "book_outlay",
+    }
+}
+
 impl ApprovableAction {
     /// Credits or returns a transfer that no payment claims; the account owner may keep the payout that it paid for.
     pub const fn decide_incoming(
@@ -148,20 +174,20 @@ impl ApprovableAction {
         }
     }
 
-    /// Name in the API and in the audit log.
-    pub const fn name(&self) -> &'static str {
+    /// What it is about.
+    pub const fn kind(&self) -> ActionKind {
         match self {
-            Self::CreditJob { .. } => "credit_back",
-            Self::ResolveJob { .. } => "resolve",
-            Self::RejectIntlOrder { .. } => "reject_intl",
-            Self::PayCardWithdrawal { .. } => "pay_card_withdrawal",
+            Self::CreditJob { .. } => ActionKind::CreditBack,
+            Self::ResolveJob { .. } => ActionKind::Resolve,
+            Self::RejectIntlOrder { .. } => ActionKind::RejectIntl,
+            Self::PayCardWithdrawal { .. } => ActionKind::PayCardWithdrawal,
             Self::DecideIncoming { send_back: false, .. }
-            | Self::DecideIncomingKeepingPayout { send_back: false, .. } => "credit_transfer",
+            | Self::DecideIncomingKeepingPayout { send_back: false, .. } => ActionKind::CreditTransfer,
             Self::DecideIncoming { send_back: true, .. }
-            | Self::DecideIncomingKeepingPayout { send_back: true, .. } => "return_transfer",
-            Self::AttributeLoss { .. } => "book_loss",
-            Self::AttributeOrder { .. } => "book_order",
-            Self::AttributeOutlay { .. } => "book_outlay",
+            | Self::DecideIncomingKeepingPayout { send_back: true, .. } => ActionKind::ReturnTransfer,
+            Self::AttributeLoss { .. } => ActionKind::BookLoss,
+            Self::AttributeOrder { .. } => ActionKind::BookOrder,
+            Self::AttributeOutlay { .. } => ActionKind::BookOutlay,
         }
     }
 
@@ -300,7 +326,7 @@ impl ApprovalId {
         let mut hash = Sha256::new();
         hash.update(b"approval");
         hash.update([0]);
-        hash.update(gift.name());
+        hash.update(gift.kind().name());
         hash.update(amount.atomic().to_be_bytes());
         for part in gift.digest_fields() {
             // Length-prefixed, so that no two actions have the same encoding.

@@ -13,6 +13,9 @@ macro_rules! entity_kinds {
         }
 
         impl EntityKind {
+            /// Every kind.
+            pub const ALL: [Self; [$(Self::$kind),+].len()] = [$(Self::$kind),+];
+
             /// Name in event types and documents.
             pub const fn name(self) -> &'static str {
                 match self {

@@ -6,7 +6,7 @@
 
 use crate::kernel::job::AnyJob;
 use crate::kernel::{Context, Decision, Entity};
-use crate::operator::{AuditedAction, OperatorAction, Role};
+use crate::operator::{AuditAction, AuditedAction, OperatorAction, Role};
 use crate::port::Timestamp;
 
 /// Operator that holds a lease.
@@ -108,6 +108,11 @@ pub enum LeaseEvent {
 
 /// An entity that operators claim.
 pub trait Leasable: Entity {
+    /// Audit action of a claim.
+    const CLAIM: AuditAction;
+    /// Audit action of a release.
+    const RELEASE: AuditAction;
+
     /// The entity's reply to a claim, with its new lease, or to another lease command.
     fn lease_reply(lease: Option<Lease>) -> Self::Reply;
 
@@ -140,7 +145,7 @@ pub trait Leasable: Entity {
             None => decided,
         };
         Ok(decided
-            .audit(act, &format!("{}.claim", Self::KIND.name()), id, None, context)
+            .audit(act, Self::CLAIM, id, None, context)
             .enqueue_at(lease.until, Self::expiry_job(id, lease.number), context)
             .event(Self::lease_event(LeaseEvent::Claimed(holder, context.now))))
     }
@@ -162,7 +167,7 @@ pub trait Leasable: Entity {
             return Err(LeaseError::Stale(leases.last));
         }
         Ok(Decision::answer(Self::lease_reply(None))
-            .audit(act, &format!("{}.release", Self::KIND.name()), id, None, context)
+            .audit(act, Self::RELEASE, id, None, context)
             .event(Self::lease_event(LeaseEvent::Released(context.now))))
     }
 }

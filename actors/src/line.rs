@@ -20,7 +20,7 @@ use crate::id::Wallet;
 use crate::kernel::{
     Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, NamedState as _, StateMachine as _,
 };
-use crate::operator::AuditedAction;
+use crate::operator::{AuditAction, AuditedAction};
 use crate::port::Timestamp;
 use crate::product::ProductLine;
 
@@ -188,10 +188,10 @@ impl Entity for LineState {
             (Status::Failing | Status::Closed, Command::Fail { .. })
             | (Status::Open | Status::Closed, Command::Recover) => done,
             (Status::Open | Status::Failing, Command::Close { reason, act }) => done
-                .audit(&act, "line.close", id, Some(reason.clone()), context)
+                .audit(&act, AuditAction::LineClose, id, Some(reason.clone()), context)
                 .event(Event::Closed(reason, act.operator.clone(), now)),
             (Status::Failing | Status::Closed, Command::Open { reason, act }) => done
-                .audit(&act, "line.open", id, Some(reason.clone()), context)
+                .audit(&act, AuditAction::LineOpen, id, Some(reason.clone()), context)
                 .event(Event::Opened(reason, act.operator.clone(), now)),
             (Status::Closed, Command::Close { .. }) => return Err(Rejection::AlreadyInState(State::Closed.as_str())),
             (Status::Open, Command::Open { .. }) => return Err(Rejection::AlreadyInState(State::Open.as_str())),

@@ -7,6 +7,7 @@ use crate::currency::Currency;
 use crate::id::{DepositId, JobId, OutgoingTransferId, Wallet};
 use crate::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{AmountError, Cents, Usdc};
+use crate::named_enum::named_enum;
 use crate::port::{ExternalText, ProviderEntry, Timestamp};
 use crate::product::ProductLine;
 use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, ReconciliationSource};
@@ -14,13 +15,15 @@ use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, Reconciliatio
 /// Product name at the bank for a transfer out of an owner's account there.
 pub const FROM_ACCOUNT: &str = "from_account";
 
-/// Direction of an order's money.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// We paid the provider for it.
-    Out,
-    /// The provider paid us: it debited an owner's account at the bank.
-    In,
+named_enum! {
+    /// Direction of an order's money.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Direction {
+        /// We paid the provider for it.
+        Out = "out",
+        /// The provider paid us: it debited an owner's account at the bank.
+        In = "in",
+    }
 }
 
 /// An order as its provider's list shows it.

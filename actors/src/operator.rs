@@ -8,6 +8,7 @@ use purser_storage::codec::Stored;
 use purser_storage::{Condition, Write};
 
 use crate::id::RequestId;
+use crate::named_enum::named_enum;
 use crate::time::Timestamp;
 
 /// Role of an operator.
@@ -153,6 +154,81 @@ impl Deref for AuditedAction {
     }
 }
 
+named_enum! {
+    /// Action of an operator in the audit log. Records store the name, so a name never changes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum AuditAction {
+        /// Freeze an account.
+        AccountFreeze = "account.freeze",
+        /// Unfreeze an account.
+        AccountUnfreeze = "account.unfreeze",
+        /// Approve another operator's action.
+        ApprovalApprove = "approval.approve",
+        /// Reject an action that waits for approval.
+        ApprovalReject = "approval.reject",
+        /// Request an action above the operator's limit.
+        ApprovalRequest = "approval.request",
+        /// Claim a withdrawal from a card balance.
+        CardWithdrawalClaim = "card_withdrawal.claim",
+        /// Record what the issuer did in a lost history.
+        CardWithdrawalClosedAtIssuer = "card_withdrawal.closed_at_issuer",
+        /// Record that a withdrawal was paid.
+        CardWithdrawalFulfil = "card_withdrawal.fulfil",
+        /// Reject a withdrawal.
+        CardWithdrawalReject = "card_withdrawal.reject",
+        /// Release a claimed withdrawal.
+        CardWithdrawalRelease = "card_withdrawal.release",
+        /// Accept a chain that replaced final blocks.
+        ChainAccept = "chain.accept",
+        /// Credit an incoming transfer.
+        IncomingCredit = "incoming.credit",
+        /// Record an incoming transfer as operator funds.
+        IncomingOperatorFunds = "incoming.operator_funds",
+        /// Return an incoming transfer.
+        IncomingReturn = "incoming.return",
+        /// Claim an international order.
+        IntlOrderClaim = "intl_order.claim",
+        /// Enter the ordered card.
+        IntlOrderFulfil = "intl_order.fulfil",
+        /// Reject an international order.
+        IntlOrderReject = "intl_order.reject",
+        /// Release a claimed order.
+        IntlOrderRelease = "intl_order.release",
+        /// Report a card's state at its issuer.
+        IntlOrderReport = "intl_order.report",
+        /// Credit the payment of a dead-lettered job.
+        JobCredit = "job.credit",
+        /// Close a withheld credit.
+        JobKeep = "job.keep",
+        /// Record the outcome of a dead-lettered job.
+        JobResolve = "job.resolve",
+        /// Retry a dead-lettered job.
+        JobRetry = "job.retry",
+        /// Close a product line.
+        LineClose = "line.close",
+        /// Open a product line.
+        LineOpen = "line.open",
+        /// Attribute an order of a lost history.
+        OrderBook = "order.book",
+        /// Approve a refund.
+        RefundApprove = "refund.approve",
+        /// Reject a refund.
+        RefundReject = "refund.reject",
+        /// Request a refund.
+        RefundRequest = "refund.request",
+        /// Confirm credentials from before a restore.
+        SuspendedConfirm = "suspended.confirm",
+        /// Create an operator token.
+        TokenCreate = "token.create",
+        /// Revoke an operator token.
+        TokenRevoke = "token.revoke",
+        /// Attribute an outgoing transfer.
+        TransferAttribute = "transfer.attribute",
+        /// Redeliver events to a webhook endpoint.
+        WebhookRedeliver = "webhook.redeliver",
+    }
+}
+
 /// Record of an operator action: a row, written by the batch that executes the action. Each contains the hash of the
 /// previous one, so none can be changed, inserted or removed without changing all later records.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -163,7 +239,7 @@ pub struct AuditRecord {
     pub at: Timestamp,
     /// Operator and request.
     pub act: OperatorAction,
-    /// Name of the action, for example `intl_order.claim`.
+    /// Name of the [`AuditAction`].
     pub action: String,
     /// Id, address or token name that the action is about.
     pub subject: String,

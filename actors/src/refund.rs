@@ -23,7 +23,7 @@ use crate::id::{JobId, PaymentId, RefundId, Wallet};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
-use crate::operator::AuditedAction;
+use crate::operator::{AuditAction, AuditedAction};
 use crate::port::Timestamp;
 
 pub use self::job::Job;
@@ -236,7 +236,7 @@ impl Refund {
         let until = context.now.plus_ms(life_ms);
         let words = Some(asked.reason.clone());
         let subject = asked.subject(id);
-        let decision = Decision::answer(()).audit(act, "refund.request", subject, words, context);
+        let decision = Decision::answer(()).audit(act, AuditAction::RefundRequest, subject, words, context);
         let decision = decision.event(Event::Requested(asked.clone(), until, context.now));
         if at_once {
             let decision = decision.event(Event::Approved(None, context.now));
@@ -315,7 +315,7 @@ impl Entity for Refund {
             (Status::Requested, Command::Approve { act, .. }) if now < refund.expires_at => {
                 let subject = refund.request.subject(*id);
                 let decision = done
-                    .audit(&act, "refund.approve", subject, None, context)
+                    .audit(&act, AuditAction::RefundApprove, subject, None, context)
                     .delete(row)
                     .event(Event::Approved(Some(act.operator.clone()), now));
                 Ok(Self::credit(*id, &refund.request, decision, context))
@@ -326,7 +326,7 @@ impl Entity for Refund {
                 Ok(done)
             }
             (Status::Requested, Command::Reject { reason, act }) => Ok(done
-                .audit(&act, "refund.reject", id, Some(reason), context)
+                .audit(&act, AuditAction::RefundReject, id, Some(reason), context)
                 .delete(row)
                 .event(Event::Rejected(act.operator.clone(), now))),
             (Status::Rejected, Command::Reject { act, .. }) if refund.decided_by.as_ref() == Some(&act.operator) => {

@@ -22,7 +22,7 @@ use crate::kernel::{
     Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, NewEntity, StateMachine as _, table,
 };
 use crate::money::Usdc;
-use crate::operator::AuditedAction;
+use crate::operator::{AuditAction, AuditedAction};
 use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp};
 
 jobs! { Withdrawal:
@@ -321,7 +321,7 @@ impl Entity for Withdrawal {
                 let decided = decided
                     .audit(
                         &act,
-                        "transfer.attribute",
+                        AuditAction::TransferAttribute,
                         format!("{transaction} {id}"),
                         Some(evidence),
                         context,

@@ -12,6 +12,7 @@ use purser_storage::JournalStore;
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
+use tokio::net::TcpStream;
 use zeroize::Zeroizing;
 
 use super::store_commands::{check_documents, documents, failed};
@@ -27,6 +28,8 @@ use crate::verify::{ChainList, ChainTransfer, VerifyReport};
 
 /// A large store is copied before the first byte is sent.
 const BACKUP_TIMEOUT: Duration = Duration::from_secs(3_600);
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// First interval between queries of a run's progress; each one is twice the previous, up to [`MAX_POLL_INTERVAL`].
 const INITIAL_POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -78,7 +81,7 @@ impl RunningService {
             }
         };
         let client = crate::outbound::client()
-            .connect_timeout(Duration::from_secs(10))
+            .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(BACKUP_TIMEOUT)
             .build()
             .map_err(failed)?;
@@ -87,6 +90,22 @@ impl RunningService {
             url,
             token: Zeroizing::new(token.trim().to_owned()),
         })
+    }
+
+    /// Whether something listens at its address.
+    pub(super) async fn accepts_connections(&self) -> bool {
+        let addresses = self.url.socket_addrs(|| None).unwrap_or_default();
+        let connected = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(&*addresses)).await;
+        matches!(connected, Ok(Ok(_)))
+    }
+
+    /// The error of a service that has the store open and listens nowhere.
+    pub(super) fn silence(&self, config: &Config) -> CliError {
+        failed(format!(
+            "another process has {} open, and nothing answers at http://{}: it is starting or ending; try again, or stop it",
+            config.data_dir.display(),
+            self.url.authority()
+        ))
     }
 
     async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Response, CliError> {

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use purser_actors::answer::rfc3339;
 use purser_actors::id::DocumentId;
@@ -90,12 +91,30 @@ pub(super) enum StoreAccess {
     Service(RunningService),
 }
 
-/// Opens the store, or finds the service that runs on it.
+/// How often the store is tried while a process has it open and does not answer: for five seconds.
+const LOCK_ATTEMPTS: u32 = 25;
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Opens the store, or finds the service that runs on it. A killed service keeps its lock for a moment, and a starting
+/// one does not answer yet: both are waited for.
 pub(super) async fn open_or_connect(config: &Config, token: &TokenArgs) -> Result<StoreAccess, CliError> {
-    match attempt(config).await? {
-        Ok((store, data)) => Ok(StoreAccess::Store(store, data)),
-        Err(ServiceError::Open(OpenError::Locked(_))) => RunningService::of(config, token).map(StoreAccess::Service),
-        Err(error) => Err(failed(error)),
+    let mut attempts_left = LOCK_ATTEMPTS;
+    loop {
+        match attempt(config).await? {
+            Ok((store, data)) => return Ok(StoreAccess::Store(store, data)),
+            Err(ServiceError::Open(OpenError::Locked(_))) => {}
+            Err(error) => return Err(failed(error)),
+        }
+        let silent = match RunningService::of(config, token) {
+            Ok(running) if running.accepts_connections().await => return Ok(StoreAccess::Service(running)),
+            Ok(running) => running.silence(config),
+            Err(error) => error,
+        };
+        if attempts_left == 0 {
+            return Err(silent);
+        }
+        attempts_left -= 1;
+        tokio::time::sleep(LOCK_POLL_INTERVAL).await;
     }
 }
 

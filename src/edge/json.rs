@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use purser_actors::kernel::to_json;
 use serde::Serialize;
@@ -20,6 +20,15 @@ pub fn ok(value: &impl Serialize) -> Response {
 /// 200 for one caller only (case 18).
 pub fn private_ok(value: &impl Serialize) -> Response {
     private(ok(value))
+}
+
+/// An answer of 200 for one caller only (case 18).
+pub struct Private<T>(pub T);
+
+impl<T: Serialize> IntoResponse for Private<T> {
+    fn into_response(self) -> Response {
+        private_ok(&self.0)
+    }
 }
 
 pub fn with_status(status: StatusCode, value: &impl Serialize) -> Response {

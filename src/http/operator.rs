@@ -8,6 +8,7 @@ mod audit_log;
 mod auth;
 mod card_withdrawals;
 mod chains;
+mod closed_sets;
 mod copies;
 mod customers;
 mod extractors;

@@ -41,6 +41,7 @@ use crate::provider::sandbox::control::{
 };
 use crate::sandbox::chains::SandboxSettlement;
 use crate::sandbox::chains::remote::{ChainRpcRequest, ChainRpcResponse};
+use crate::sandbox::faults::FaultRule;
 
 /// State of the controls of the built-in providers. `purser serve-providers` serves some of them too.
 pub struct ProviderControls {
@@ -93,6 +94,25 @@ pub fn listings() -> impl Iterator<Item = Listing> {
 pub fn router(app: Arc<SandboxApp>) -> Router {
     let shared = app.shared.clone();
     route::router(&TABLES, app).merge(route::router(&PROVIDERS, shared))
+}
+
+/// A fault that waits for a call.
+#[derive(Serialize, ToSchema)]
+struct PendingProviderFault {
+    /// Name of the fault.
+    fault: &'static str,
+    /// Remaining occurrences; null until cleared.
+    remaining: Option<u32>,
+}
+
+impl PendingProviderFault {
+    fn all(waiting: &[FaultRule<()>]) -> Vec<Self> {
+        let shown = waiting.iter().map(|rule| Self {
+            fault: rule.fault.name(),
+            remaining: rule.remaining,
+        });
+        shown.collect()
+    }
 }
 
 type SharedState = State<Arc<SandboxApp>>;

@@ -9,7 +9,7 @@ mod agent_wallet;
 mod api_keys;
 mod banking;
 mod identity;
-mod names;
+pub mod names;
 mod payments;
 mod payouts;
 mod views;

@@ -71,6 +71,51 @@ impl Fault {
     }
 }
 
+/// Writes the enum of the faults that a control injects into a provider: those that every provider has, and the given
+/// ones. Changes that are no faults follow a semicolon.
+///
+/// ```text
+/// fault_params! {
+///     /// Faults of the payout rails.
+///     pub enum PayoutFaultParam { Decline; }
+/// }
+/// // becomes
+/// pub enum PayoutFaultParam { Unreachable, Slow, Decline, Clear }
+/// impl PayoutFaultParam {
+///     pub const fn fault(self, ms: u64) -> Option<Fault> { /* Unreachable => Some(Fault::Unreachable), … */ }
+/// }
+/// ```
+#[macro_export]
+macro_rules! fault_params {
+    ($(#[$doc:meta])* $vis:vis enum $name:ident { $($fault:ident),*; $($change:ident),* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, utoipa::ToSchema)]
+        #[serde(rename_all = "snake_case")]
+        $vis enum $name {
+            Unreachable,
+            Slow,
+            $($fault,)*
+            $($change,)*
+            /// Remove all faults.
+            Clear,
+        }
+
+        impl $name {
+            /// The fault, `slow` by `ms` milliseconds; `None` for `clear` and for what is no fault.
+            $vis const fn fault(self, ms: u64) -> Option<$crate::faults::Fault> {
+                use $crate::faults::Fault;
+                match self {
+                    Self::Unreachable => Some(Fault::Unreachable),
+                    Self::Slow => Some(Fault::Slow { ms }),
+                    $(Self::$fault => Some(Fault::$fault),)*
+                    $(Self::$change => None,)*
+                    Self::Clear => None,
+                }
+            }
+        }
+    };
+}
+
 /// A fault, what it is limited to, and how often it still applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultRule<S, F = Fault> {

@@ -11,7 +11,7 @@ use crate::incoming;
 use crate::kernel::{Context, Decision, EntityKind, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
-use crate::operator::AuditedAction;
+use crate::operator::{AuditAction, AuditedAction};
 use crate::port::{AttributedTransfer, OutgoingTransfer};
 use crate::withdrawal;
 use crate::withdrawal::Withdrawal;
@@ -204,7 +204,7 @@ fn attribute_transfer(
     let balance = account.balance.checked_sub(amount).map_err(|_| Rejection::Overflow)?;
     let subject = format!("{} {} from {owner}", transfer.key(), amount.decimal());
     let decision = Decision::answer(())
-        .audit(act, "transfer.attribute", subject, Some(evidence), context)
+        .audit(act, AuditAction::TransferAttribute, subject, Some(evidence), context)
         .event(Event::TransferAttributed(amount, id))
         .post_ledger(&booked, context);
     let noted = (StatementLineType::Withdrawn, amount, id.to_string());

@@ -12,6 +12,7 @@ use crate::id::Wallet;
 use crate::kernel::{Context, Decision, table};
 use crate::lost_order::{AttributedOrder, Direction};
 use crate::money::Usdc;
+use crate::operator::AuditAction;
 use crate::product::ProductLine;
 use crate::reconciliation::ReconciliationSource;
 
@@ -43,7 +44,7 @@ pub(super) fn decide(
         order.key,
         amount.decimal()
     );
-    let decision = Decision::answer(()).audit(&act, "order.book", subject, Some(evidence), context);
+    let decision = Decision::answer(()).audit(&act, AuditAction::OrderBook, subject, Some(evidence), context);
     let (key, row) = (table::lost_order(order.key), codec::encode(&*booked));
     if let Some(back) = &booked.returned {
         let decision = open(this, wallet, decision, context).put(key, row);

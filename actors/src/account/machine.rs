@@ -15,7 +15,7 @@ use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, St
 use crate::late_return;
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
-use crate::operator::AuditedAction;
+use crate::operator::{AuditAction, AuditedAction};
 use crate::payment;
 use crate::payment::SessionSeed;
 use crate::refund;
@@ -116,9 +116,9 @@ fn freeze(
     let mut done = Decision::answer(());
     if let Some(act) = act {
         let what = if words.is_some() {
-            "account.freeze"
+            AuditAction::AccountFreeze
         } else {
-            "account.unfreeze"
+            AuditAction::AccountUnfreeze
         };
         done = done.audit(act, what, wallet, words.clone(), context);
     }

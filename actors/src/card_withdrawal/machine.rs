@@ -7,7 +7,7 @@ use crate::id::{JobId, Wallet, WithdrawalId};
 use crate::kernel::job::AnyJob;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::lease::{Leasable, Lease, LeaseError, LeaseEvent, Leases};
-use crate::operator::AuditedAction;
+use crate::operator::{AuditAction, AuditedAction};
 use crate::port::Timestamp;
 use crate::withdrawal::{self, WithdrawalSource, WithdrawalView};
 
@@ -61,7 +61,7 @@ impl CardWithdrawal {
         Ok(Decision::answer(None)
             .audit(
                 act,
-                "card_withdrawal.closed_at_issuer",
+                AuditAction::CardWithdrawalClosedAtIssuer,
                 id,
                 Some(words.to_owned()),
                 context,
@@ -99,7 +99,7 @@ impl CardWithdrawal {
                 self.leases().check_held_by(&act, lease, now)?;
                 let words = Some(transaction.clone());
                 let decided = decided
-                    .audit(&act, "card_withdrawal.fulfil", id, words, context)
+                    .audit(&act, AuditAction::CardWithdrawalFulfil, id, words, context)
                     .put_new(table::withdrawal_transaction(&transaction), id.0.to_be_bytes().to_vec())
                     .event(Event::Fulfilled(transaction, now));
                 Ok(self.close_at_issuer(id, decided, context))
@@ -115,7 +115,13 @@ impl CardWithdrawal {
                     _ => return Err(LeaseError::Stale(self.lease).into()),
                 }
                 let decided = decided
-                    .audit(&act, "card_withdrawal.reject", id, Some(reason.clone()), context)
+                    .audit(
+                        &act,
+                        AuditAction::CardWithdrawalReject,
+                        id,
+                        Some(reason.clone()),
+                        context,
+                    )
                     .event(Event::Rejected(reason, now));
                 Ok(self.close_at_issuer(id, decided, context))
             }
@@ -129,6 +135,9 @@ impl CardWithdrawal {
 }
 
 impl Leasable for CardWithdrawal {
+    const CLAIM: AuditAction = AuditAction::CardWithdrawalClaim;
+    const RELEASE: AuditAction = AuditAction::CardWithdrawalRelease;
+
     fn lease_reply(lease: Option<Lease>) -> Option<Lease> {
         lease
     }

@@ -13,7 +13,7 @@ use crate::approval::{ApprovableAction, OperatorDailyTotal, PendingApproval};
 use crate::id::{ApprovalId, ShardId};
 use crate::kernel::{Context, Entity, table};
 use crate::money::Usdc;
-use crate::operator::{AuditExtras, AuditPosition, AuditedAction, OperatorAction};
+use crate::operator::{AuditAction, AuditExtras, AuditPosition, AuditedAction, OperatorAction};
 use crate::port::DAY_MS;
 use crate::{card_withdrawal, intl_order};
 
@@ -208,8 +208,8 @@ impl Engine {
         }
         let words = AuditEntry {
             act,
-            action: "approval.request",
-            subject: format!("{id} {} {} {}", gift.name(), gift.subject(), amount.decimal()),
+            action: AuditAction::ApprovalRequest,
+            subject: format!("{id} {} {} {}", gift.kind().name(), gift.subject(), amount.decimal()),
             note: Some(gift.audit_note()),
             extras: AuditExtras::default(),
         };
@@ -411,7 +411,7 @@ impl Engine {
         let pending = pending.ok_or(ApprovalError::NotFound)?;
         let words = AuditEntry {
             act,
-            action: "approval.reject",
+            action: AuditAction::ApprovalReject,
             subject: id.to_string(),
             note: Some(reason),
             extras: AuditExtras::default(),

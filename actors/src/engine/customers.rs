@@ -27,8 +27,8 @@ const CARDS: [EntityKind; 3] = [EntityKind::Card, EntityKind::IntlOrder, EntityK
 /// An entity of a customer, as its owner sees it. No secrets.
 #[derive(Clone, Debug)]
 pub struct CustomerResource {
-    /// Name of the entity kind.
-    pub kind: &'static str,
+    /// Its kind.
+    pub kind: EntityKind,
     /// Its id as text.
     pub id: String,
     /// Name of the resource's status.
@@ -42,7 +42,7 @@ pub struct CustomerResource {
 impl CustomerResource {
     pub(super) fn from_entity<E: Entity>(id: &E::Id, entity: &E) -> Self {
         Self {
-            kind: E::KIND.name(),
+            kind: E::KIND,
             id: id.to_string(),
             status: entity.status(),
             owner: entity.owner(),
@@ -54,8 +54,8 @@ impl CustomerResource {
 /// A customer's entities of one kind.
 #[derive(Clone, Debug)]
 pub struct ResourceGroup {
-    /// Name of the entity kind.
-    pub kind: &'static str,
+    /// Its kind.
+    pub kind: EntityKind,
     /// Number of entities, including those not listed.
     pub count: usize,
     /// The newest ones, newest first.
@@ -203,7 +203,7 @@ impl Engine {
         };
         let mut owns: Vec<ResourceGroup> = Vec::new();
         for thing in self.customer_by_id(&wallet.address()).await? {
-            if thing.kind != EntityKind::Account.name() {
+            if thing.kind != EntityKind::Account {
                 owns.push(ResourceGroup {
                     kind: thing.kind,
                     count: 1,
@@ -256,7 +256,6 @@ impl Engine {
         if !table::newest_first(kind) {
             newest.reverse();
         }
-        let kind = kind.name();
         Ok(ResourceGroup { kind, count, newest })
     }
 

@@ -14,7 +14,7 @@ use crate::kernel::OutboxJob;
 use crate::kernel::job::AnyJob;
 use crate::kernel::registry::JobStarter as _;
 use crate::kernel::table::outbox_job;
-use crate::operator::OperatorAction;
+use crate::operator::{AuditAction, OperatorAction};
 use crate::payment::Status;
 use crate::port::Timestamp;
 use crate::reconciliation::{EntryAmount, EntryStatus};
@@ -148,7 +148,7 @@ impl Engine {
         }
         effect.dead_lettered = false;
         effect.next_attempt_at = self.0.clock.now();
-        let words = AuditEntry::for_job(act, "job.retry", &effect, None);
+        let words = AuditEntry::for_job(act, AuditAction::JobRetry, &effect, None);
         let there = vec![Condition::Present(outbox_job(id))];
         match self.commit_with_audit(&one, &words, there, vec![effect.put()]).await {
             Ok(()) => {

@@ -22,17 +22,20 @@ use crate::id::{ApprovalId, JobId, PaymentId};
 use crate::jobs::{Credits, OperatorPolicy};
 use crate::kernel::OutboxJob;
 use crate::money::Usdc;
-use crate::operator::OperatorAction;
+use crate::named_enum::named_enum;
+use crate::operator::{AuditAction, OperatorAction};
 use crate::payment::{self, Payment, Status};
 use crate::reconciliation::{EntryAmount, EntryStatus};
 
-/// Outcome of a job, as an operator confirms it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobOutcome {
-    /// The job was executed.
-    Completed,
-    /// The job was not executed and will not be.
-    NotCompleted,
+named_enum! {
+    /// Outcome of a job, as an operator confirms it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum JobOutcome {
+        /// The job was executed.
+        Completed = "completed",
+        /// The job was not executed and will not be.
+        NotCompleted = "not_completed",
+    }
 }
 
 /// An operator's resolution, with its evidence.
@@ -114,7 +117,7 @@ impl Engine {
             JobOutcome::Completed => format!("completed, {reference}: {evidence}"),
             JobOutcome::NotCompleted => format!("not completed, {reference}: {evidence}"),
         };
-        let mut words = AuditEntry::for_job(leave.act(), "job.resolve", &effect, Some(words));
+        let mut words = AuditEntry::for_job(leave.act(), AuditAction::JobResolve, &effect, Some(words));
         if let Some(payment) = watched_payment(&effect.job) {
             let lookup = self.final_chain_status(payment, resolution, &says).await?;
             let seen = || payment::Command::RecordChainLookup {

@@ -6,7 +6,7 @@ use tokio::sync::MutexGuard;
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::kernel::idempotency::{ExtraRows, ExtraWrite};
 use crate::kernel::{AskError, Entity, EntityRegistry, IdempotencyRecorder, OutboxJob, audit_log};
-use crate::operator::{AuditExtras, AuditPosition, AuditRecord, AuditedAction, OperatorAction};
+use crate::operator::{AuditAction, AuditExtras, AuditPosition, AuditRecord, AuditedAction, OperatorAction};
 
 /// The right to act, until it is dropped.
 pub(super) type OperatorLock<'a> = MutexGuard<'a, ()>;
@@ -15,8 +15,7 @@ pub(super) type OperatorLock<'a> = MutexGuard<'a, ()>;
 pub(super) struct AuditEntry<'a> {
     /// Operator action that requests the change.
     pub(super) act: &'a OperatorAction,
-    /// Audit action, for example `job.retry`.
-    pub(super) action: &'static str,
+    pub(super) action: AuditAction,
     /// What the action applies to.
     pub(super) subject: String,
     /// The operator's note.
@@ -27,17 +26,12 @@ pub(super) struct AuditEntry<'a> {
 
 impl<'a> AuditEntry<'a> {
     /// Audit record about a job.
-    pub(super) fn for_job(
-        act: &'a OperatorAction,
-        action: &'static str,
-        effect: &OutboxJob,
-        note: Option<String>,
-    ) -> Self {
-        let OutboxJob { id, job: work, .. } = effect;
+    pub(super) fn for_job(act: &'a OperatorAction, action: AuditAction, job: &OutboxJob, note: Option<String>) -> Self {
+        let OutboxJob { id, job, .. } = job;
         Self {
             act,
             action,
-            subject: format!("{id} {} {}", work.name(), work.subject()),
+            subject: format!("{id} {} {}", job.name(), job.subject()),
             note,
             extras: AuditExtras::default(),
         }
@@ -193,19 +187,19 @@ impl Engine {
     pub async fn record_operator_action(
         &self,
         act: &OperatorAction,
-        what: &'static str,
+        action: AuditAction,
         subject: String,
-        words: String,
+        note: String,
     ) -> Result<(), CommitError> {
         let one = self.lock_operator().await;
-        let words = AuditEntry {
+        let entry = AuditEntry {
             act,
-            action: what,
+            action,
             subject,
-            note: Some(words),
+            note: Some(note),
             extras: AuditExtras::default(),
         };
-        self.commit_with_audit(&one, &words, Vec::new(), Vec::new()).await
+        self.commit_with_audit(&one, &entry, Vec::new(), Vec::new()).await
     }
 
     fn audit_rows(&self, words: &AuditEntry<'_>, link: AuditPosition) -> ExtraRows {
@@ -213,7 +207,7 @@ impl Engine {
             position: link,
             at: self.0.clock.now(),
             act: words.act.clone(),
-            action: words.action.to_owned(),
+            action: words.action.name().to_owned(),
             subject: words.subject.clone(),
             note: words.note.clone(),
         };

@@ -16,7 +16,7 @@ use crate::kernel::{AskError, IdempotencyRecorder, audit_log, table};
 use crate::late_return::LateReturn;
 use crate::lease::Lease;
 use crate::money::Usdc;
-use crate::operator::{AuditExtras, AuditRecord, AuditedAction, OperatorAction, OperatorToken};
+use crate::operator::{AuditAction, AuditExtras, AuditRecord, AuditedAction, OperatorAction, OperatorToken};
 use crate::port::{CardAction, Timestamp};
 use crate::refund::Refunded;
 
@@ -378,7 +378,7 @@ impl Engine {
         let key = table::operator(&hash);
         let words = AuditEntry {
             act,
-            action: "token.create",
+            action: AuditAction::TokenCreate,
             subject: format!("{} {}", token.name, token.role),
             note: None,
             extras: AuditExtras::default(),
@@ -409,7 +409,7 @@ impl Engine {
         let revoked = OperatorToken { revoked: true, ..token };
         let words = AuditEntry {
             act,
-            action: "token.revoke",
+            action: AuditAction::TokenRevoke,
             subject: name.to_owned(),
             note: None,
             extras: AuditExtras::default(),

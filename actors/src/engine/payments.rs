@@ -130,10 +130,10 @@ impl Engine {
             None => None,
         };
         for _ in 0..MAX_CONFLICT_RETRIES {
-            let place = self.acquire_permit(payment, account, &request).await?;
+            let slot = self.unclaimed_slot(payment, account, &request).await?;
             let known = self.load_payment(payment).await?;
             let (won, permit, above) = match known {
-                None => match self.claim(payment, account, &request, place).await? {
+                None => match self.claim(payment, account, &request, slot).await? {
                     None => continue,
                     Some(permit) => (true, Some(permit), 0),
                 },
@@ -147,7 +147,7 @@ impl Engine {
                 }
                 Some((known, _)) => {
                     let permit = self.admit_resettlement(&known, &request).await?;
-                    match self.join(payment, (account, place), &request, permit.is_some()).await? {
+                    match self.join(payment, (account, slot), &request, permit.is_some()).await? {
                         None => continue,
                         Some(above) => (false, permit, above),
                     }
@@ -177,7 +177,7 @@ impl Engine {
     }
 
     /// Where the claim writes the request's identifier, if the identifier is unclaimed.
-    async fn acquire_permit(
+    async fn unclaimed_slot(
         &self,
         payment: PaymentId,
         account: Wallet,
@@ -186,9 +186,9 @@ impl Engine {
         let Some(identifier) = &request.identifier else {
             return Ok(None);
         };
-        let standing = self.identifier_state(&account, identifier, request.request).await;
-        match standing.map_err(|_| ClaimError::Unavailable)? {
-            IdentifierState::Unclaimed(place) => Ok(Some(place)),
+        let state = self.identifier_state(&account, identifier, request.request).await;
+        match state.map_err(|_| ClaimError::Unavailable)? {
+            IdentifierState::Unclaimed(slot) => Ok(Some(slot)),
             IdentifierState::Claimed(known) if self.payment_id(&known) == payment => Ok(None),
             IdentifierState::Claimed(known) => Err(ClaimError::IdentifierClaimed(known)),
             IdentifierState::DifferentRequest => Err(ClaimError::IdentifierMismatch),
@@ -238,7 +238,7 @@ impl Engine {
         id: PaymentId,
         account: Wallet,
         request: &PaymentRequest,
-        place: Option<IdempotencySlot>,
+        slot: Option<IdempotencySlot>,
     ) -> Result<Option<AdmissionPermit>, ClaimError> {
         let turn = ClaimLock::acquire(&self.0.claim_locks, id.0).await;
         if turn.waited && !mutants::is_enabled(Mutant::ClaimUnconditional) && self.load_payment(id).await?.is_some() {
@@ -287,7 +287,7 @@ impl Engine {
             counted,
         };
         let claim = account::Command::Claim(Box::new(admission));
-        let memo = place.map(|place| payment_identifier::recorder(place, id));
+        let memo = slot.map(|slot| payment_identifier::recorder(slot, id));
         self.take_line_sale(line).map_err(ClaimError::LineUnavailable)?;
         let result = self.0.registries.accounts.ask_idempotent(account, claim, memo).await;
         match result.inspect_err(|_| self.cancel_line_sale(line)) {
@@ -306,7 +306,7 @@ impl Engine {
     async fn join(
         &self,
         id: PaymentId,
-        (account, place): (Wallet, Option<IdempotencySlot>),
+        (account, slot): (Wallet, Option<IdempotencySlot>),
         request: &PaymentRequest,
         again: bool,
     ) -> Result<Option<u64>, ClaimError> {
@@ -314,7 +314,7 @@ impl Engine {
             request: request.request,
             new_session: again.then_some(request.session),
         };
-        let memo = place.map(|place| payment_identifier::recorder(place, id));
+        let memo = slot.map(|slot| payment_identifier::recorder(slot, id));
         match self.0.registries.payments.ask_idempotent(id, present, memo).await {
             Ok(payment::Reply::AwaitOutcome | payment::Reply::Done) => Ok(Some(0)),
             // Released since it was read: it needs a permit like any other.

@@ -13,7 +13,7 @@ use super::{Engine, OperationError, commit};
 use crate::api_key;
 use crate::id::{ApiKeyId, SessionId};
 use crate::kernel::{AskError, table};
-use crate::operator::{AuditExtras, OperatorAction, OperatorToken};
+use crate::operator::{AuditAction, AuditExtras, OperatorAction, OperatorToken};
 use crate::port::Timestamp;
 use crate::session;
 
@@ -162,7 +162,7 @@ impl Engine {
         };
         let words = AuditEntry {
             act,
-            action: "suspended.confirm",
+            action: AuditAction::SuspendedConfirm,
             subject,
             note: None,
             extras: AuditExtras::default(),

@@ -12,7 +12,7 @@ use crate::kernel::entity::EntityId as _;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
-use crate::operator::AuditedAction;
+use crate::operator::{AuditAction, AuditedAction};
 use crate::port::{AttributedTransfer, Timestamp};
 
 type DecisionResult = Result<Decision<Incoming>, Rejection>;
@@ -101,9 +101,9 @@ impl Incoming {
     ) -> Decision<Self> {
         let subject = format!("{id} {} {}", self.transfer.amount.decimal(), self.transfer.from);
         let (what, subject) = match ruling {
-            OperatorDecision::Credit(account) => ("incoming.credit", format!("{subject} to {account}")),
-            OperatorDecision::OperatorFunds => ("incoming.operator_funds", subject),
-            OperatorDecision::Return(_) => ("incoming.return", subject),
+            OperatorDecision::Credit(account) => (AuditAction::IncomingCredit, format!("{subject} to {account}")),
+            OperatorDecision::OperatorFunds => (AuditAction::IncomingOperatorFunds, subject),
+            OperatorDecision::Return(_) => (AuditAction::IncomingReturn, subject),
         };
         let decision = Decision::answer(()).audit(act, what, subject, Some(evidence), context);
         let decision = self.decide_unclaimed(id, payment, decision);
@@ -163,14 +163,14 @@ impl Incoming {
                     outlay: None,
                 };
                 let row = (table::attributed_transfer(left), codec::encode(&row));
-                ("transfer.attribute", subject, left, booked, row)
+                (AuditAction::TransferAttribute, subject, left, booked, row)
             }
             PaidFor::Order(order) => {
                 let (list, paid) = (order.order.source.name(), order.charged.decimal());
                 let subject = format!("{list} {} {paid} from {id}", order.order.key);
                 let row = (table::lost_order(order.order.key), codec::encode(&order));
                 (
-                    "order.book",
+                    AuditAction::OrderBook,
                     subject,
                     order.order.id(),
                     order.payment_transaction(now),

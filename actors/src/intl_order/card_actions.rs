@@ -6,7 +6,7 @@ use crate::id::CardId;
 use crate::kernel::{Context, Decision, Entity as _, InvalidTransition, table};
 use crate::ledger::LedgerProvider;
 use crate::money::Usdc;
-use crate::operator::AuditedAction;
+use crate::operator::{AuditAction, AuditedAction};
 use crate::port::{CardAction, CardSnapshot, CardState, Timestamp};
 use crate::refund::Refunded;
 
@@ -66,7 +66,7 @@ impl IntlOrder {
             released: report.released,
         };
         let words = format!("{} released", report.released.decimal());
-        let decided = Decision::answer(Reply::Done).audit(act, "intl_order.report", id, Some(words), context);
+        let decided = Decision::answer(Reply::Done).audit(act, AuditAction::IntlOrderReport, id, Some(words), context);
         let news = self.lifecycle.updates_from(state, standing, self.amount);
         let releases = self.lifecycle.released_totals(&news);
         let ends = news.iter().any(|one| matches!(one, CardUpdate::Closed(_)));

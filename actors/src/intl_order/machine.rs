@@ -10,6 +10,7 @@ use crate::kernel::job::AnyJob;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::lease::{Leasable, Lease, LeaseError, LeaseEvent, Leases};
 use crate::ledger::LedgerProvider;
+use crate::operator::AuditAction;
 use crate::port::Timestamp;
 
 impl IntlOrder {
@@ -50,6 +51,9 @@ impl IntlOrder {
 }
 
 impl Leasable for IntlOrder {
+    const CLAIM: AuditAction = AuditAction::IntlOrderClaim;
+    const RELEASE: AuditAction = AuditAction::IntlOrderRelease;
+
     fn lease_reply(lease: Option<Lease>) -> Reply {
         lease.map_or(Reply::Done, Reply::Lease)
     }
@@ -101,7 +105,7 @@ impl Entity for IntlOrder {
             (Status::Claimed(_), Command::Release { act, lease }) => Ok(order.release(*id, &act, lease, context)?),
             (Status::Claimed(_), Command::Fulfil { act, lease, card }) => {
                 order.leases().check_held_by(&act, lease, now)?;
-                let decided = decided.audit(&act, "intl_order.fulfil", id, None, context);
+                let decided = decided.audit(&act, AuditAction::IntlOrderFulfil, id, None, context);
                 Ok(order.fulfil(*id, *card, decided, context))
             }
             (Status::Queued, Command::Fulfil { .. }) => Err(LeaseError::Stale(order.lease).into()),
@@ -112,7 +116,7 @@ impl Entity for IntlOrder {
                     leases.check_held_by(&act, lease, now)?;
                 }
                 let decided = decided
-                    .audit(&act, "intl_order.reject", id, Some(reason.clone()), context)
+                    .audit(&act, AuditAction::IntlOrderReject, id, Some(reason.clone()), context)
                     .event(Event::Rejected(reason, now));
                 Ok(order.credit_charge(*id, decided, context))
             }

@@ -7,7 +7,7 @@ use purser_storage::{Condition, RowKey, Store, StoreError, Write};
 use sha2::{Digest, Sha256};
 
 use crate::kernel::table;
-use crate::operator::{AuditExtras, AuditPosition, AuditRecord};
+use crate::operator::{AuditAction, AuditExtras, AuditPosition, AuditRecord};
 
 /// Name of the row with the newest hash; its revision is the number of the newest record.
 const HEAD_KEY: &str = "audit-head";
@@ -50,7 +50,7 @@ pub(crate) fn append(mut audit: AuditRecord, beside: &AuditExtras) -> (Vec<Condi
             position: audit.position,
             at: audit.at,
             act: act.clone(),
-            action: "approval.approve".to_owned(),
+            action: AuditAction::ApprovalApprove.name().to_owned(),
             subject: approval.clone(),
             note: None,
         });

@@ -8,7 +8,7 @@ use crate::kernel::entity::{Entity, EntityKind, NewEntity};
 use crate::kernel::job::{AnyJob, OutboxJob};
 use crate::kernel::{Context, audit_log, table};
 use crate::ledger::LedgerTransaction;
-use crate::operator::{AuditRecord, AuditedAction};
+use crate::operator::{AuditAction, AuditRecord, AuditedAction};
 use crate::port::Timestamp;
 
 /// Result of a decision; everything in it is committed together.
@@ -91,18 +91,18 @@ impl<E: Entity> Decision<E> {
     pub fn audit(
         mut self,
         audited: &AuditedAction,
-        what: &str,
+        action: AuditAction,
         subject: impl ToString,
-        words: Option<String>,
+        note: Option<String>,
         context: &Context,
     ) -> Self {
         let act = AuditRecord {
             position: audited.position,
             at: context.now,
             act: audited.act.clone(),
-            action: what.to_owned(),
+            action: action.name().to_owned(),
             subject: subject.to_string(),
-            note: words,
+            note,
         };
         let (conditions, writes) = audit_log::append(act, &audited.extras);
         self.conditions.extend(conditions);

@@ -11,7 +11,7 @@ use crate::id::{JobId, Network, OutgoingTransferId, TopUpId, Wallet};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, NewEntity, StateMachine as _, table};
 use crate::ledger::{Charge, LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
-use crate::operator::AuditedAction;
+use crate::operator::{AuditAction, AuditedAction};
 use crate::port::{AttestedMessage, ExternalText, SignedBurn, Timestamp};
 
 type DecisionResult = Result<Decision<TopUp>, Rejection>;
@@ -87,7 +87,7 @@ impl TopUp {
         let (now, transaction) = (context.now, burn.transaction.clone());
         let subject = format!("{transaction} {id}");
         let decision = decision
-            .audit(act, "transfer.attribute", subject, Some(evidence), context)
+            .audit(act, AuditAction::TransferAttribute, subject, Some(evidence), context)
             .requires_absent(table::attributed_transfer(OutgoingTransferId::for_transfer(
                 self.rail,
                 &transaction,

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::id::{JobId, Wallet, WebhookId};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
+use crate::operator::AuditAction;
 use crate::port::Timestamp;
 
 type DecisionResult = Result<Decision<WebhookEndpoint>, Rejection>;
@@ -149,7 +150,7 @@ impl Entity for WebhookEndpoint {
             (Status::Active, Command::RequestRedelivery { since, upto, by }) => {
                 let endpoint = *id;
                 let decided = match by {
-                    Some(act) => decided.audit(&act, "webhook.redeliver", id, None, context),
+                    Some(act) => decided.audit(&act, AuditAction::WebhookRedeliver, id, None, context),
                     None => decided,
                 };
                 Ok(decided

@@ -4,7 +4,7 @@ use super::{AttemptResult, Command, DeliveryAttempt, Event, Job, Rejection, Stat
 use super::{WebhookAttemptView, WebhookDeliveryView};
 use crate::id::{JobId, Wallet, WebhookDeliveryId};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
-use crate::operator::AuditedAction;
+use crate::operator::{AuditAction, AuditedAction};
 use crate::port::Timestamp;
 
 type DecisionResult = Result<Decision<WebhookDelivery>, Rejection>;
@@ -49,7 +49,7 @@ impl WebhookDelivery {
     fn redeliver(&self, id: WebhookDeliveryId, by: Option<&AuditedAction>, context: &Context) -> Decision<Self> {
         let decided = Decision::answer(());
         let decided = match by {
-            Some(act) => decided.audit(act, "webhook.redeliver", id, None, context),
+            Some(act) => decided.audit(act, AuditAction::WebhookRedeliver, id, None, context),
             None => decided,
         };
         decided

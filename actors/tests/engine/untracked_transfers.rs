@@ -188,7 +188,7 @@ async fn attribution_above_the_limit_needs_two_operators() {
     assert!(matches!(own, Err(ApprovalError::SelfApproval)), "{own:?}");
     let approved = world.engine.approve(id, FIVE, &act("ben")).await.unwrap();
     assert_eq!(
-        (approved.action.name(), approved.action.subject()),
+        (approved.action.kind().name(), approved.action.subject()),
         ("book_outlay", "batch#0".into())
     );
     assert_eq!(world.ledger_balances()[&LedgerAccount::OperatorFunds], 5_000_000);

@@ -9,14 +9,14 @@ use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::late_return::LateReturn;
 use purser_actors::operator::{OperatorAction, Permission};
 use purser_actors::port::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::{AdminState, schemas, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
-use crate::http::json;
+use crate::http::json::{self, Private};
 use crate::http::query::Query;
 use crate::http::route::routes;
 
@@ -26,7 +26,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<FreezeAccountRequest>(
                 Operation { id: "freezeAccount", tag: "Accounts" },
                 "Freeze an account: block purchases and reads, and show its owner the reason",
-                of::<schemas::FreezeResponse>,
+                of::<FreezeResponse>,
             )
             .error(404, "No such account.")
         )
@@ -36,7 +36,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<UnfreezeAccountRequest>(
                 Operation { id: "unfreezeAccount", tag: "Accounts" },
                 "Unfreeze an account",
-                of::<schemas::FreezeResponse>,
+                of::<FreezeResponse>,
             )
             .error(404, "No such account.")
         )
@@ -65,9 +65,21 @@ impl OperatorRequest for FreezeAccountRequest {
     const TASK: Permission = Permission::FreezeAccounts;
 }
 
-pub(super) async fn post_freeze(
+/// Result of freezing or unfreezing an account.
+#[derive(Serialize, ToSchema)]
+struct FreezeResponse {
+    /// Exact wallet address.
+    wallet: String,
+    /// Whether the account is frozen now.
+    frozen: bool,
+    /// Message shown to the owner while the account is frozen.
+    #[schema(required)]
+    message: Option<String>,
+}
+
+async fn post_freeze(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<FreezeAccountRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<FreezeResponse>, ApiError> {
     check_note("message", "is for the holder", &request.message)?;
     set_frozen(&admin, &request.wallet, Some(request.message), act).await
 }
@@ -80,9 +92,9 @@ pub(super) struct UnfreezeAccountRequest {
 
 impl OperatorRequest for UnfreezeAccountRequest {}
 
-pub(super) async fn post_unfreeze(
+async fn post_unfreeze(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<UnfreezeAccountRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<FreezeResponse>, ApiError> {
     set_frozen(&admin, &request.wallet, None, act).await
 }
 
@@ -91,7 +103,7 @@ async fn set_frozen(
     wallet: &str,
     message: Option<String>,
     act: OperatorAction,
-) -> Result<Response, ApiError> {
+) -> Result<Private<FreezeResponse>, ApiError> {
     let wallet: Wallet = wallet
         .parse()
         .map_err(|_| ApiError::parameter(ErrorCode::ParameterInvalid, "wallet", "`wallet` is not an address."))?;
@@ -102,17 +114,17 @@ async fn set_frozen(
     if account.is_none() {
         return Err(ApiError::new(ErrorCode::AccountNotFound, "There is no such account."));
     }
-    let view = JsonObject::new()
-        .text("wallet", wallet)
-        .boolean("frozen", message.is_some())
-        .optional_text("message", message.as_deref());
-    let result = admin.engine.set_frozen(wallet, message, Some(act)).await;
+    let result = admin.engine.set_frozen(wallet, message.clone(), Some(act)).await;
     result.map_err(|_| unavailable())?;
-    Ok(json::private(json::bytes_as_json(view.to_json())))
+    Ok(Private(FreezeResponse {
+        wallet: wallet.to_string(),
+        frozen: message.is_some(),
+        message,
+    }))
 }
 
 /// Late returns, oldest first.
-pub(super) async fn get_late_returns(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_late_returns(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let (after, limit) = page(query.as_deref())?;
     let found = admin.engine.late_returns(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
@@ -155,11 +167,16 @@ pub(super) fn paged_after<T>(
     found: &[(ListPosition, T)],
     shown: impl Fn(u128, &T) -> JsonObject,
 ) -> Response {
-    let next = found.last().map(|((at, id), _)| format!("\"{:x}-{id:x}\"", at.0));
+    let next = next_after(found).map(|next| format!("\"{next}\""));
     let rows: Vec<String> = found.iter().map(|((_, id), one)| shown(*id, one).to_json()).collect();
     let next = next.unwrap_or_else(|| "null".to_owned());
     let body = format!("{{{before}\"{name}\":[{}],\"next_after\":{next}}}", rows.join(","));
     json::private(json::bytes_as_json(body))
+}
+
+/// The cursor of the page after this one: the position of the last entry.
+pub(super) fn next_after<T>(found: &[(ListPosition, T)]) -> Option<String> {
+    found.last().map(|((at, id), _)| format!("{:x}-{id:x}", at.0))
 }
 
 fn cursor(text: &str) -> Option<ListPosition> {

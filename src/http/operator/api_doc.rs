@@ -11,8 +11,9 @@ use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
+use super::approvals::Approval;
 use super::extractors::{AuthorizedRead, OperatorRequest};
-use super::{AdminState, listings, schemas};
+use super::{AdminState, listings};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::route::routes;
@@ -188,7 +189,7 @@ impl OperationDoc {
             json!({"description": "Done.", "content": content}),
         );
         if self.may_wait {
-            let content = schema(of::<schemas::Approval>, named);
+            let content = schema(of::<Approval>, named);
             let description = "Nothing was done: it is too much for one operator, and waits for another to approve it.";
             responses.insert(
                 "202".to_owned(),
@@ -282,12 +283,13 @@ pub(super) fn document() -> Value {
             }},
         },
     });
+    openapi::flattened::merge(&mut document);
     openapi::complete(&mut document, &[]);
     openapi::parts::remove_unused(&mut document);
     document
 }
 
-pub(super) async fn get_openapi(AuthorizedRead { query, .. }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_openapi(AuthorizedRead { query, .. }: AuthorizedRead) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     Ok(answer::private(answer::with_status(StatusCode::OK, &document())))
 }

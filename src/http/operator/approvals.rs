@@ -2,28 +2,27 @@
 
 use std::sync::Arc;
 
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use purser_actors::approval::PendingApproval;
+use purser_actors::approval::{ActionKind, PendingApproval};
 use purser_actors::engine::ApprovalError;
 use purser_actors::id::ApprovalId;
-use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::operator::Permission;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::refunds::dollars;
-use super::{
-    AdminState, accounts, card_withdrawals, incoming, intl_orders, jobs, schemas, unavailable, untracked_transfers,
-};
+use super::{AdminState, accounts, card_withdrawals, incoming, intl_orders, jobs, unavailable, untracked_transfers};
 use crate::http::error::{ApiError, ErrorCode};
-use crate::http::json;
+use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
 use crate::http::schemas::ExactDecimal;
+use crate::http::schemas::names::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/approvals" => get_approvals {
@@ -32,7 +31,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "listApprovals", tag: "Approvals" },
                 Permission::Read,
                 "List actions that wait for a second operator, oldest first. Refunds are listed separately",
-                of::<schemas::ApprovalList>,
+                of::<ApprovalList>,
             )
             .paged()
         )
@@ -42,7 +41,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<ApproveRequest>(
                 Operation { id: "approveAction", tag: "Approvals" },
                 "Approve and execute an action that another operator requested",
-                of::<schemas::Approval>,
+                of::<Approval>,
             )
             .error(404, "No such pending approval.")
             .error(409, "The amount differs, or the action is no longer possible.")
@@ -53,21 +52,73 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<RejectRequest>(
                 Operation { id: "rejectAction", tag: "Approvals" },
                 "Reject an action, your own or another operator's",
-                of::<schemas::Approval>,
+                of::<Approval>,
             )
             .error(404, "No such pending approval.")
         )
     }
 }
 
+/// Actions that wait for a second operator.
+#[derive(Serialize, ToSchema)]
+struct ApprovalList {
+    /// Pending approvals, oldest first.
+    approvals: Vec<Approval>,
+    /// Cursor of the next page.
+    #[schema(required)]
+    next_after: Option<String>,
+}
+
+/// An action that needs a second operator.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Approval {
+    /// Id of the approval.
+    approval_id: String,
+    /// Action that waits.
+    act: ApprovalAction,
+    /// Id of the affected resource.
+    subject: String,
+    /// Amount in US dollars.
+    amount: ExactDecimal,
+    /// Reason given by the requester.
+    words: String,
+    /// Operator that requested it.
+    requested_by: String,
+    /// Time of the request (RFC 3339).
+    requested_at: String,
+    /// End of the approval period (RFC 3339).
+    open_until: String,
+    /// `waiting`, `approved` (and executed) or `rejected`.
+    status: ApprovalStatus,
+}
+
+named_values! {
+    "Action that needs a second operator." ApprovalAction: ActionKind = ActionKind::ALL, ActionKind::name;
+}
+
+/// Status of an approval.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ApprovalStatus {
+    Waiting,
+    /// And executed.
+    Approved,
+    Rejected,
+}
+
 /// Pending approvals, oldest first.
-pub(super) async fn get_approvals(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_approvals(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Private<ApprovalList>, ApiError> {
     let asked = Query::parse(query.as_deref(), &["after", "limit"])?;
     let (after, limit) = accounts::cursor_and_limit(&asked)?;
     let found = admin.engine.approvals(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
-    Ok(accounts::paged_after("", "approvals", &found, |id, pending| {
-        render(ApprovalId(id), pending).text("status", "waiting")
+    let next_after = accounts::next_after(&found);
+    let approvals = found
+        .into_iter()
+        .map(|((_, id), pending)| render(ApprovalId(id), &pending, ApprovalStatus::Waiting));
+    Ok(Private(ApprovalList {
+        approvals: approvals.collect(),
+        next_after,
     }))
 }
 
@@ -81,13 +132,14 @@ pub(super) struct ApproveRequest {
 
 impl OperatorRequest for ApproveRequest {}
 
-pub(super) async fn post_approve(
+async fn post_approve(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<ApproveRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<Approval>, ApiError> {
     let amount = dollars(&request.amount)?;
     let id: ApprovalId = request.approval_id.parse().map_err(|_| unknown())?;
     let approved = admin.engine.approve(id, amount, &act).await;
-    Ok(approval_response(id, &approved.map_err(map_error)?, "approved"))
+    let approved = approved.map_err(map_error)?;
+    Ok(Private(render(id, &approved, ApprovalStatus::Approved)))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -99,38 +151,52 @@ pub(super) struct RejectRequest {
 
 impl OperatorRequest for RejectRequest {}
 
-pub(super) async fn post_reject(
+async fn post_reject(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<RejectRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<Approval>, ApiError> {
     check_note("reason", "is for the audit log", &request.reason)?;
     let id: ApprovalId = request.approval_id.parse().map_err(|_| unknown())?;
     let rejected = admin.engine.reject_approval(id, request.reason, &act).await;
-    Ok(approval_response(id, &rejected.map_err(map_error)?, "rejected"))
+    let rejected = rejected.map_err(map_error)?;
+    Ok(Private(render(id, &rejected, ApprovalStatus::Rejected)))
 }
 
-/// 202: nothing was done, and the action waits for a second operator.
-pub(super) async fn pending_response(admin: &AdminState, id: ApprovalId) -> Result<Response, ApiError> {
+/// Answer of an operation that one operator may not be allowed to execute alone.
+pub(super) enum Approvable<T> {
+    Done(T),
+    /// 202: nothing was done, and the action waits for a second operator.
+    Waiting(Box<Approval>),
+}
+
+impl<T: Serialize> IntoResponse for Approvable<T> {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Done(answer) => Private(answer).into_response(),
+            Self::Waiting(approval) => (StatusCode::ACCEPTED, Private(approval)).into_response(),
+        }
+    }
+}
+
+pub(super) async fn waiting<T>(admin: &AdminState, id: ApprovalId) -> Result<Approvable<T>, ApiError> {
     let pending = admin.engine.approval(id).await.map_err(|_| ApiError::internal())?;
     // The action was approved or rejected in between. A retry gets its outcome.
     let pending = pending.ok_or_else(unavailable)?;
-    Ok((StatusCode::ACCEPTED, approval_response(id, &pending, "waiting")).into_response())
+    let approval = render(id, &pending, ApprovalStatus::Waiting);
+    Ok(Approvable::Waiting(Box::new(approval)))
 }
 
-fn approval_response(id: ApprovalId, pending: &PendingApproval, status: &str) -> Response {
-    let view = render(id, pending).text("status", status);
-    json::private(json::bytes_as_json(view.to_json()))
-}
-
-fn render(id: ApprovalId, pending: &PendingApproval) -> JsonObject {
-    JsonObject::new()
-        .text("approval_id", id)
-        .text("act", pending.action.name())
-        .text("subject", pending.action.subject())
-        .number("amount", pending.amount.decimal())
-        .text("words", pending.action.audit_note())
-        .text("requested_by", &pending.requested_by.operator)
-        .time("requested_at", pending.requested_at)
-        .time("open_until", pending.expires_at)
+fn render(id: ApprovalId, pending: &PendingApproval, status: ApprovalStatus) -> Approval {
+    Approval {
+        approval_id: id.to_string(),
+        act: pending.action.kind().into(),
+        subject: pending.action.subject(),
+        amount: pending.amount.into(),
+        words: pending.action.audit_note(),
+        requested_by: pending.requested_by.operator.clone(),
+        requested_at: rfc3339(pending.requested_at),
+        open_until: rfc3339(pending.expires_at),
+        status,
+    }
 }
 
 fn unknown() -> ApiError {

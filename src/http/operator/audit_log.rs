@@ -3,19 +3,20 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
-use purser_actors::kernel::JsonObject;
-use purser_actors::operator::AuditRecord;
-use purser_actors::operator::Permission;
+use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::operator::{AuditAction, AuditRecord, Permission};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::AdminState;
 use super::api_doc::{Operation, OperationDoc, of};
+use super::closed_sets::OperatorRole;
 use super::extractors::AuthorizedRead;
-use super::schemas;
 use crate::http::error::ApiError;
-use crate::http::json;
+use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
+use crate::http::schemas::names::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/audit" => get_audit {
@@ -24,39 +25,80 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "listAuditLog", tag: "System" },
                 Permission::Read,
                 "List audit records, oldest first",
-                of::<schemas::AuditLogResponse>,
+                of::<AuditLogResponse>,
             )
             .paged()
         )
     }
 }
 
+/// A page of the audit log.
+#[derive(Serialize, ToSchema)]
+struct AuditLogResponse {
+    /// Entries, oldest first.
+    entries: Vec<AuditLogEntry>,
+    /// Cursor of the next page; null on an empty page.
+    #[schema(required)]
+    next_after: Option<String>,
+}
+
+/// A record of an operator action.
+#[derive(Serialize, ToSchema)]
+struct AuditLogEntry {
+    /// Position in the log, from 1.
+    sequence: u64,
+    /// Time of the action (RFC 3339).
+    at: String,
+    /// Name of the operator token.
+    operator: String,
+    /// Role of the operator token.
+    role: OperatorRole,
+    /// Name of the action.
+    #[schema(value_type = AuditActionName)]
+    action: String,
+    /// Id of the affected resource.
+    subject: String,
+    /// Note of the operator.
+    #[schema(required)]
+    note: Option<String>,
+    /// Request that executed the action.
+    request_id: String,
+    /// Hash of the previous record, in hexadecimal.
+    previous_hash: String,
+    /// Hash of this record, which the next one includes.
+    hash: String,
+}
+
+named_values! {
+    "Action of an operator." AuditActionName: AuditAction = AuditAction::ALL, AuditAction::name;
+}
+
 /// Audit records, oldest first.
-pub(super) async fn get_audit(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_audit(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Private<AuditLogResponse>, ApiError> {
     let query = Query::parse(query.as_deref(), &["after", "limit"])?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
     let after = query.number("after", 0, 0, u64::MAX)?;
     let found = admin.engine.audit_log((after > 0).then_some(after), limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
-    let next = found
-        .last()
-        .map(|(audit, _)| format!("\"{}\"", audit.position.sequence));
-    let acts: Vec<String> = found.iter().map(|(audit, hash)| entry(audit, hash).to_json()).collect();
-    let next = next.unwrap_or_else(|| "null".to_owned());
-    let body = format!("{{\"entries\":[{}],\"next_after\":{next}}}", acts.join(","));
-    Ok(json::private(json::bytes_as_json(body)))
+    let next_after = found.last().map(|(audit, _)| audit.position.sequence.to_string());
+    let entries = found.into_iter().map(|(audit, hash)| entry(audit, &hash));
+    Ok(Private(AuditLogResponse {
+        entries: entries.collect(),
+        next_after,
+    }))
 }
 
-fn entry(audit: &AuditRecord, hash: &[u8; 32]) -> JsonObject {
-    JsonObject::new()
-        .integer("sequence", audit.position.sequence)
-        .time("at", audit.at)
-        .text("operator", &audit.act.operator)
-        .text("role", audit.act.role)
-        .text("action", &audit.action)
-        .text("subject", &audit.subject)
-        .optional_text("note", audit.note.as_deref())
-        .text("request_id", audit.act.request_id)
-        .text("previous_hash", hex::encode(audit.position.previous_hash))
-        .text("hash", hex::encode(hash))
+fn entry(audit: AuditRecord, hash: &[u8; 32]) -> AuditLogEntry {
+    AuditLogEntry {
+        sequence: audit.position.sequence,
+        at: rfc3339(audit.at),
+        operator: audit.act.operator,
+        role: audit.act.role.into(),
+        action: audit.action,
+        subject: audit.subject,
+        note: audit.note,
+        request_id: audit.act.request_id.to_string(),
+        previous_hash: hex::encode(audit.position.previous_hash),
+        hash: hex::encode(hash),
+    }
 }

@@ -2,23 +2,27 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
-use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
+use purser_actors::card_withdrawal::{CardWithdrawal, Rejection, State};
 use purser_actors::engine::{ApprovalPending, GateHold, OperationError};
 use purser_actors::id::WithdrawalId;
-use purser_actors::kernel::{Entity, JsonObject};
+use purser_actors::kernel::{NamedState as _, StateMachine as _};
 use purser_actors::lease::Leasable as _;
 use purser_actors::operator::Permission;
 use purser_actors::port::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
+use super::approvals::{self, Approvable};
+use super::closed_sets::OpenStatus;
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
-use super::leases::{LeasedResource, claimed, conflict, listed, page, queue, to_response};
-use super::{AdminState, approvals, schemas, unavailable};
+use super::leases::{ClaimedLease, LeaseView, LeasedResource, conflict, listed, page};
+use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
+use crate::http::json::Private;
 use crate::http::route::routes;
+use crate::http::schemas::names::{named_values, state_subsets};
+use crate::http::schemas::{ClaimedStatus, ExactDecimal, NetworkName};
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/card-withdrawals" => get_queue {
@@ -27,7 +31,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "listCardWithdrawals", tag: "Card withdrawals" },
                 Permission::Read,
                 "List open withdrawals from card balances, oldest first",
-                of::<schemas::CardWithdrawalQueue>,
+                of::<CardWithdrawalQueue>,
             )
             .queued()
             .error(404, "No such withdrawal.")
@@ -38,7 +42,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<ClaimWithdrawalRequest>(
                 Operation { id: "claimCardWithdrawal", tag: "Card withdrawals" },
                 "Claim a withdrawal until the lease expires",
-                of::<schemas::ClaimedCardWithdrawal>,
+                of::<ClaimedCardWithdrawal>,
             )
             .error(404, "No such withdrawal.")
             .error(409, "It is already decided, or another operator holds the lease.")
@@ -49,7 +53,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<ReleaseWithdrawalRequest>(
                 Operation { id: "releaseCardWithdrawal", tag: "Card withdrawals" },
                 "Release a withdrawal without paying it",
-                of::<schemas::CardWithdrawalStatus>,
+                of::<CardWithdrawalStatus>,
             )
             .error(404, "No such withdrawal.")
             .error(409, "It is not claimed with this lease.")
@@ -60,7 +64,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<FulfilWithdrawalRequest>(
                 Operation { id: "fulfilCardWithdrawal", tag: "Card withdrawals" },
                 "Record that a withdrawal was paid",
-                of::<schemas::CardWithdrawalStatus>,
+                of::<CardWithdrawalStatus>,
             )
             .may_wait()
             .error(404, "No such withdrawal.")
@@ -75,7 +79,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<RejectWithdrawalRequest>(
                 Operation { id: "rejectCardWithdrawal", tag: "Card withdrawals" },
                 "Reject a withdrawal. The issuer returns the amount to the card balance",
-                of::<schemas::CardWithdrawalStatus>,
+                of::<CardWithdrawalStatus>,
             )
             .error(404, "No such withdrawal.")
             .error(409, "It is already decided, or another operator holds the lease.")
@@ -90,32 +94,94 @@ const WITHDRAWAL: LeasedResource = LeasedResource {
     leased: ErrorCode::WithdrawalLeased,
 };
 
-pub(super) async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+/// Open withdrawals from card balances.
+#[derive(Serialize, ToSchema)]
+struct CardWithdrawalQueue {
+    /// Withdrawals, oldest first.
+    withdrawals: Vec<OpenCardWithdrawal>,
+    /// Whether more withdrawals follow.
+    has_more: bool,
+}
+
+/// An open withdrawal from a card balance.
+#[derive(Serialize, ToSchema)]
+struct OpenCardWithdrawal {
+    /// Id of the withdrawal.
+    withdrawal_id: String,
+    /// `queued` or `claimed`.
+    status: OpenStatus,
+    /// Owner's wallet address in lower case.
+    user_id: String,
+    /// Amount in US dollars.
+    amount: ExactDecimal,
+    /// `base` or `solana`.
+    network: NetworkName,
+    /// Address to pay to.
+    address: String,
+    #[serde(flatten)]
+    lease: LeaseView,
+    /// `held_frozen` while its owner is frozen. Do not pay it then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<FrozenHold>,
+}
+
+/// A claimed withdrawal.
+#[derive(Serialize, ToSchema)]
+struct ClaimedCardWithdrawal {
+    /// Id of the withdrawal.
+    withdrawal_id: String,
+    /// `claimed` in every case.
+    status: ClaimedStatus,
+    #[serde(flatten)]
+    lease: ClaimedLease,
+}
+
+/// A withdrawal that was released, fulfilled or rejected.
+#[derive(Serialize, ToSchema)]
+struct CardWithdrawalStatus {
+    /// Id of the withdrawal.
+    withdrawal_id: String,
+    /// `queued`, `complete` or `rejected`.
+    status: ReleasedWithdrawalStatus,
+}
+
+state_subsets! {
+    "Status of a withdrawal that was released, fulfilled or rejected." ReleasedWithdrawalStatus:
+        State [Queued, Complete, Rejected];
+}
+
+named_values! {
+    "Reason of a hold until an account is unfrozen." FrozenHold: GateHold = [GateHold::AccountFrozen], GateHold::name;
+}
+
+async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Private<CardWithdrawalQueue>, ApiError> {
     let (after, limit) = page(query.as_deref(), unknown)?;
     let found = admin.engine.card_withdrawal_queue(after, limit).await;
     let (open, more) = found.map_err(|_| ApiError::internal())?;
     let now = admin.clock.now();
-    let mut each = Vec::with_capacity(open.len());
-    for (id, asked) in &open {
-        let frozen = admin.engine.is_frozen(&asked.owner).await;
-        let view = render(id, asked, now);
-        each.push(match frozen.map_err(|_| ApiError::internal())? {
-            true => view.text("held", GateHold::AccountFrozen.name()),
-            false => view,
-        });
+    let mut withdrawals = Vec::with_capacity(open.len());
+    for (id, withdrawal) in &open {
+        let frozen = admin.engine.is_frozen(&withdrawal.owner).await;
+        let frozen = frozen.map_err(|_| ApiError::internal())?;
+        withdrawals.push(render(id, withdrawal, now, frozen));
     }
-    Ok(queue("withdrawals", each.into_iter(), more))
+    Ok(Private(CardWithdrawalQueue {
+        withdrawals,
+        has_more: more,
+    }))
 }
 
-fn render(id: &WithdrawalId, asked: &CardWithdrawal, now: Timestamp) -> JsonObject {
-    let view = JsonObject::new()
-        .text("withdrawal_id", id)
-        .text("status", asked.status())
-        .text("user_id", asked.owner.user_id())
-        .number("amount", asked.amount.decimal())
-        .text("network", asked.to.network().name())
-        .text("address", asked.to.address());
-    listed(view, asked.leases(), asked.created_at, now)
+fn render(id: &WithdrawalId, withdrawal: &CardWithdrawal, now: Timestamp, frozen: bool) -> OpenCardWithdrawal {
+    OpenCardWithdrawal {
+        withdrawal_id: id.to_string(),
+        status: withdrawal.state().into(),
+        user_id: withdrawal.owner.user_id(),
+        amount: withdrawal.amount.into(),
+        network: withdrawal.to.network().into(),
+        address: withdrawal.to.address(),
+        lease: listed(withdrawal.leases(), withdrawal.created_at, now),
+        held: frozen.then(|| GateHold::AccountFrozen.into()),
+    }
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -126,13 +192,17 @@ pub(super) struct ClaimWithdrawalRequest {
 
 impl OperatorRequest for ClaimWithdrawalRequest {}
 
-pub(super) async fn post_claim(
+async fn post_claim(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<ClaimWithdrawalRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<ClaimedCardWithdrawal>, ApiError> {
     let id = load_withdrawal(&admin, &request.withdrawal_id).await?;
     let lease = admin.engine.claim_card_withdrawal(id, act, admin.lease_ms).await;
     let lease = lease.map_err(map_error)?;
-    Ok(claimed(done(id, "claimed"), lease))
+    Ok(Private(ClaimedCardWithdrawal {
+        withdrawal_id: id.to_string(),
+        status: ClaimedStatus::Claimed,
+        lease: lease.into(),
+    }))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -144,13 +214,13 @@ pub(super) struct ReleaseWithdrawalRequest {
 
 impl OperatorRequest for ReleaseWithdrawalRequest {}
 
-pub(super) async fn post_release(
+async fn post_release(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<ReleaseWithdrawalRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<CardWithdrawalStatus>, ApiError> {
     let id = load_withdrawal(&admin, &request.withdrawal_id).await?;
     let released = admin.engine.release_card_withdrawal(id, act, request.lease).await;
     released.map_err(map_error)?;
-    Ok(to_response(done(id, "queued")))
+    Ok(Private(done(id, State::Queued)))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -163,9 +233,9 @@ pub(super) struct FulfilWithdrawalRequest {
 
 impl OperatorRequest for FulfilWithdrawalRequest {}
 
-pub(super) async fn post_fulfil(
+async fn post_fulfil(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<FulfilWithdrawalRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Approvable<CardWithdrawalStatus>, ApiError> {
     let id = load_withdrawal(&admin, &request.withdrawal_id).await?;
     let tx_hash = transaction(&request.tx_hash).ok_or_else(|| {
         let error = "`tx_hash` is the transaction that paid it: 0x and 64 hex digits, or base58 of 64 bytes.";
@@ -173,10 +243,10 @@ pub(super) async fn post_fulfil(
     })?;
     let paid = admin.engine.fulfil_card_withdrawal(id, act, request.lease, tx_hash);
     match paid.await {
-        Err(OperationError::Specific(ApprovalPending(id))) => return approvals::pending_response(&admin, id).await,
+        Err(OperationError::Specific(ApprovalPending(id))) => return approvals::waiting(&admin, id).await,
         result => result.map_err(map_error)?,
     }
-    Ok(to_response(done(id, "complete")))
+    Ok(Approvable::Done(done(id, State::Complete)))
 }
 
 /// Normalizes a transaction id, so that one transaction pays only one withdrawal in any notation.
@@ -199,23 +269,23 @@ pub(super) struct RejectWithdrawalRequest {
 
 impl OperatorRequest for RejectWithdrawalRequest {}
 
-pub(super) async fn post_reject(
+async fn post_reject(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<RejectWithdrawalRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<CardWithdrawalStatus>, ApiError> {
     check_note("reason", "is for the holder", &request.reason)?;
     let id = load_withdrawal(&admin, &request.withdrawal_id).await?;
     let rejected = admin
         .engine
         .reject_card_withdrawal(id, act, request.lease, request.reason);
     rejected.await.map_err(map_error)?;
-    Ok(to_response(done(id, "rejected")))
+    Ok(Private(done(id, State::Rejected)))
 }
 
 async fn load_withdrawal(admin: &AdminState, text: &str) -> Result<WithdrawalId, ApiError> {
     let id: WithdrawalId = text.parse().map_err(|_| unknown())?;
-    let asked = admin.engine.card_withdrawal(&id).await;
-    let asked = asked.map_err(|_| ApiError::internal())?;
-    asked.map(|_| id).ok_or_else(unknown)
+    let withdrawal = admin.engine.card_withdrawal(&id).await;
+    let withdrawal = withdrawal.map_err(|_| ApiError::internal())?;
+    withdrawal.map(|_| id).ok_or_else(unknown)
 }
 
 fn unknown() -> ApiError {
@@ -225,8 +295,11 @@ fn unknown() -> ApiError {
     )
 }
 
-fn done(id: WithdrawalId, state: &'static str) -> JsonObject {
-    JsonObject::new().text("withdrawal_id", id).text("status", state)
+fn done(id: WithdrawalId, state: State) -> CardWithdrawalStatus {
+    CardWithdrawalStatus {
+        withdrawal_id: id.to_string(),
+        status: state.into(),
+    }
 }
 
 pub(super) fn map_error<O>(denied: OperationError<Rejection, O>) -> ApiError {

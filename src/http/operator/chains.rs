@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
 use purser_actors::id::Network;
-use purser_actors::kernel::JsonObject;
-use serde::Deserialize;
+use purser_actors::operator::AuditAction;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::AdminState;
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
-use super::schemas;
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
-use crate::http::json;
+use crate::http::json::Private;
 use crate::http::route::routes;
 use crate::http::schemas::NetworkName;
 use crate::settlement::evm::RollBackError;
@@ -26,7 +24,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "acceptChain", tag: "Availability" },
                 "Accept a chain that replaced final blocks, if two endpoints agree on it. The replaced blocks are discarded and read \
                  again",
-                of::<schemas::AcceptChainResponse>,
+                of::<AcceptChainResponse>,
             )
             .error(409, "The endpoints show the same chain that was read.")
         )
@@ -44,9 +42,22 @@ pub(super) struct AcceptChainRequest {
 
 impl OperatorRequest for AcceptChainRequest {}
 
-pub(super) async fn post_accept(
+/// A chain that an operator accepted.
+#[derive(Serialize, ToSchema)]
+struct AcceptChainResponse {
+    /// `base` or `solana`.
+    network: NetworkName,
+    /// Lowest block that is read again.
+    from: u64,
+    /// Newest block that had been read.
+    to: u64,
+    /// Transfers and cancelled authorizations that were discarded and will be read again.
+    movements: u64,
+}
+
+async fn post_accept(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<AcceptChainRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<AcceptChainResponse>, ApiError> {
     let network = Network::ALL
         .into_iter()
         .find(|network| network.name() == request.network);
@@ -62,16 +73,16 @@ pub(super) async fn post_accept(
     // request.
     let written = admin
         .engine
-        .record_operator_action(&act, "chain.accept", subject, request.evidence)
+        .record_operator_action(&act, AuditAction::ChainAccept, subject, request.evidence)
         .await;
     written.map_err(|_| unavailable())?;
     let done = chains.roll_back(network, true).await.map_err(map_error)?;
-    let view = JsonObject::new()
-        .text("network", network.name())
-        .integer("from", done.from)
-        .integer("to", done.to)
-        .integer("movements", done.movements);
-    Ok(json::private(json::bytes_as_json(view.to_json())))
+    Ok(Private(AcceptChainResponse {
+        network: network.into(),
+        from: done.from,
+        to: done.to,
+        movements: done.movements,
+    }))
 }
 
 fn unchanged() -> ApiError {

@@ -79,7 +79,7 @@ pub trait Copies: Send + Sync {
     fn transfers(&self, network: Network, after: u64) -> BoxFuture<'_, Result<Vec<ListedTransfer>, String>>;
 }
 
-pub(super) async fn get_copy(
+async fn get_copy(
     State(admin): State<Arc<AdminState>>,
     request: RequestId,
     headers: HeaderMap,

@@ -2,19 +2,25 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
-use purser_actors::engine::customers::{CardScanCursor, Customer, CustomerResource, ResourceGroup};
+use purser_actors::engine::customers::{self, CardScanCursor};
 use purser_actors::id::{RequestId, Wallet};
 use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::operator::Permission;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
+use super::AdminState;
 use super::api_doc::{Operation, OperationDoc, of};
+use super::closed_sets::{EntityKindName, ResourceStatus};
 use super::extractors::AuthorizedRead;
-use super::{AdminState, jobs, schemas};
+use super::jobs::{self, OpenJob};
 use crate::http::error::{ApiError, ErrorCode};
-use crate::http::json;
+use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
+use crate::http::schemas::{ExactDecimal, NetworkName};
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/customers" => get_customers {
@@ -24,7 +30,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Permission::Read,
                 "Find a customer by wallet, user_id, any Purser id, the last four digits of a card, or the Request-Id of a call that \
                  created something. Failed calls and reads are not indexed",
-                of::<schemas::CustomerSearchResponse>,
+                of::<CustomerSearchResponse>,
             )
             .needs("q", "string", "The identifier that the customer quotes.")
             .with("after", "string", "With four digits or a user_id: `next_after` of the previous page.")
@@ -33,12 +39,86 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
+/// Result of a customer search.
+#[derive(Serialize, ToSchema)]
+struct CustomerSearchResponse {
+    /// Resources with this id, created by this request, or with these card digits.
+    found: Vec<CustomerResource>,
+    /// The customer, if all resources belong to one.
+    #[schema(required)]
+    customer: Option<Customer>,
+    /// Cursor of the next page, for searches by four digits or a user_id.
+    #[schema(required)]
+    next_after: Option<String>,
+}
+
+/// A resource of a customer.
+#[derive(Serialize, ToSchema)]
+struct CustomerResource {
+    /// Kind of the resource.
+    kind: EntityKindName,
+    /// Id of the resource.
+    id: String,
+    /// Status of the resource.
+    status: ResourceStatus,
+    /// Exact wallet address of the owner.
+    wallet: String,
+    /// The resource as its owner sees it.
+    #[schema(value_type = Object)]
+    object: Box<RawValue>,
+}
+
+/// A customer with its resources.
+#[derive(Serialize, ToSchema)]
+struct Customer {
+    /// Exact wallet address.
+    wallet: String,
+    /// Wallet address in lower case.
+    user_id: String,
+    /// `base` or `solana`.
+    network: NetworkName,
+    /// Creation time (RFC 3339).
+    created_at: String,
+    /// Balance in USDC, including amounts on hold.
+    balance: ExactDecimal,
+    /// Part of the balance that can be used.
+    available: ExactDecimal,
+    /// Part of the balance that is on hold.
+    held: ExactDecimal,
+    /// Total of all credits.
+    total_deposits: ExactDecimal,
+    /// Whether the account is frozen.
+    frozen: bool,
+    /// Message shown to the owner while the account is frozen.
+    #[schema(required)]
+    frozen_message: Option<String>,
+    /// Resources by kind.
+    resources: Vec<CustomerResourceGroup>,
+    /// Jobs that have not completed, oldest first.
+    open_jobs: Vec<OpenJob>,
+}
+
+/// Resources of one kind.
+#[derive(Serialize, ToSchema)]
+struct CustomerResourceGroup {
+    /// Kind of the resources.
+    kind: EntityKindName,
+    /// Total number of resources of this kind.
+    count: u64,
+    /// Number of resources older than those in `newest`.
+    not_shown: u64,
+    /// Newest first, at most `limit`.
+    newest: Vec<CustomerResource>,
+}
+
 /// In characters; longer than any address or id.
 const MAX_QUERY_LEN: usize = 64;
 /// Default number of resources per kind.
 const RESOURCES_PER_KIND: u64 = 5;
 
-pub(super) async fn get_customers(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_customers(
+    AuthorizedRead { admin, query }: AuthorizedRead,
+) -> Result<Private<CustomerSearchResponse>, ApiError> {
     let query = Query::parse(query.as_deref(), &["q", "after", "limit"])?;
     let of_each = usize::try_from(query.number("limit", RESOURCES_PER_KIND, 1, 100)?).unwrap_or(1);
     let quoted = query.required("q")?.trim();
@@ -56,13 +136,11 @@ pub(super) async fn get_customers(AuthorizedRead { admin, query }: AuthorizedRea
             .map_err(|_| ApiError::internal())?,
         None => None,
     };
-    let view = JsonObject::new().list("found", found.iter().map(resource));
-    let view = match customer {
-        Some(customer) => view.object("customer", &render(&admin, &customer)),
-        None => view.optional_text("customer", None::<&str>),
-    };
-    let view = view.optional_text("next_after", next);
-    Ok(json::private(json::bytes_as_json(view.to_json())))
+    Ok(Private(CustomerSearchResponse {
+        found: resources(found)?,
+        customer: customer.map(|customer| render(&admin, customer)).transpose()?,
+        next_after: next,
+    }))
 }
 
 fn invalid_cursor() -> ApiError {
@@ -78,7 +156,7 @@ async fn find(
     admin: &AdminState,
     quoted: &str,
     after: Option<&str>,
-) -> Result<(Vec<CustomerResource>, Option<String>), ApiError> {
+) -> Result<(Vec<customers::CustomerResource>, Option<String>), ApiError> {
     let engine = &admin.engine;
     let failed = |_| ApiError::internal();
     if quoted.len() == 4 && quoted.bytes().all(|b| b.is_ascii_digit()) {
@@ -119,7 +197,7 @@ fn is_user_id(quoted: &str) -> bool {
 }
 
 /// The owner of all found resources, if it is the same one.
-fn only_owner(quoted: &str, found: &[CustomerResource]) -> Option<Wallet> {
+fn only_owner(quoted: &str, found: &[customers::CustomerResource]) -> Option<Wallet> {
     // A quoted wallet owns its resources. Recipients and transfers may have its address in other accounts.
     if let Ok(wallet) = quoted.parse::<Wallet>()
         && found.iter().any(|thing| thing.owner == wallet)
@@ -130,41 +208,49 @@ fn only_owner(quoted: &str, found: &[CustomerResource]) -> Option<Wallet> {
     found.iter().all(|thing| thing.owner == first).then_some(first)
 }
 
-fn resource(thing: &CustomerResource) -> JsonObject {
-    JsonObject::new()
-        .text("kind", thing.kind)
-        .text("id", &thing.id)
-        .text("status", thing.status)
-        .text("wallet", thing.owner)
-        .object("object", &thing.view)
+fn resources(found: Vec<customers::CustomerResource>) -> Result<Vec<CustomerResource>, ApiError> {
+    found.into_iter().map(resource).collect()
 }
 
-fn render(admin: &AdminState, customer: &Customer) -> JsonObject {
-    let account = &customer.account;
-    let work = customer.open_jobs.iter();
-    let work = work.map(|job| jobs::render(admin, job).boolean("dead_lettered", job.dead_lettered));
-    JsonObject::new()
-        .text("wallet", account.wallet)
-        .text("user_id", account.wallet.user_id())
-        .text("network", account.wallet.network().name())
-        .time("created_at", account.created_at)
-        .number("balance", account.balance.decimal())
-        .number("available", account.available().decimal())
-        .number("held", account.held.decimal())
-        .number("total_deposits", account.total_deposits.decimal())
-        .boolean("frozen", account.frozen.is_some())
-        .optional_text("frozen_message", account.frozen.as_deref())
-        .list("resources", customer.resources.iter().map(resource_group))
-        .list("open_jobs", work)
+fn resource(found: customers::CustomerResource) -> Result<CustomerResource, ApiError> {
+    Ok(CustomerResource {
+        kind: found.kind.into(),
+        id: found.id,
+        status: found.status.into(),
+        wallet: found.owner.to_string(),
+        object: as_owner_sees(&found.view)?,
+    })
 }
 
-fn resource_group(belongings: &ResourceGroup) -> JsonObject {
-    JsonObject::new()
-        .text("kind", belongings.kind)
-        .integer("count", belongings.count as u64)
-        .integer(
-            "not_shown",
-            belongings.count.saturating_sub(belongings.newest.len()) as u64,
-        )
-        .list("newest", belongings.newest.iter().map(resource))
+fn as_owner_sees(view: &JsonObject) -> Result<Box<RawValue>, ApiError> {
+    RawValue::from_string(view.to_json()).map_err(|_| ApiError::internal())
+}
+
+fn render(admin: &AdminState, customer: customers::Customer) -> Result<Customer, ApiError> {
+    let account = customer.account;
+    let groups = customer.resources.into_iter().map(resource_group);
+    let open_jobs = customer.open_jobs.iter().map(|job| jobs::open_job(admin, job));
+    Ok(Customer {
+        wallet: account.wallet.to_string(),
+        user_id: account.wallet.user_id(),
+        network: account.wallet.network().into(),
+        created_at: rfc3339(account.created_at),
+        balance: account.balance.into(),
+        available: account.available().into(),
+        held: account.held.into(),
+        total_deposits: account.total_deposits.into(),
+        frozen: account.frozen.is_some(),
+        frozen_message: account.frozen,
+        resources: groups.collect::<Result<_, _>>()?,
+        open_jobs: open_jobs.collect(),
+    })
+}
+
+fn resource_group(group: customers::ResourceGroup) -> Result<CustomerResourceGroup, ApiError> {
+    Ok(CustomerResourceGroup {
+        kind: group.kind.into(),
+        count: group.count as u64,
+        not_shown: group.count.saturating_sub(group.newest.len()) as u64,
+        newest: resources(group.newest)?,
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use purser_actors::engine::{IncomingDecision, IncomingDecisionError};
 use purser_actors::id::{DepositId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject, to_json};
@@ -69,7 +69,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// Undecided transfers, oldest first.
-pub(super) async fn get_incoming(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_incoming(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let (after, limit) = page(query.as_deref())?;
     let found = admin.engine.incoming_transfers(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
@@ -91,7 +91,7 @@ pub(super) struct CreditDepositRequest {
 
 impl OperatorRequest for CreditDepositRequest {}
 
-pub(super) async fn post_credit(
+async fn post_credit(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<CreditDepositRequest>,
 ) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &request.evidence)?;
@@ -115,7 +115,7 @@ pub(super) struct OperatorFundsRequest {
 
 impl OperatorRequest for OperatorFundsRequest {}
 
-pub(super) async fn post_operator_funds(
+async fn post_operator_funds(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<OperatorFundsRequest>,
 ) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &request.evidence)?;
@@ -140,7 +140,7 @@ pub(super) struct ReturnDepositRequest {
 
 impl OperatorRequest for ReturnDepositRequest {}
 
-pub(super) async fn post_return(
+async fn post_return(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<ReturnDepositRequest>,
 ) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &request.evidence)?;
@@ -157,7 +157,9 @@ async fn decide(
 ) -> Result<Response, ApiError> {
     let id: DepositId = id.parse().map_err(|_| unknown())?;
     let incoming = match admin.engine.decide_incoming(id, rule, (act, evidence)).await {
-        Err(IncomingDecisionError::ApprovalPending(id)) => return approvals::pending_response(admin, id).await,
+        Err(IncomingDecisionError::ApprovalPending(id)) => {
+            return Ok(approvals::waiting::<()>(admin, id).await?.into_response());
+        }
         result => result.map_err(map_error)?,
     };
     Ok(json::private(json::bytes_as_json(to_json(&incoming.view(&id)))))

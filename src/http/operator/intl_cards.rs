@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
 use purser_actors::engine::{ExceedsOperatorLimit, OperationError, QueuedOrder};
-use purser_actors::intl_order::{CardReport, IntlOrder, Rejection};
-use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::intl_order::{CardReport, IntlOrder, Rejection, State};
+use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::kernel::{NamedState as _, StateMachine as _};
 use purser_actors::money::Cents;
 use purser_actors::operator::Permission;
-use purser_actors::port::{CardAction, CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus};
-use serde::Deserialize;
+use purser_actors::port::{CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -17,12 +17,13 @@ use super::AdminState;
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::intl_orders::{load_order, unknown};
-use super::leases::{conflict, page, queue, to_response};
-use super::schemas;
+use super::leases::{conflict, page};
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
+use crate::http::json::Private;
 use crate::http::route::routes;
-use crate::http::schemas::{CardTransactionStatus, ExactDecimal, ReportedStatus};
+use crate::http::schemas::names::state_subsets;
+use crate::http::schemas::{CardAction, CardTransactionStatus, ExactDecimal, ReportedStatus};
 use crate::http::withdrawals::in_range;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
@@ -32,7 +33,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "listIntlCards", tag: "International cards" },
                 Permission::Read,
                 "List international cards with a requested pause, resume or close, oldest request first",
-                of::<schemas::CardActionQueue>,
+                of::<CardActionQueue>,
             )
             .queued()
             .error(404, "No such order.")
@@ -44,7 +45,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "reportIntlCard", tag: "International cards" },
                 "Report the status of an international card at its issuer: whether it can be charged, its charges, and the amount \
                  released on closing, which is credited",
-                of::<schemas::CardReportResponse>,
+                of::<CardReportResponse>,
             )
             .error(404, "No such order.")
             .error(409, "There is no card, or the amount needs a second operator.")
@@ -52,31 +53,86 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
+/// International cards with a requested action.
+#[derive(Serialize, ToSchema)]
+struct CardActionQueue {
+    /// Oldest request first.
+    cards: Vec<QueuedCardAction>,
+    /// Whether more cards follow.
+    has_more: bool,
+}
+
+/// An international card with a requested action.
+#[derive(Serialize, ToSchema)]
+struct QueuedCardAction {
+    /// Id of the card.
+    card_id: String,
+    /// `ready` or `paused`.
+    status: UsableCardStatus,
+    /// `pause`, `resume` or `close`.
+    #[schema(required)]
+    requested: Option<CardAction>,
+    /// Owner's wallet address in lower case.
+    user_id: String,
+    /// Last four digits of the card number.
+    #[schema(required)]
+    last4: Option<String>,
+    /// Remaining US dollars, as last reported.
+    available_usd_amount: ExactDecimal,
+    /// Age of the request, in seconds.
+    age_seconds: u64,
+    /// Time of the request (RFC 3339).
+    requested_at: String,
+}
+
+state_subsets! {
+    "Status of an international card that can be used." UsableCardStatus: State [Ready, Paused];
+    "Status of an international card after a report." ReportedCardStatus: State [Ready, Paused, Closed, Expired];
+}
+
+/// A card after a report.
+#[derive(Serialize, ToSchema)]
+struct CardReportResponse {
+    /// Id of the card.
+    card_id: String,
+    /// `ready`, `paused`, `closed` or `expired`.
+    status: ReportedCardStatus,
+    /// Action that the owner still requests.
+    #[schema(required)]
+    requested: Option<CardAction>,
+    /// Remaining US dollars.
+    available_usd_amount: ExactDecimal,
+    /// US dollars of the remainder that were credited to the owner, or will be.
+    credited_usd_amount: ExactDecimal,
+}
+
 /// Cards with a requested action, oldest request first.
-pub(super) async fn get_card_actions(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_card_actions(
+    AuthorizedRead { admin, query }: AuthorizedRead,
+) -> Result<Private<CardActionQueue>, ApiError> {
     let (after, limit) = page(query.as_deref(), unknown)?;
     let found = admin.engine.pending_card_actions(after, limit).await;
     let (cards, more) = found.map_err(|_| ApiError::internal())?;
     let now = admin.clock.now();
-    Ok(queue(
-        "cards",
-        cards.iter().map(|card| render_card_action(card, now)),
-        more,
-    ))
+    Ok(Private(CardActionQueue {
+        cards: cards.iter().map(|card| render_card_action(card, now)).collect(),
+        has_more: more,
+    }))
 }
 
-fn render_card_action(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
+fn render_card_action(queued: &QueuedOrder, now: Timestamp) -> QueuedCardAction {
     let QueuedOrder { id, order, .. } = queued;
     let since = order.action_requested_at.unwrap_or(order.updated_at);
-    JsonObject::new()
-        .text("card_id", id)
-        .text("status", order.status())
-        .optional_text("requested", order.lifecycle.pending_action.map(CardAction::name))
-        .text("user_id", order.owner.user_id())
-        .optional_text("last4", order.details().map(|details| details.last4.as_str()))
-        .number("available_usd_amount", order.lifecycle.activity.available.decimal())
-        .integer("age_seconds", now.0.saturating_sub(since.0) / 1_000)
-        .time("requested_at", since)
+    QueuedCardAction {
+        card_id: id.to_string(),
+        status: order.state().into(),
+        requested: order.lifecycle.pending_action.map(Into::into),
+        user_id: order.owner.user_id(),
+        last4: order.details().map(|details| details.last4.clone()),
+        available_usd_amount: order.lifecycle.activity.available.into(),
+        age_seconds: now.0.saturating_sub(since.0) / 1_000,
+        requested_at: rfc3339(since),
+    }
 }
 
 /// Report on a card. Absent members keep their last reported value.
@@ -121,22 +177,21 @@ struct ReportedCharge {
     at_ms: u64,
 }
 
-pub(super) async fn post_report(
+async fn post_report(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<CardReportRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<CardReportResponse>, ApiError> {
     let (id, order) = load_order(&admin, &request.card_id).await?;
     let report = request.read(&order)?;
     let result = admin.engine.report_intl(id, act, report).await;
     result.map_err(map_error)?;
     let (id, order) = load_order(&admin, &id.to_string()).await?;
-    Ok(to_response(
-        JsonObject::new()
-            .text("card_id", id)
-            .text("status", order.status())
-            .optional_text("requested", order.lifecycle.pending_action.map(CardAction::name))
-            .number("available_usd_amount", order.lifecycle.activity.available.decimal())
-            .number("credited_usd_amount", order.credited().decimal()),
-    ))
+    Ok(Private(CardReportResponse {
+        card_id: id.to_string(),
+        status: order.state().into(),
+        requested: order.lifecycle.pending_action.map(Into::into),
+        available_usd_amount: order.lifecycle.activity.available.into(),
+        credited_usd_amount: order.credited().into(),
+    }))
 }
 
 impl CardReportRequest {

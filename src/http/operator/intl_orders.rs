@@ -2,24 +2,28 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
 use purser_actors::engine::{ApprovalPending, OperationError, QueuedOrder};
 use purser_actors::id::CardId;
-use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, Status};
-use purser_actors::kernel::{Entity, JsonObject};
+use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, State, Status};
+use purser_actors::kernel::{Entity as _, NamedState as _, StateMachine as _};
 use purser_actors::lease::{Leasable as _, LeaseError};
 use purser_actors::operator::Permission;
 use purser_actors::port::{Timestamp, month_end};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
+use super::approvals::{self, Approvable};
+use super::closed_sets::OpenStatus;
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
-use super::leases::{LeasedResource, claimed, listed, page, queue, to_response};
-use super::{AdminState, approvals, schemas, unavailable};
+use super::leases::{ClaimedLease, LeaseView, LeasedResource, listed, page};
+use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
+use crate::http::json::Private;
 use crate::http::readable::is_readable;
 use crate::http::route::routes;
+use crate::http::schemas::names::state_subsets;
+use crate::http::schemas::{ClaimedStatus, ExactDecimal};
 use crate::secret::Secret;
 use crate::vault::CardNumberRecord;
 
@@ -30,7 +34,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "listIntlOrders", tag: "International orders" },
                 Permission::Read,
                 "List open international card orders, overdue ones first, then oldest first",
-                of::<schemas::IntlOrderQueue>,
+                of::<IntlOrderQueue>,
             )
             .queued()
             .error(404, "No such order.")
@@ -41,7 +45,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<ClaimOrderRequest>(
                 Operation { id: "claimIntlOrder", tag: "International orders" },
                 "Claim an order until the lease expires",
-                of::<schemas::ClaimedIntlOrder>,
+                of::<ClaimedIntlOrder>,
             )
             .error(404, "No such order.")
             .error(409, "It is already decided, or another operator holds the lease.")
@@ -52,7 +56,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<ReleaseOrderRequest>(
                 Operation { id: "releaseIntlOrder", tag: "International orders" },
                 "Release an order",
-                of::<schemas::IntlOrderStatus>,
+                of::<IntlOrderStatus>,
             )
             .error(404, "No such order.")
             .error(409, "It is not claimed with this lease.")
@@ -63,7 +67,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<FulfilOrderRequest>(
                 Operation { id: "fulfilIntlOrder", tag: "International orders" },
                 "Enter the details of the ordered card",
-                of::<schemas::FulfilledIntlOrder>,
+                of::<FulfilledIntlOrder>,
             )
             .error(404, "No such order.")
             .error(409, "The lease has expired or is not current.")
@@ -74,7 +78,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<RejectOrderRequest>(
                 Operation { id: "rejectIntlOrder", tag: "International orders" },
                 "Reject an order and credit the full charge",
-                of::<schemas::IntlOrderStatus>,
+                of::<IntlOrderStatus>,
             )
             .may_wait()
             .error(404, "No such order.")
@@ -90,32 +94,118 @@ const ORDER: LeasedResource = LeasedResource {
     leased: ErrorCode::OrderLeased,
 };
 
-pub(super) async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+/// Open international card orders.
+#[derive(Serialize, ToSchema)]
+struct IntlOrderQueue {
+    /// Overdue ones first, then oldest first.
+    orders: Vec<OpenIntlOrder>,
+    /// Whether more orders follow.
+    has_more: bool,
+}
+
+/// An open order of an international card.
+#[derive(Serialize, ToSchema)]
+struct OpenIntlOrder {
+    /// Id of the card.
+    card_id: String,
+    /// `queued` or `claimed`.
+    status: OpenStatus,
+    /// Owner's wallet address in lower case.
+    user_id: String,
+    /// Amount to load on the card, in US dollars.
+    usd_amount: ExactDecimal,
+    /// Label given by the owner.
+    #[schema(required)]
+    label: Option<String>,
+    /// Whether the order is older than 24 hours.
+    overdue: bool,
+    #[serde(flatten)]
+    doubt: Doubt,
+    #[serde(flatten)]
+    lease: LeaseView,
+}
+
+/// Whether a restore may have lost the order's fulfilment.
+#[derive(Serialize, ToSchema)]
+struct Doubt {
+    /// Whether the card may have been ordered in the time lost by a restore.
+    in_doubt: bool,
+    /// What to do in that case.
+    #[schema(required)]
+    hint: Option<&'static str>,
+}
+
+impl Doubt {
+    fn new(in_doubt: bool) -> Self {
+        let hint = "The card may have been made in the time that a restore lost: look first. If it was not, release the order.";
+        Self {
+            in_doubt,
+            hint: in_doubt.then_some(hint),
+        }
+    }
+}
+
+state_subsets! {
+    "Status of an order that was released or rejected." ReleasedOrderStatus: State [Queued, Rejected];
+    "Status of a fulfilled order." ReadyStatus: State [Ready];
+}
+
+/// A claimed order.
+#[derive(Serialize, ToSchema)]
+struct ClaimedIntlOrder {
+    /// Id of the card.
+    card_id: String,
+    /// `claimed` in every case.
+    status: ClaimedStatus,
+    #[serde(flatten)]
+    doubt: Doubt,
+    #[serde(flatten)]
+    lease: ClaimedLease,
+}
+
+/// An order that was released or rejected.
+#[derive(Serialize, ToSchema)]
+struct IntlOrderStatus {
+    /// Id of the card.
+    card_id: String,
+    /// `queued` or `rejected`.
+    status: ReleasedOrderStatus,
+}
+
+/// A fulfilled order.
+#[derive(Serialize, ToSchema)]
+struct FulfilledIntlOrder {
+    /// Id of the card.
+    card_id: String,
+    /// `ready` in every case.
+    status: ReadyStatus,
+    /// Last four digits of the card number.
+    last4: String,
+}
+
+async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Private<IntlOrderQueue>, ApiError> {
     let (after, limit) = page(query.as_deref(), unknown)?;
     let found = admin.engine.intl_queue(after, limit).await;
     let (orders, more) = found.map_err(|_| ApiError::internal())?;
     let now = admin.clock.now();
-    Ok(queue("orders", orders.iter().map(|order| render(order, now)), more))
+    Ok(Private(IntlOrderQueue {
+        orders: orders.iter().map(|order| render(order, now)).collect(),
+        has_more: more,
+    }))
 }
 
-fn render(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
+fn render(queued: &QueuedOrder, now: Timestamp) -> OpenIntlOrder {
     let QueuedOrder { id, order, in_doubt } = queued;
-    let view = JsonObject::new()
-        .text("card_id", id)
-        .text("status", order.status())
-        .text("user_id", order.owner.user_id())
-        .number("usd_amount", order.amount.decimal())
-        .optional_text("label", order.label.as_deref())
-        .boolean("overdue", order.overdue);
-    listed(with_doubt_hint(view, *in_doubt), order.leases(), order.created_at, now)
-}
-
-/// Adds whether the card may already have been ordered, and what to do then.
-fn with_doubt_hint(view: JsonObject, in_doubt: bool) -> JsonObject {
-    let words =
-        "The card may have been made in the time that a restore lost: look first. If it was not, release the order.";
-    view.boolean("in_doubt", in_doubt)
-        .optional_text("hint", in_doubt.then_some(words))
+    OpenIntlOrder {
+        card_id: id.to_string(),
+        status: order.state().into(),
+        user_id: order.owner.user_id(),
+        usd_amount: order.amount.into(),
+        label: order.label.clone(),
+        overdue: order.overdue,
+        doubt: Doubt::new(*in_doubt),
+        lease: listed(order.leases(), order.created_at, now),
+    }
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -126,9 +216,9 @@ pub(super) struct ClaimOrderRequest {
 
 impl OperatorRequest for ClaimOrderRequest {}
 
-pub(super) async fn post_claim(
+async fn post_claim(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<ClaimOrderRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<ClaimedIntlOrder>, ApiError> {
     let (id, order) = load_order(&admin, &request.card_id).await?;
     let in_doubt = admin
         .engine
@@ -137,8 +227,12 @@ pub(super) async fn post_claim(
         .map_err(|_| unavailable())?;
     let lease = admin.engine.claim_intl(id, act, admin.lease_ms).await;
     let lease = lease.map_err(map_error)?;
-    let view = JsonObject::new().text("card_id", id).text("status", "claimed");
-    Ok(claimed(with_doubt_hint(view, in_doubt), lease))
+    Ok(Private(ClaimedIntlOrder {
+        card_id: id.to_string(),
+        status: ClaimedStatus::Claimed,
+        doubt: Doubt::new(in_doubt),
+        lease: lease.into(),
+    }))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -150,15 +244,16 @@ pub(super) struct ReleaseOrderRequest {
 
 impl OperatorRequest for ReleaseOrderRequest {}
 
-pub(super) async fn post_release(
+async fn post_release(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<ReleaseOrderRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<IntlOrderStatus>, ApiError> {
     let id = load_order(&admin, &request.card_id).await?.0;
     let released = admin.engine.release_intl(id, act, request.lease).await;
     released.map_err(map_error)?;
-    Ok(to_response(
-        JsonObject::new().text("card_id", id).text("status", "queued"),
-    ))
+    Ok(Private(IntlOrderStatus {
+        card_id: id.to_string(),
+        status: State::Queued.into(),
+    }))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -171,18 +266,19 @@ pub(super) struct RejectOrderRequest {
 
 impl OperatorRequest for RejectOrderRequest {}
 
-pub(super) async fn post_reject(
+async fn post_reject(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<RejectOrderRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Approvable<IntlOrderStatus>, ApiError> {
     check_note("reason", "is for the holder", &request.reason)?;
     let id = load_order(&admin, &request.card_id).await?.0;
     match admin.engine.reject_intl(id, act, request.lease, request.reason).await {
-        Err(OperationError::Specific(ApprovalPending(id))) => return approvals::pending_response(&admin, id).await,
+        Err(OperationError::Specific(ApprovalPending(id))) => return approvals::waiting(&admin, id).await,
         result => result.map_err(map_error)?,
     }
-    Ok(to_response(
-        JsonObject::new().text("card_id", id).text("status", "rejected"),
-    ))
+    Ok(Approvable::Done(IntlOrderStatus {
+        card_id: id.to_string(),
+        status: State::Rejected.into(),
+    }))
 }
 
 /// No `Debug`: it holds the card number in plain text until it is sealed.
@@ -240,9 +336,9 @@ impl BillingAddressInput {
     }
 }
 
-pub(super) async fn post_fulfil(
+async fn post_fulfil(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<FulfilOrderRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<FulfilledIntlOrder>, ApiError> {
     let (number, cvv) = (Secret::new(request.card_number), Secret::new(request.cvv));
     let number = parse_card(&admin, number, request.exp_month, request.exp_year)?;
     let billing = request.billing_address.checked()?;
@@ -251,12 +347,11 @@ pub(super) async fn post_fulfil(
     check_lease(&order, &act.operator, request.lease, admin.clock.now())?;
     let (card, key) = sealed(&admin, id, &number, (cvv, billing)).await?;
     match admin.engine.fulfil_intl(id, act, request.lease, card).await {
-        Ok(()) => Ok(to_response(
-            JsonObject::new()
-                .text("card_id", id)
-                .text("status", "ready")
-                .text("last4", number.last4()),
-        )),
+        Ok(()) => Ok(Private(FulfilledIntlOrder {
+            card_id: id.to_string(),
+            status: State::Ready.into(),
+            last4: number.last4(),
+        })),
         Err(denied) => {
             if matches!(denied, OperationError::Rejected(_)) {
                 shred_cvv(&admin, key).await;

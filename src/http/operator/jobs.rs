@@ -3,24 +3,29 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
-use purser_actors::engine::{JobOutcome, JobResolution, OperationError, ProviderReport, ResolveError, UnknownPayment};
+use purser_actors::engine::{self, JobResolution, OperationError, ProviderReport, ResolveError};
 use purser_actors::id::JobId;
-use purser_actors::kernel::{JsonObject, OutboxJob};
+use purser_actors::kernel::OutboxJob;
+use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::operator::Permission;
 use purser_actors::payment;
 use purser_actors::port::Timestamp;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
+use super::approvals::{self, Approvable};
+use super::closed_sets::{ProviderStatus, ResourceStatus};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
-use super::{AdminState, approvals, schemas, unavailable, untracked_transfers};
+use super::untracked_transfers::{self, UntrackedOrder, UntrackedTransfer};
+use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
-use crate::http::json;
+use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
+use crate::http::schemas::names::named_values;
+use crate::http::schemas::{ExactDecimal, HoldReason, JobTypeName};
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/dead-letters" => get_dead_letters {
@@ -29,7 +34,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "listDeadLetters", tag: "Jobs" },
                 Permission::Read,
                 "List dead-lettered jobs and payments with an unknown outcome",
-                of::<schemas::DeadLettersResponse>,
+                of::<DeadLettersResponse>,
             )
             .with("job_id", "string", "Only this job.")
             .error(404, "No such dead-lettered job.")
@@ -37,7 +42,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
     POST "/admin/jobs/retry" => post_retry {
         Operator, unkeyed("names the job; only a dead-lettered one is retried"), operation(||
-            OperationDoc::post::<RetryJobRequest>(Operation { id: "retryJob", tag: "Jobs" }, "Retry a dead-lettered job now", of::<schemas::RetryResponse>)
+            OperationDoc::post::<RetryJobRequest>(Operation { id: "retryJob", tag: "Jobs" }, "Retry a dead-lettered job now", of::<RetryResponse>)
                 .error(404, "No such job, or it has already completed.")
                 .error(409, "The job is in progress and is retried automatically.")
         )
@@ -47,7 +52,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<ResolveJobRequest>(
                 Operation { id: "resolveJob", tag: "Jobs" },
                 "Record the outcome of a dead-lettered job, with evidence, as if the provider had reported it",
-                of::<schemas::ResolveResponse>,
+                of::<ResolveResponse>,
             )
             .may_wait()
             .error(404, "No such job, or it has already completed.")
@@ -62,7 +67,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<CreditJobRequest>(
                 Operation { id: "creditJob", tag: "Jobs" },
                 "Credit the account owner with the payment of a dead-lettered job",
-                of::<schemas::CreditResponse>,
+                of::<CreditResponse>,
             )
             .may_wait()
             .error(404, "No such job, or it has already completed.")
@@ -77,7 +82,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<WithholdCreditRequest>(
                 Operation { id: "keepJob", tag: "Jobs" },
                 "Close a withheld credit without crediting it, because the chain reversed the payment. The service retains the money",
-                of::<schemas::WithholdCreditResponse>,
+                of::<WithholdCreditResponse>,
             )
             .error(404, "No such job, or it has already completed.")
             .error(409, "The job is not a withheld credit, or is in progress.")
@@ -90,8 +95,211 @@ const MAX_REFERENCE_LEN: usize = 120;
 /// Maximum provider queries for one list.
 const MAX_PROVIDER_QUERIES: usize = 50;
 
+/// Dead letters and other items that wait for an operator.
+#[derive(Serialize, ToSchema)]
+struct DeadLettersResponse {
+    /// Dead-lettered jobs, oldest first, then late jobs, which are still retried automatically.
+    jobs: Vec<DeadLetteredJob>,
+    /// Payments with an unknown outcome.
+    unknown_payments: Vec<UnknownPayment>,
+    /// Jobs on hold before funds leave, oldest first. They continue automatically.
+    held: Vec<HeldJob>,
+    /// Outgoing transfers from before a restore that are missing from the ledger.
+    untracked_transfers: Vec<UntrackedTransfer>,
+    /// Orders at the payout rails and the bank from before a restore that are missing from the ledger.
+    unexplained_orders: Vec<UntrackedOrder>,
+    /// Whether withdrawals are paused until all of those are attributed.
+    withdrawals_paused: bool,
+    /// End of the pause (RFC 3339); null without a pause.
+    #[schema(required)]
+    withdrawals_paused_until: Option<String>,
+}
+
+/// A job in a list.
+#[derive(Serialize, ToSchema)]
+struct JobView {
+    /// Id for `POST /admin/jobs/retry`.
+    job_id: String,
+    /// Type of the job.
+    #[schema(value_type = JobTypeName)]
+    job_type: &'static str,
+    /// Id of the entity the job works on.
+    subject: String,
+    /// Request that created the job.
+    request_id: String,
+    /// Age of the job, in seconds.
+    age_seconds: u64,
+    /// Number of failed attempts.
+    attempts: u64,
+    /// Error of the last attempt.
+    #[schema(required)]
+    last_error: Option<String>,
+    /// Creation time (RFC 3339).
+    created_at: String,
+}
+
+/// What our records say about a job. Its members are absent if its entity does not exist.
+#[derive(Default, Serialize, ToSchema)]
+struct JobEvidence {
+    /// Exact wallet address of the owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wallet: Option<String>,
+    /// Status of the entity in our records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<ResourceStatus>,
+    /// Amount of the job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amount: Option<ExactDecimal>,
+    /// Currency of the amount: `USDC` or an ISO 4217 code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
+}
+
+/// What the provider or the chain reports about a job.
+#[derive(Default, Serialize, ToSchema)]
+struct ProviderEvidence {
+    /// Status that the provider or the chain reports now, if it can be queried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider_status: Option<ProviderStatus>,
+    /// Error of the query.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider_error: Option<String>,
+}
+
+/// What an operator can do about a job.
+#[derive(Serialize, ToSchema)]
+struct PossibleActions {
+    /// Idempotency key of the job at its provider.
+    idempotency_key: String,
+    /// Actions that are possible now.
+    actions: Vec<JobAction>,
+}
+
+/// A job that has not completed.
+#[derive(Serialize, ToSchema)]
+pub(super) struct OpenJob {
+    #[serde(flatten)]
+    job: JobView,
+    /// Whether the job is dead-lettered.
+    dead_lettered: bool,
+}
+
+/// A dead-lettered or late job.
+#[derive(Serialize, ToSchema)]
+struct DeadLetteredJob {
+    #[serde(flatten)]
+    job: JobView,
+    /// Whether the job is only late: older than `engine.late_after_minutes` but still retried. Otherwise it is
+    /// dead-lettered.
+    late: bool,
+    /// Time of the next attempt (RFC 3339); null for a dead letter.
+    #[schema(required)]
+    next_try_at: Option<String>,
+    #[serde(flatten)]
+    evidence: JobEvidence,
+    #[serde(flatten)]
+    provider: ProviderEvidence,
+    #[serde(flatten)]
+    possible: PossibleActions,
+}
+
+/// A job on hold that would send funds.
+#[derive(Serialize, ToSchema)]
+struct HeldJob {
+    #[serde(flatten)]
+    job: JobView,
+    /// `held_frozen` until the account is unfrozen, `held_restored` until all payments from before a restore have
+    /// settled or can't settle and are in the ledger, `held_unfinal` until the payment behind it is final.
+    held: HoldReason,
+    #[serde(flatten)]
+    evidence: JobEvidence,
+    #[serde(flatten)]
+    possible: PossibleActions,
+}
+
+/// A payment with an unknown outcome.
+#[derive(Serialize, ToSchema)]
+struct UnknownPayment {
+    /// Id of the payment.
+    payment_id: String,
+    /// Job that queries the chain for it.
+    job_id: String,
+    /// Type of that job.
+    #[schema(value_type = JobTypeName)]
+    job_type: &'static str,
+    /// Seconds since the outcome became unknown.
+    age_seconds: u64,
+    /// Number of failed attempts.
+    attempts: u64,
+    /// Error of the last attempt.
+    #[schema(required)]
+    last_error: Option<String>,
+    /// Time since the outcome is unknown (RFC 3339).
+    since: String,
+    #[serde(flatten)]
+    evidence: JobEvidence,
+    #[serde(flatten)]
+    provider: ProviderEvidence,
+    #[serde(flatten)]
+    possible: PossibleActions,
+}
+
+/// Action on a job.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum JobAction {
+    Retry,
+    ResolveCompleted,
+    ResolveNotCompleted,
+    Credit,
+    Keep,
+}
+
+named_values! {
+    "Outcome recorded by an operator." JobOutcome: engine::JobOutcome
+        = engine::JobOutcome::ALL, engine::JobOutcome::name;
+}
+
+/// Result of a retry request.
+#[derive(Serialize, ToSchema)]
+struct RetryResponse {
+    /// Job that is retried.
+    job_id: String,
+    /// Always true on success.
+    retrying: bool,
+}
+
+/// An outcome recorded by an operator.
+#[derive(Serialize, ToSchema)]
+struct ResolveResponse {
+    /// Id of the job.
+    job_id: String,
+    /// `completed` or `not_completed`.
+    outcome: JobOutcome,
+}
+
+/// A dead-lettered job whose payment was credited.
+#[derive(Serialize, ToSchema)]
+struct CreditResponse {
+    /// Id of the job.
+    job_id: String,
+    /// Always true on success.
+    credited: bool,
+}
+
+/// A withheld credit that was closed without crediting it.
+#[derive(Serialize, ToSchema)]
+struct WithholdCreditResponse {
+    /// Id of the job.
+    job_id: String,
+    /// Always true: the service retains the amount.
+    kept: bool,
+}
+
 /// All dead letters, or only the one with `job_id`.
-pub(super) async fn get_dead_letters(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_dead_letters(
+    AuthorizedRead { admin, query }: AuthorizedRead,
+) -> Result<Private<DeadLettersResponse>, ApiError> {
     let query = Query::parse(query.as_deref(), &["job_id"])?;
     let one: Option<JobId> = match query.get("job_id") {
         Some(text) => Some(text.parse().map_err(|_| unknown())?),
@@ -105,107 +313,83 @@ pub(super) async fn get_dead_letters(AuthorizedRead { admin, query }: Authorized
             .unknown_payments
             .retain(|unknown_outcome| unknown_outcome.job.id == one);
     }
-    let held_back = render_held_jobs(&admin, one).await?;
+    let held = render_held_jobs(&admin, one).await?;
     let nothing =
         dead_letters.jobs.is_empty() && dead_letters.late.is_empty() && dead_letters.unknown_payments.is_empty();
-    if one.is_some() && nothing && held_back.is_empty() {
+    if one.is_some() && nothing && held.is_empty() {
         return Err(unknown());
     }
-    let asked = query_providers(
-        &admin,
-        dead_letters
-            .jobs
-            .iter()
-            .chain(dead_letters.late.iter().map(|late| &late.job))
-            .chain(
-                dead_letters
-                    .unknown_payments
-                    .iter()
-                    .map(|unknown_outcome| &unknown_outcome.job),
-            ),
-    )
-    .await?;
-    let (mut jobs, mut unknown) = (Vec::new(), Vec::new());
-    let mut asked = asked.into_iter();
+    let late = dead_letters.late.iter().map(|late| &late.job);
+    let unknown = dead_letters.unknown_payments.iter().map(|payment| &payment.job);
+    let queried = dead_letters.jobs.iter().chain(late).chain(unknown);
+    let mut reports = query_providers(&admin, queried).await?.into_iter();
+    let mut report = || provider_evidence(reports.next().flatten());
+    let (mut jobs, mut unknown_payments) = (Vec::new(), Vec::new());
     for job in &dead_letters.jobs {
-        let report = asked.next().flatten();
-        let view = render(&admin, job).boolean("late", false);
-        let view = view.optional_text("next_try_at", None::<&str>);
-        jobs.push(job_summary(&admin, view, job, report).await?.to_json());
+        jobs.push(DeadLetteredJob {
+            job: render(&admin, job),
+            late: false,
+            next_try_at: None,
+            evidence: evidence(&admin, job).await?,
+            provider: report(),
+            possible: possible_actions(&admin, job).await?,
+        });
     }
-    for late in &dead_letters.late {
-        let report = asked.next().flatten();
-        let newest = OutboxJob {
-            last_error: late.error.clone(),
-            ..late.job.clone()
-        };
-        let view = render(&admin, &newest).boolean("late", true);
-        let view = view.time("next_try_at", late.next_at);
-        jobs.push(job_summary(&admin, view, &late.job, report).await?.to_json());
+    for late in dead_letters.late {
+        jobs.push(DeadLetteredJob {
+            job: JobView {
+                last_error: late.error,
+                ..render(&admin, &late.job)
+            },
+            late: true,
+            next_try_at: Some(rfc3339(late.next_at)),
+            evidence: evidence(&admin, &late.job).await?,
+            provider: report(),
+            possible: possible_actions(&admin, &late.job).await?,
+        });
     }
-    for unknown_outcome in &dead_letters.unknown_payments {
-        let report = asked.next().flatten();
-        unknown.push(
-            job_summary(
-                &admin,
-                unknown_payment(&admin, unknown_outcome),
-                &unknown_outcome.job,
-                report,
-            )
-            .await?
-            .to_json(),
-        );
+    for payment in &dead_letters.unknown_payments {
+        unknown_payments.push(UnknownPayment {
+            payment_id: payment.payment.to_string(),
+            job_id: payment.job.id.to_string(),
+            job_type: payment.job.job.name(),
+            age_seconds: age(&admin, payment.since),
+            attempts: payment.job.attempts.into(),
+            last_error: payment.job.last_error.clone(),
+            since: rfc3339(payment.since),
+            evidence: evidence(&admin, &payment.job).await?,
+            provider: report(),
+            possible: possible_actions(&admin, &payment.job).await?,
+        });
     }
-    let unexplained = render_untracked(&admin).await?;
-    let held = JsonObject::new().boolean("withdrawals_paused", admin.engine.are_withdrawals_paused());
-    let held = match admin.engine.withdrawals_paused_until() {
-        Some(until) => held.time("withdrawals_paused_until", until),
-        None => held.optional_text("withdrawals_paused_until", None::<&str>),
-    };
-    let body = format!(
-        "{{\"jobs\":[{}],\"unknown_payments\":[{}],\"held\":[{}],{},{}",
-        jobs.join(","),
-        unknown.join(","),
-        held_back.join(","),
-        unexplained,
-        held.to_json().trim_start_matches('{')
-    );
-    Ok(json::private(json::bytes_as_json(body)))
-}
-
-/// Transfers and orders from before a restore that are missing from the ledger.
-async fn render_untracked(admin: &AdminState) -> Result<String, ApiError> {
-    let transfers = admin
-        .engine
-        .untracked_transfers()
-        .await
-        .map_err(|_| ApiError::internal())?;
-    let transfers: Vec<String> = transfers
-        .iter()
-        .map(|left| untracked_transfers::render(left).to_json())
-        .collect();
+    let untracked = admin.engine.untracked_transfers().await;
+    let untracked = untracked.map_err(|_| ApiError::internal())?.into_iter();
     let orders = admin.engine.lost_orders();
-    let orders: Vec<String> = orders
-        .iter()
-        .map(|order| untracked_transfers::render_order(order).to_json())
-        .collect();
-    Ok(format!(
-        "\"untracked_transfers\":[{}],\"unexplained_orders\":[{}]",
-        transfers.join(","),
-        orders.join(",")
-    ))
+    Ok(Private(DeadLettersResponse {
+        jobs,
+        unknown_payments,
+        held,
+        untracked_transfers: untracked.map(untracked_transfers::render).collect(),
+        unexplained_orders: orders.iter().map(untracked_transfers::render_order).collect(),
+        withdrawals_paused: admin.engine.are_withdrawals_paused(),
+        withdrawals_paused_until: admin.engine.withdrawals_paused_until().map(rfc3339),
+    }))
 }
 
 /// Jobs on hold before funds leave, with the reason.
-async fn render_held_jobs(admin: &AdminState, one: Option<JobId>) -> Result<Vec<String>, ApiError> {
+async fn render_held_jobs(admin: &AdminState, one: Option<JobId>) -> Result<Vec<HeldJob>, ApiError> {
     let mut waiting = admin.engine.gated_jobs().await.map_err(|_| ApiError::internal())?;
     waiting.retain(|(job, _)| one.is_none_or(|one| job.id == one));
-    let mut held_back = Vec::with_capacity(waiting.len());
-    for (job, why) in &waiting {
-        let view = render(admin, job).text("held", why.name());
-        held_back.push(job_summary(admin, view, job, None).await?.to_json());
+    let mut held = Vec::with_capacity(waiting.len());
+    for (job, why) in waiting {
+        held.push(HeldJob {
+            job: render(admin, &job),
+            held: why.into(),
+            evidence: evidence(admin, &job).await?,
+            possible: possible_actions(admin, &job).await?,
+        });
     }
-    Ok(held_back)
+    Ok(held)
 }
 
 /// Queries the provider of each job concurrently; `None` after the first [`MAX_PROVIDER_QUERIES`].
@@ -213,84 +397,89 @@ async fn query_providers(
     admin: &AdminState,
     jobs: impl Iterator<Item = &OutboxJob>,
 ) -> Result<Vec<Option<ProviderReport>>, ApiError> {
-    let asked = jobs.enumerate().map(|(n, job)| async move {
+    let queries = jobs.enumerate().map(|(n, job)| async move {
         match n < MAX_PROVIDER_QUERIES {
             true => admin.engine.query_provider(job).await.map(Some),
             false => Ok(None),
         }
     });
-    let statuses = futures_util::future::join_all(asked).await;
-    statuses
+    let reports = futures_util::future::join_all(queries).await;
+    reports
         .into_iter()
         .map(|one| one.map_err(|_| ApiError::internal()))
         .collect()
 }
 
-pub(super) fn render(admin: &AdminState, job: &OutboxJob) -> JsonObject {
-    JsonObject::new()
-        .text("job_id", job.id)
-        .text("job_type", job.job.name())
-        .text("subject", job.job.subject())
-        .text("request_id", job.request_id)
-        .integer("age_seconds", age(admin, job.created_at))
-        .integer("attempts", u64::from(job.attempts))
-        .optional_text("last_error", job.last_error.as_deref())
-        .time("created_at", job.created_at)
+fn render(admin: &AdminState, job: &OutboxJob) -> JobView {
+    JobView {
+        job_id: job.id.to_string(),
+        job_type: job.job.name(),
+        subject: job.job.subject(),
+        request_id: job.request_id.to_string(),
+        age_seconds: age(admin, job.created_at),
+        attempts: job.attempts.into(),
+        last_error: job.last_error.clone(),
+        created_at: rfc3339(job.created_at),
+    }
 }
 
-fn unknown_payment(admin: &AdminState, unknown_outcome: &UnknownPayment) -> JsonObject {
-    JsonObject::new()
-        .text("payment_id", unknown_outcome.payment)
-        .text("job_id", unknown_outcome.job.id)
-        .text("job_type", unknown_outcome.job.job.name())
-        .integer("age_seconds", age(admin, unknown_outcome.since))
-        .integer("attempts", u64::from(unknown_outcome.job.attempts))
-        .optional_text("last_error", unknown_outcome.job.last_error.as_deref())
-        .time("since", unknown_outcome.since)
+pub(super) fn open_job(admin: &AdminState, job: &OutboxJob) -> OpenJob {
+    OpenJob {
+        job: render(admin, job),
+        dead_lettered: job.dead_lettered,
+    }
 }
 
 fn age(admin: &AdminState, since: Timestamp) -> u64 {
     admin.clock.now().0.saturating_sub(since.0) / 1_000
 }
 
-/// Renders subject, evidence, provider status and possible actions. The provider knows the job by its id.
-async fn job_summary(
-    admin: &AdminState,
-    view: JsonObject,
-    job: &OutboxJob,
-    report: Option<ProviderReport>,
-) -> Result<JsonObject, ApiError> {
-    let evidence = admin.engine.job_summary(&job.job).await;
-    let evidence = evidence.map_err(|_| ApiError::internal())?;
-    let view = match evidence {
-        Some(evidence) => {
-            let view = view.text("wallet", evidence.owner).text("status", evidence.status);
-            match evidence.money {
-                Some(EntryAmount::Usdc(amount)) => view.number("amount", amount.decimal()).text("currency", "USDC"),
-                Some(EntryAmount::Cents(amount, currency)) => view
-                    .number("amount", amount.decimal())
-                    .text("currency", currency.as_str()),
-                None => view,
-            }
-        }
-        None => view,
+async fn evidence(admin: &AdminState, job: &OutboxJob) -> Result<JobEvidence, ApiError> {
+    let summary = admin.engine.job_summary(&job.job).await;
+    let Some(summary) = summary.map_err(|_| ApiError::internal())? else {
+        return Ok(JobEvidence::default());
     };
-    let view = match report {
-        Some(ProviderReport::Status(standing)) => view.text("provider_status", standing.name()),
-        Some(ProviderReport::NoResponse(error)) => view.text("provider_error", error),
-        Some(ProviderReport::NotQueryable) | None => view,
+    let (amount, currency) = match summary.money {
+        Some(EntryAmount::Usdc(amount)) => (Some(amount.into()), Some("USDC".to_owned())),
+        Some(EntryAmount::Cents(amount, currency)) => (Some(amount.into()), Some(currency.as_str().to_owned())),
+        None => (None, None),
     };
+    Ok(JobEvidence {
+        wallet: Some(summary.owner.to_string()),
+        status: Some(summary.status.into()),
+        amount,
+        currency,
+    })
+}
+
+fn provider_evidence(report: Option<ProviderReport>) -> ProviderEvidence {
+    let (provider_status, provider_error) = match report {
+        Some(ProviderReport::Status(status)) => (Some(status.into()), None),
+        Some(ProviderReport::NoResponse(error)) => (None, Some(error)),
+        Some(ProviderReport::NotQueryable) | None => (None, None),
+    };
+    ProviderEvidence {
+        provider_status,
+        provider_error,
+    }
+}
+
+/// What an operator can do. The provider knows the job by its id.
+async fn possible_actions(admin: &AdminState, job: &OutboxJob) -> Result<PossibleActions, ApiError> {
     let keep = admin.engine.is_retainable_credit(job).await;
     let keep = keep.map_err(|_| ApiError::internal())?;
     let credit = admin.engine.is_creditable(job).await;
     let credit = credit.map_err(|_| ApiError::internal())?;
-    let by_job = actions(job).into_iter().chain([(credit, "credit"), (keep, "keep")]);
-    let possible = by_job.filter_map(|(may, name)| may.then_some(name));
-    Ok(view.text("idempotency_key", job.id).texts("actions", possible))
+    let by_job = actions(job).into_iter();
+    let possible = by_job.chain([(credit, JobAction::Credit), (keep, JobAction::Keep)]);
+    Ok(PossibleActions {
+        idempotency_key: job.id.to_string(),
+        actions: possible.filter_map(|(may, action)| may.then_some(action)).collect(),
+    })
 }
 
 /// Actions that depend on the job alone.
-fn actions(job: &OutboxJob) -> [(bool, &'static str); 3] {
+fn actions(job: &OutboxJob) -> [(bool, JobAction); 3] {
     let (done, not_done) = job.job.resolvable_outcomes();
     // An operator can resolve an unknown payment while the chain is still queried. Other jobs must be dead-lettered
     // first.
@@ -299,9 +488,9 @@ fn actions(job: &OutboxJob) -> [(bool, &'static str); 3] {
         _ => (done && job.dead_lettered, not_done && job.dead_lettered),
     };
     [
-        (job.dead_lettered, "retry"),
-        (done, "resolve_completed"),
-        (not_done, "resolve_not_completed"),
+        (job.dead_lettered, JobAction::Retry),
+        (done, JobAction::ResolveCompleted),
+        (not_done, JobAction::ResolveNotCompleted),
     ]
 }
 
@@ -313,15 +502,15 @@ pub(super) struct RetryJobRequest {
 
 impl OperatorRequest for RetryJobRequest {}
 
-pub(super) async fn post_retry(
+async fn post_retry(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<RetryJobRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<RetryResponse>, ApiError> {
     let id: JobId = request.job_id.parse().map_err(|_| unknown())?;
     match admin.engine.retry_job(id, &act).await {
-        Ok(()) => {
-            let view = JsonObject::new().text("job_id", id).boolean("retrying", true);
-            Ok(json::private(json::bytes_as_json(view.to_json())))
-        }
+        Ok(()) => Ok(Private(RetryResponse {
+            job_id: id.to_string(),
+            retrying: true,
+        })),
         Err(OperationError::AlreadyUsed) => Err(unknown()),
         Err(OperationError::Rejected(())) => Err(not_dead_lettered()),
         Err(_) => Err(unavailable()),
@@ -332,7 +521,7 @@ pub(super) async fn post_retry(
 #[serde(deny_unknown_fields)]
 pub(super) struct ResolveJobRequest {
     job_id: String,
-    #[schema(value_type = super::schemas::JobOutcome)]
+    #[schema(value_type = JobOutcome)]
     outcome: String,
     reference: String,
     evidence: String,
@@ -341,17 +530,16 @@ pub(super) struct ResolveJobRequest {
 impl OperatorRequest for ResolveJobRequest {}
 
 /// Records the outcome of a job.
-pub(super) async fn post_resolve(
+async fn post_resolve(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<ResolveJobRequest>,
-) -> Result<Response, ApiError> {
-    let outcome = match request.outcome.as_str() {
-        "completed" => JobOutcome::Completed,
-        "not_completed" => JobOutcome::NotCompleted,
-        _ => {
-            let error = "`outcome` is `completed` or `not_completed`.";
-            return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "outcome", error));
-        }
-    };
+) -> Result<Approvable<ResolveResponse>, ApiError> {
+    let outcome = engine::JobOutcome::ALL
+        .into_iter()
+        .find(|outcome| outcome.name() == request.outcome);
+    let outcome = outcome.ok_or_else(|| {
+        let error = "`outcome` is `completed` or `not_completed`.";
+        ApiError::parameter(ErrorCode::ParameterInvalid, "outcome", error)
+    })?;
     let reference = request.reference.trim();
     let plain = reference.chars().all(|c| !c.is_control());
     if !plain || !(1..=MAX_REFERENCE_LEN).contains(&reference.chars().count()) {
@@ -366,11 +554,13 @@ pub(super) async fn post_resolve(
         evidence: request.evidence,
     };
     match admin.engine.resolve(id, &resolution, &act).await {
-        Err(ResolveError::ApprovalPending(id)) => return approvals::pending_response(&admin, id).await,
+        Err(ResolveError::ApprovalPending(id)) => return approvals::waiting(&admin, id).await,
         result => result.map_err(map_error)?,
     }
-    let view = JsonObject::new().text("job_id", id).text("outcome", request.outcome);
-    Ok(json::private(json::bytes_as_json(view.to_json())))
+    Ok(Approvable::Done(ResolveResponse {
+        job_id: id.to_string(),
+        outcome: outcome.into(),
+    }))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -385,18 +575,20 @@ pub(super) struct CreditJobRequest {
 impl OperatorRequest for CreditJobRequest {}
 
 /// Credits the payment of a job to the account owner.
-pub(super) async fn post_credit(
+async fn post_credit(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<CreditJobRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Approvable<CreditResponse>, ApiError> {
     check_note("evidence", EVIDENCE, &request.evidence)?;
     let id: JobId = request.job_id.parse().map_err(|_| unknown())?;
     let stated = (request.evidence.as_str(), request.funds_not_sent);
     match admin.engine.credit_job(id, stated, &act).await {
-        Err(ResolveError::ApprovalPending(id)) => return approvals::pending_response(&admin, id).await,
+        Err(ResolveError::ApprovalPending(id)) => return approvals::waiting(&admin, id).await,
         result => result.map_err(map_error)?,
     }
-    let view = JsonObject::new().text("job_id", id).boolean("credited", true);
-    Ok(json::private(json::bytes_as_json(view.to_json())))
+    Ok(Approvable::Done(CreditResponse {
+        job_id: id.to_string(),
+        credited: true,
+    }))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -410,15 +602,17 @@ pub(super) struct WithholdCreditRequest {
 impl OperatorRequest for WithholdCreditRequest {}
 
 /// Closes a withheld credit without crediting it.
-pub(super) async fn post_withhold_credit(
+async fn post_withhold_credit(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<WithholdCreditRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<WithholdCreditResponse>, ApiError> {
     check_note("evidence", EVIDENCE, &request.evidence)?;
     let id: JobId = request.job_id.parse().map_err(|_| unknown())?;
     let result = admin.engine.retain_credit(id, &request.evidence, &act).await;
     result.map_err(map_error)?;
-    let view = JsonObject::new().text("job_id", id).boolean("kept", true);
-    Ok(json::private(json::bytes_as_json(view.to_json())))
+    Ok(Private(WithholdCreditResponse {
+        job_id: id.to_string(),
+        kept: true,
+    }))
 }
 
 fn unknown() -> ApiError {
@@ -444,8 +638,8 @@ pub(super) fn map_error(why: ResolveError) -> ApiError {
             let error = "The provider has no record of it.";
             conflict(ErrorCode::ProviderDisagrees, error.to_owned())
         }
-        ResolveError::Contradicted(standing) => {
-            let error = format!("The provider now reports `{}`.", standing.name());
+        ResolveError::Contradicted(status) => {
+            let error = format!("The provider now reports `{}`.", status.name());
             conflict(ErrorCode::ProviderDisagrees, error).hint(
                 "POST /admin/jobs/retry (`purser admin jobs retry`) queries the provider again and records its answer.",
             )

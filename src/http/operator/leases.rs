@@ -1,12 +1,12 @@
 //! Shared by all queues that operators claim from: pages, leases and errors.
 
-use axum::response::Response;
-use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::lease::{Lease, LeaseError, Leases};
 use purser_actors::port::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::http::error::{ApiError, ErrorCode};
-use crate::http::json;
 use crate::http::query::Query;
 
 /// Names and codes of a claimed resource, for error messages.
@@ -59,31 +59,48 @@ pub(super) fn page<Id: std::str::FromStr>(
     Ok((after.transpose()?, limit))
 }
 
-pub(super) fn queue(name: &str, shown: impl Iterator<Item = JsonObject>, more: bool) -> Response {
-    let shown: Vec<String> = shown.map(|view| view.to_json()).collect();
-    let body = format!("{{\"{name}\":[{}],\"has_more\":{more}}}", shown.join(","));
-    json::private(json::bytes_as_json(body))
+/// Age and lease of a listed resource.
+#[derive(Serialize, ToSchema)]
+pub(super) struct LeaseView {
+    /// Age since the creation, in seconds.
+    age_seconds: u64,
+    /// Number of the last lease; 0 before the first.
+    lease: u64,
+    /// Operator that holds the lease.
+    #[schema(required)]
+    leased_by: Option<String>,
+    /// End of the lease (RFC 3339).
+    #[schema(required)]
+    leased_until: Option<String>,
+    /// Creation time (RFC 3339).
+    created_at: String,
 }
 
-/// Adds the age, the last lease and its current holder.
-pub(super) fn listed(view: JsonObject, leases: Leases<'_>, created_at: Timestamp, now: Timestamp) -> JsonObject {
+pub(super) fn listed(leases: Leases<'_>, created_at: Timestamp, now: Timestamp) -> LeaseView {
     let holder = leases.current(now);
-    let view = view
-        .integer("age_seconds", now.0.saturating_sub(created_at.0) / 1_000)
-        .integer("lease", leases.last)
-        .optional_text("leased_by", holder.map(|holder| holder.by.as_str()));
-    let view = match holder {
-        Some(holder) => view.time("leased_until", holder.until),
-        None => view.optional_text("leased_until", None::<&str>),
-    };
-    view.time("created_at", created_at)
+    LeaseView {
+        age_seconds: now.0.saturating_sub(created_at.0) / 1_000,
+        lease: leases.last,
+        leased_by: holder.map(|holder| holder.by.clone()),
+        leased_until: holder.map(|holder| rfc3339(holder.until)),
+        created_at: rfc3339(created_at),
+    }
 }
 
-/// Response to a claim, with its lease.
-pub(super) fn claimed(view: JsonObject, lease: Lease) -> Response {
-    to_response(view.integer("lease", lease.number).time("leased_until", lease.until))
+/// Lease of a claimed resource.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ClaimedLease {
+    /// Lease number for release, fulfil and reject.
+    lease: u64,
+    /// End of the lease (RFC 3339).
+    leased_until: String,
 }
 
-pub(super) fn to_response(view: JsonObject) -> Response {
-    json::private(json::bytes_as_json(view.to_json()))
+impl From<Lease> for ClaimedLease {
+    fn from(lease: Lease) -> Self {
+        Self {
+            lease: lease.number,
+            leased_until: rfc3339(lease.until),
+        }
+    }
 }

@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
-use purser_actors::engine::{LineStatus, OperationError};
-use purser_actors::kernel::{JsonObject, NamedState, StateMachine};
-use purser_actors::line::{LineState, Rejection};
+use purser_actors::engine::{self, OperationError};
+use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::kernel::{NamedState as _, StateMachine as _};
+use purser_actors::line::{LineState, Rejection, State};
 use purser_actors::operator::Permission;
 use purser_actors::product::ProductLine;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::AdminState;
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
-use super::schemas;
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
-use crate::http::json;
+use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
 use crate::http::schemas::ProductName;
+use crate::http::schemas::names::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/lines" => get_lines {
@@ -29,7 +29,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "listLines", tag: "Availability" },
                 Permission::Read,
                 "List product lines, whether each is open, and why not",
-                of::<schemas::ProductLineList>,
+                of::<ProductLineList>,
             )
         )
     }
@@ -38,7 +38,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<CloseLineRequest>(
                 Operation { id: "closeLine", tag: "Availability" },
                 "Close a product line for new purchases. Existing purchases are still delivered",
-                of::<schemas::ProductLineStatus>,
+                of::<ProductLineStatus>,
             )
             .error(404, "No such product line.")
             .error(409, "The product line is already closed.")
@@ -49,7 +49,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<OpenLineRequest>(
                 Operation { id: "openLine", tag: "Availability" },
                 "Open a product line, whatever the status of its provider",
-                of::<schemas::ProductLineStatus>,
+                of::<ProductLineStatus>,
             )
             .error(404, "No such product line.")
             .error(409, "The product line is already open.")
@@ -57,36 +57,70 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
+named_values! {
+    "Status of a product line." LineStatus: State = State::ALL.iter().copied(), State::as_str;
+}
+
+/// All product lines.
+#[derive(Serialize, ToSchema)]
+struct ProductLineList {
+    /// In the contract's order.
+    lines: Vec<OperatorProductLine>,
+}
+
+/// A product line.
+#[derive(Serialize, ToSchema)]
+struct OperatorProductLine {
+    /// Identifier of the product.
+    line: ProductName,
+    /// `open`, `failing` (its provider is down), or `closed` by an operator.
+    status: LineStatus,
+    /// Reason given by an operator, or the last error of the provider.
+    #[schema(required)]
+    reason: Option<String>,
+    /// Operator that closed or opened it.
+    #[schema(required)]
+    by: Option<String>,
+    /// Number of consecutive failed deliveries.
+    failures: u64,
+    /// Time of the last change (RFC 3339); null if it was never closed.
+    #[schema(required)]
+    since: Option<String>,
+    /// Time of the next trial order to a failing provider (RFC 3339); null otherwise.
+    #[schema(required)]
+    next_try_at: Option<String>,
+}
+
+/// A product line that an operator closed or opened.
+#[derive(Serialize, ToSchema)]
+struct ProductLineStatus {
+    /// Identifier of the product.
+    line: ProductName,
+    /// `open` or `closed`; `failing` if its provider failed again in the meantime.
+    status: LineStatus,
+}
+
 /// All product lines, in the contract's order.
-pub(super) async fn get_lines(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_lines(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Private<ProductLineList>, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     let lines = admin.engine.lines().await.map_err(|_| ApiError::internal())?;
-    let rows: Vec<String> = lines
-        .iter()
-        .map(|(health, known)| render(health, known.as_ref()).to_json())
-        .collect();
-    Ok(json::private(json::bytes_as_json(format!(
-        "{{\"lines\":[{}]}}",
-        rows.join(",")
-    ))))
+    let lines = lines.into_iter().map(|(health, known)| render(&health, known));
+    Ok(Private(ProductLineList { lines: lines.collect() }))
 }
 
 /// The last record is ignored if the line's status has changed since.
-fn render(health: &LineStatus, known: Option<&LineState>) -> JsonObject {
+fn render(health: &engine::LineStatus, known: Option<LineState>) -> OperatorProductLine {
     let known = known.filter(|known| known.state() == health.status);
-    let view = JsonObject::new()
-        .text("line", health.line)
-        .text("status", health.status.as_str())
-        .optional_text("reason", known.map(|known| known.reason.as_str()))
-        .optional_text("by", known.and_then(|known| known.by.as_deref()))
-        .integer("failures", u64::from(health.failures));
-    let view = match known {
-        Some(known) => view.time("since", known.since),
-        None => view.optional_text("since", None::<&str>),
-    };
-    match health.next_probe_at {
-        Some(at) => view.time("next_try_at", at),
-        None => view.optional_text("next_try_at", None::<&str>),
+    let since = known.as_ref().map(|known| rfc3339(known.since));
+    let (reason, by) = known.map(|known| (known.reason, known.by)).unzip();
+    OperatorProductLine {
+        line: health.line.into(),
+        status: health.status.into(),
+        reason,
+        by: by.flatten(),
+        failures: health.failures.into(),
+        since,
+        next_try_at: health.next_probe_at.map(rfc3339),
     }
 }
 
@@ -100,14 +134,14 @@ pub(super) struct CloseLineRequest {
 
 impl OperatorRequest for CloseLineRequest {}
 
-pub(super) async fn post_close(
+async fn post_close(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<CloseLineRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<ProductLineStatus>, ApiError> {
     let line = parse_line(&request.line)?;
     check_note("reason", "is for the audit log", &request.reason)?;
     let closed = admin.engine.close_line(line, request.reason, &act).await;
     closed.map_err(map_error)?;
-    Ok(line_response(&admin.engine.line_status(line)))
+    Ok(line_status(&admin, line))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -120,21 +154,22 @@ pub(super) struct OpenLineRequest {
 
 impl OperatorRequest for OpenLineRequest {}
 
-pub(super) async fn post_open(
+async fn post_open(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<OpenLineRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<ProductLineStatus>, ApiError> {
     let line = parse_line(&request.line)?;
     check_note("reason", "is for the audit log", &request.reason)?;
     let opened = admin.engine.open_line(line, request.reason, &act).await;
     opened.map_err(map_error)?;
-    Ok(line_response(&admin.engine.line_status(line)))
+    Ok(line_status(&admin, line))
 }
 
-fn line_response(health: &LineStatus) -> Response {
-    let view = JsonObject::new()
-        .text("line", health.line)
-        .text("status", health.status.as_str());
-    json::private(json::bytes_as_json(view.to_json()))
+fn line_status(admin: &AdminState, line: ProductLine) -> Private<ProductLineStatus> {
+    let health = admin.engine.line_status(line);
+    Private(ProductLineStatus {
+        line: health.line.into(),
+        status: health.status.into(),
+    })
 }
 
 fn parse_line(text: &str) -> Result<ProductLine, ApiError> {

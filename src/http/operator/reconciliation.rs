@@ -9,14 +9,14 @@ use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::operator::Permission;
 use purser_actors::reconciliation::DiscrepancyKind;
 use purser_storage::{Cursor, Span, StoreError};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::{AdminState, accounts, schemas, unavailable};
 use crate::http::error::ApiError;
-use crate::http::json;
+use crate::http::json::{self, Private};
 use crate::http::query::Query;
 use crate::http::route::routes;
 use crate::stream::StreamEvent;
@@ -39,7 +39,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "runReconciliation", tag: "Reconciliation" },
                 "Start a reconciliation run now. It has completed when `run.ended.number` of `/admin/reconciliation` is at least \
                  `run` of the response",
-                of::<schemas::RunRequestedResponse>,
+                of::<RunRequestedResponse>,
             )
         )
     }
@@ -58,7 +58,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// The last reconciliation run, and open discrepancies, oldest first.
-pub(super) async fn get_reconciliation(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_reconciliation(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let (after, limit) = accounts::page(query.as_deref())?;
     let status = admin.engine.reconciliation().await.map_err(|_| ApiError::internal())?;
     let found = admin.engine.discrepancies(after, limit).await;
@@ -104,13 +104,19 @@ impl OperatorRequest for StartRunRequest {
     const TASK: Permission = Permission::Operate;
 }
 
+/// A requested reconciliation run.
+#[derive(Serialize, ToSchema)]
+struct RunRequestedResponse {
+    /// Number of the run.
+    run: u64,
+}
+
 /// Requests a run, which starts as soon as the current one has ended.
-pub(super) async fn post_run(
+async fn post_run(
     AuthorizedRequest { admin, .. }: AuthorizedRequest<StartRunRequest>,
-) -> Result<Response, ApiError> {
-    let number = admin.engine.request_reconciliation().ok_or_else(unavailable)?;
-    let view = JsonObject::new().integer("run", number);
-    Ok(json::private(json::bytes_as_json(view.to_json())))
+) -> Result<Private<RunRequestedResponse>, ApiError> {
+    let run = admin.engine.request_reconciliation().ok_or_else(unavailable)?;
+    Ok(Private(RunRequestedResponse { run }))
 }
 
 fn open(status: &ReconciliationStatus) -> JsonObject {
@@ -119,7 +125,7 @@ fn open(status: &ReconciliationStatus) -> JsonObject {
 }
 
 /// System events in order. They are on no account's stream.
-pub(super) async fn get_events(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_events(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["after", "limit"])?;
     let after = query.number("after", 0, 0, u64::MAX)?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);

@@ -86,7 +86,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 
 /// Refunds that wait for a second operator, oldest first. With `all` every refund, and with `payment_id` the refund of
 /// that payment, in any status.
-pub(super) async fn get_refunds(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_refunds(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let asked = Query::parse(query.as_deref(), &["after", "all", "limit", "payment_id"])?;
     if let Some(payment) = asked.get("payment_id") {
         let payment: PaymentId = payment.parse().map_err(|_| unknown())?;
@@ -119,7 +119,7 @@ pub(super) struct CreateRefundRequest {
 
 impl OperatorRequest for CreateRefundRequest {}
 
-pub(super) async fn post_refund(
+async fn post_refund(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<CreateRefundRequest>,
 ) -> Result<Response, ApiError> {
     let amount = dollars(&request.amount)?;
@@ -148,7 +148,7 @@ pub(super) struct ApproveRefundRequest {
 
 impl OperatorRequest for ApproveRefundRequest {}
 
-pub(super) async fn post_approve(
+async fn post_approve(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<ApproveRefundRequest>,
 ) -> Result<Response, ApiError> {
     let amount = dollars(&request.amount)?;
@@ -166,7 +166,7 @@ pub(super) struct RejectRefundRequest {
 
 impl OperatorRequest for RejectRefundRequest {}
 
-pub(super) async fn post_reject(
+async fn post_reject(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<RejectRefundRequest>,
 ) -> Result<Response, ApiError> {
     check_note("reason", "is for the audit log", &request.reason)?;

@@ -1,140 +1,11 @@
-//! Response bodies of the operator API, for its OpenAPI document only.
-
-mod jobs;
-mod queues;
-mod statuses;
+//! Response bodies with an entity's view, for the OpenAPI document.
 
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-pub use self::jobs::*;
-pub use self::queues::*;
-pub use self::statuses::*;
-pub use super::system::SystemStatus;
-use crate::http::schemas::{Event, ExactDecimal, JobTypeName, LateReturnStatus, NetworkName};
-
-/// Result of a customer search.
-#[derive(Deserialize, ToSchema)]
-pub struct CustomerSearchResponse {
-    /// Resources with this id, created by this request, or with these card digits.
-    pub found: Vec<CustomerResource>,
-    /// The customer, if all resources belong to one.
-    #[schema(required)]
-    pub customer: Option<Customer>,
-    /// Cursor of the next page, for searches by four digits or a user_id.
-    #[schema(required)]
-    pub next_after: Option<String>,
-}
-
-/// A resource of a customer.
-#[derive(Deserialize, ToSchema)]
-pub struct CustomerResource {
-    /// `account`, `card`, `payment`, ….
-    pub kind: String,
-    /// Id of the resource.
-    pub id: String,
-    /// Status of the resource.
-    pub status: String,
-    /// Exact wallet address of the owner.
-    pub wallet: String,
-    /// The resource as its owner sees it.
-    #[schema(value_type = Object)]
-    pub object: Value,
-}
-
-/// A customer with its resources.
-#[derive(Deserialize, ToSchema)]
-pub struct Customer {
-    /// Exact wallet address.
-    pub wallet: String,
-    /// Wallet address in lower case.
-    pub user_id: String,
-    /// `base` or `solana`.
-    pub network: NetworkName,
-    /// Creation time (RFC 3339).
-    pub created_at: String,
-    /// Balance in USDC, including amounts on hold.
-    #[schema(value_type = ExactDecimal)]
-    pub balance: Value,
-    /// Part of the balance that can be used.
-    #[schema(value_type = ExactDecimal)]
-    pub available: Value,
-    /// Part of the balance that is on hold.
-    #[schema(value_type = ExactDecimal)]
-    pub held: Value,
-    /// Total of all credits.
-    #[schema(value_type = ExactDecimal)]
-    pub total_deposits: Value,
-    /// Whether the account is frozen.
-    pub frozen: bool,
-    /// Message shown to the owner while the account is frozen.
-    #[schema(required)]
-    pub frozen_message: Option<String>,
-    /// Resources by kind.
-    pub resources: Vec<CustomerResourceGroup>,
-    /// Jobs that have not completed, oldest first.
-    pub open_jobs: Vec<OpenJob>,
-}
-
-/// Resources of one kind.
-#[derive(Deserialize, ToSchema)]
-pub struct CustomerResourceGroup {
-    /// Kind of the resources.
-    pub kind: String,
-    /// Total number of resources of this kind.
-    pub count: u64,
-    /// Number of resources older than those in `newest`.
-    pub not_shown: u64,
-    /// Newest first, at most `limit`.
-    pub newest: Vec<CustomerResource>,
-}
-
-/// A job that has not completed.
-#[derive(Deserialize, ToSchema)]
-pub struct OpenJob {
-    /// Id for `POST /admin/jobs/retry`.
-    pub job_id: String,
-    /// Type of the job.
-    #[schema(value_type = JobTypeName)]
-    pub job_type: String,
-    /// Id of the entity the job works on.
-    pub subject: String,
-    /// Request that created the job.
-    pub request_id: String,
-    /// Age of the job, in seconds.
-    pub age_seconds: u64,
-    /// Number of failed attempts.
-    pub attempts: u64,
-    /// Error of the last attempt.
-    #[schema(required)]
-    pub last_error: Option<String>,
-    /// Creation time (RFC 3339).
-    pub created_at: String,
-    /// Whether the job is dead-lettered.
-    pub dead_lettered: bool,
-}
-
-/// Result of freezing or unfreezing an account.
-#[derive(Deserialize, ToSchema)]
-pub struct FreezeResponse {
-    /// Exact wallet address.
-    pub wallet: String,
-    /// Whether the account is frozen now.
-    pub frozen: bool,
-    /// Message shown to the owner while the account is frozen.
-    #[schema(required)]
-    pub message: Option<String>,
-}
-
-/// Result of a retry request.
-#[derive(Deserialize, ToSchema)]
-pub struct RetryResponse {
-    /// Job that is retried.
-    pub job_id: String,
-    /// Always true on success.
-    pub retrying: bool,
-}
+use super::closed_sets::{DiscrepancyKindName, DiscrepancyStatus, IncomingTransferStatus, ReconciliationSourceName};
+use crate::http::schemas::{Event, ExactDecimal, LateReturnStatus, NetworkName, RefundStatus, Webhook};
 
 /// A page of late returns.
 #[derive(Deserialize, ToSchema)]
@@ -172,18 +43,6 @@ pub struct OperatorLateReturn {
     pub last_updated_at: String,
     /// Exact wallet address of the payer.
     pub wallet: String,
-}
-
-/// An outgoing transfer or order that was attributed.
-#[derive(Deserialize, ToSchema)]
-pub struct AttributionResponse {
-    /// Transfer as it was named, or idempotency key of the order.
-    pub transaction: String,
-    /// Account, withdrawal, top-up or incoming transfer; or `provider` with its name, `operator_funds`, `network_fees`
-    /// or `loss`.
-    pub attributed_to: String,
-    /// Whether further transfers or orders must be attributed first.
-    pub withdrawals_paused: bool,
 }
 
 /// Discrepancies between the ledger and external records.
@@ -227,13 +86,6 @@ pub struct CompletedRun {
     pub completed: bool,
 }
 
-/// A requested reconciliation run.
-#[derive(Deserialize, ToSchema)]
-pub struct RunRequestedResponse {
-    /// Number of the run.
-    pub run: u64,
-}
-
 /// A mismatch between the ledger and an external source.
 #[derive(Deserialize, ToSchema)]
 pub struct Discrepancy {
@@ -271,38 +123,121 @@ pub struct SystemEventList {
     pub next_after: u64,
 }
 
-/// A page of the audit log.
+/// A refund, with the fields that only operators see.
 #[derive(Deserialize, ToSchema)]
-pub struct AuditLogResponse {
-    /// Entries, oldest first.
-    pub entries: Vec<AuditLogEntry>,
+pub struct OperatorRefund {
+    /// Id of the refund. A payment has at most one.
+    pub refund_id: String,
+    /// Payment that is refunded.
+    pub payment_id: String,
+    /// `requested`, `approved`, `credited`, `rejected`, `expired`.
+    pub status: RefundStatus,
+    /// Amount in USDC.
+    #[schema(value_type = ExactDecimal)]
+    pub amount: Value,
+    /// Creation time (RFC 3339).
+    pub created_at: String,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: String,
+    /// Exact wallet address of the account that is credited.
+    pub wallet: String,
+    /// Reason given by the operator.
+    pub reason: String,
+    /// Whether the owner may keep the product.
+    pub holder_keeps_product: bool,
+    /// Operator token that requested the refund.
+    pub requested_by: String,
+    /// Operator token that approved or rejected the refund. The same as `requested_by` if it needed no approval; null
+    /// while it is pending.
+    #[schema(required)]
+    pub decided_by: Option<String>,
+    /// End of the approval period (RFC 3339).
+    pub expires_at: String,
+}
+
+/// A page of refunds, or the requested one.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum RefundsResponse {
+    /// Response without `payment_id`.
+    Page(OperatorRefundList),
+    /// Response with `payment_id`.
+    One(Box<OperatorRefund>),
+}
+
+/// A page of refunds that wait for a second operator, or of all refunds.
+#[derive(Deserialize, ToSchema)]
+pub struct OperatorRefundList {
+    /// Oldest first; with `all` in order of id.
+    pub refunds: Vec<OperatorRefund>,
     /// Cursor of the next page; null on an empty page.
     #[schema(required)]
     pub next_after: Option<String>,
 }
 
-/// A record of an operator action.
+/// A page of undecided incoming transfers.
 #[derive(Deserialize, ToSchema)]
-pub struct AuditLogEntry {
-    /// Position in the log, from 1.
-    pub sequence: u64,
-    /// Time of the action (RFC 3339).
-    pub at: String,
-    /// Name of the operator token.
-    pub operator: String,
-    /// Role of the operator token.
-    pub role: OperatorRole,
-    /// Action, for example `intl_order.claim`.
-    pub action: String,
-    /// Id of the affected resource.
-    pub subject: String,
-    /// Note of the operator.
+pub struct IncomingTransfers {
+    /// Incoming transfers, oldest first.
+    pub incoming_transfers: Vec<IncomingTransfer>,
+    /// Cursor of the next page; null on an empty page.
     #[schema(required)]
-    pub note: Option<String>,
-    /// Request that executed the action.
-    pub request_id: String,
-    /// Hash of the previous record, in hexadecimal.
-    pub previous_hash: String,
-    /// Hash of this record, which the next one includes.
-    pub hash: String,
+    pub next_after: Option<String>,
+}
+
+/// A transfer to the treasury that no payment claims.
+#[derive(Deserialize, ToSchema)]
+pub struct IncomingTransfer {
+    /// Id of the incoming transfer.
+    pub deposit_id: String,
+    /// `base` or `solana`.
+    pub network: NetworkName,
+    /// Transaction id on the chain.
+    pub transaction: String,
+    /// Index of the transfer in the transaction, from 0.
+    pub index: u64,
+    /// Address of the sender.
+    pub sender: String,
+    /// Amount in USDC.
+    #[schema(value_type = ExactDecimal)]
+    pub amount: Value,
+    /// Chain time of the transfer (RFC 3339).
+    pub at: String,
+    /// `found`, `waiting`, `crediting`, `credited`, `adopted`, `operator_funds`, `returning`, `returned`, `claimed` or
+    /// `forwarded`.
+    pub status: IncomingTransferStatus,
+    /// What the provider reports about the product that the transfer would have bought.
+    #[schema(required)]
+    pub shows: Option<String>,
+    /// Account that is or will be credited.
+    #[schema(required)]
+    pub account: Option<String>,
+    /// Product that it bought in a history lost by a restore.
+    #[schema(required)]
+    pub product_id: Option<String>,
+    /// Withdrawal that returns it to its sender.
+    #[schema(required)]
+    pub withdrawal_id: Option<String>,
+    /// Time of detection (RFC 3339).
+    pub found_at: String,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: String,
+}
+
+/// Webhook endpoints of all accounts.
+#[derive(Deserialize, ToSchema)]
+pub struct OperatorWebhookList {
+    /// In order of their accounts.
+    pub webhooks: Vec<OperatorWebhook>,
+    /// Whether more endpoints follow.
+    pub has_more: bool,
+}
+
+/// A webhook endpoint and its owner.
+#[derive(Deserialize, ToSchema)]
+pub struct OperatorWebhook {
+    /// Owner's wallet address in lower case.
+    pub user_id: String,
+    /// Webhook endpoint as its owner sees it.
+    pub webhook: Webhook,
 }

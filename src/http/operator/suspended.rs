@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
 use purser_actors::engine::{OperationError, SuspendedItem};
-use purser_actors::kernel::JsonObject;
 use purser_actors::operator::Permission;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::AdminState;
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRequest, OperatorRequest};
-use super::schemas;
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
-use crate::http::json;
+use crate::http::json::Private;
 use crate::http::route::routes;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
@@ -24,7 +21,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<ConfirmRequest>(
                 Operation { id: "confirmSuspended", tag: "Reconciliation" },
                 "Confirm an API key, an operator token or all earlier credentials after a restore without the revocation log",
-                of::<schemas::SuspendedResponse>,
+                of::<SuspendedResponse>,
             )
             .error(404, "No suspended credential has this name.")
         )
@@ -44,9 +41,16 @@ impl OperatorRequest for ConfirmRequest {
     const TASK: Permission = Permission::ManageTokens;
 }
 
-pub(super) async fn post_confirm(
+/// Whether credentials from before a restore are suspended.
+#[derive(Serialize, ToSchema)]
+struct SuspendedResponse {
+    /// Whether unconfirmed credentials are rejected.
+    suspended: bool,
+}
+
+async fn post_confirm(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<ConfirmRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<SuspendedResponse>, ApiError> {
     let unknown = || ApiError::new(ErrorCode::SuspendedUnknown, "Nothing of this name is suspended.");
     let what = match (&request.api_key_id, &request.token, request.everything) {
         (Some(id), None, false) => SuspendedItem::ApiKey(id.parse().map_err(|_| unknown())?),
@@ -62,10 +66,9 @@ pub(super) async fn post_confirm(
         _ => unknown(),
     };
     match admin.engine.confirm_suspended(&what, &act).await {
-        Ok(()) => {
-            let view = JsonObject::new().boolean("suspended", admin.engine.suspended_since().is_some());
-            Ok(json::private(json::bytes_as_json(view.to_json())))
-        }
+        Ok(()) => Ok(Private(SuspendedResponse {
+            suspended: admin.engine.suspended_since().is_some(),
+        })),
         Err(OperationError::AlreadyUsed) => Err(unknown()),
         Err(OperationError::Unavailable | OperationError::Rejected(())) => Err(unavailable()),
     }

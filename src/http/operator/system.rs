@@ -7,7 +7,8 @@ use http::StatusCode;
 use purser_actors::answer::rfc3339;
 use purser_actors::engine::JOB_NAMES;
 use purser_actors::engine::stats::{
-    EngineStats, EntityStats, EntitySupervisorInfo, JobStats, OverloadReason, ScheduledJobs, SupervisionTree,
+    EngineStats, EntityStats, EntitySupervisorInfo, JobStats, OverloadReason, ScheduledJobs, Supervises,
+    SupervisionTree,
 };
 use purser_actors::kernel::outbox::FAILURE_REASONS;
 use purser_actors::operator::Permission;
@@ -17,13 +18,14 @@ use utoipa::ToSchema;
 
 use super::AdminState;
 use super::api_doc::{Operation, OperationDoc, of};
+use super::closed_sets::EntityKindName;
 use super::extractors::AuthorizedRead;
-use super::schemas;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
 use crate::http::schemas::JobTypeName;
+use crate::http::schemas::names::closed_set;
 use crate::metrics::Metrics;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
@@ -33,7 +35,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "getSystemStatus", tag: "System" },
                 Permission::Read,
                 "Read the current supervision tree, mailboxes, jobs, storage and streams",
-                of::<schemas::SystemStatus>,
+                of::<SystemStatus>,
             )
         )
     }
@@ -71,6 +73,14 @@ pub struct SupervisionStatus {
     supervisors: Vec<SupervisorStatus>,
 }
 
+closed_set! {
+    "What a supervisor supervises." SupervisesName = {
+        let entities = [Supervises::Entities(""), Supervises::Outbox("")];
+        let others = [Supervises::Reconciliation, Supervises::IncomingTransfers, Supervises::Other];
+        entities.into_iter().chain(others).map(|one| one.names().0).collect()
+    }
+}
+
 /// Status of one supervisor.
 #[derive(Serialize, ToSchema)]
 pub struct SupervisorStatus {
@@ -78,10 +88,11 @@ pub struct SupervisorStatus {
     actor: String,
     /// Status of the supervisor in the actor runtime.
     status: String,
-    /// `entities`, `outbox`, `reconciliation`, `incoming_transfers` or `other`.
+    /// What it supervises.
+    #[schema(value_type = SupervisesName)]
     supervises: &'static str,
     /// Entity kind that it supervises.
-    #[schema(required)]
+    #[schema(required, value_type = Option<EntityKindName>)]
     kind: Option<&'static str>,
     /// Number of linked actors. For deliveries this includes idle ones.
     children: usize,
@@ -91,6 +102,7 @@ pub struct SupervisorStatus {
 #[derive(Serialize, ToSchema)]
 pub struct EntityStatus {
     /// Name of the entity kind.
+    #[schema(value_type = EntityKindName)]
     kind: &'static str,
     /// Entities with a running actor.
     active: usize,
@@ -224,7 +236,7 @@ pub struct StreamStatus {
     rate_limited: u64,
 }
 
-pub(super) async fn get_system(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_system(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     let seen = collect(&admin.metrics, admin.segment_bytes).await.map_err(|error| {
         tracing::error!(%error, "the system could not be looked at");
@@ -241,7 +253,7 @@ async fn collect(metrics: &Arc<Metrics>, segment_bytes: u64) -> Result<SystemSta
     Ok(SystemStatus {
         supervision: supervision(engine.supervision_tree()),
         entities: entities
-            .map(|(figures, standing)| entity_status(figures, &standing))
+            .map(|(figures, supervisor)| entity_status(figures, &supervisor))
             .collect(),
         jobs: JOB_NAMES.into_iter().zip(&figures.jobs).map(job_type_status).collect(),
         scheduled_jobs: scheduled_jobs_status(&timers),
@@ -276,21 +288,21 @@ fn supervision(tree: SupervisionTree) -> SupervisionStatus {
     }
 }
 
-fn entity_status(figures: &EntityStats, standing: &EntitySupervisorInfo) -> EntityStatus {
+fn entity_status(figures: &EntityStats, supervisor: &EntitySupervisorInfo) -> EntityStatus {
     EntityStatus {
         kind: figures.kind,
-        active: standing.actors.active,
-        in_transition: standing.actors.in_transition,
+        active: supervisor.actors.active,
+        in_transition: supervisor.actors.in_transition,
         quarantined: figures.quarantined,
         commands_in_flight: figures.commands_in_flight,
-        queued: standing.actors.queued,
+        queued: supervisor.actors.queued,
         restarts: figures.restarts,
     }
 }
 
-fn job_type_status((work, figures): (&'static str, &JobStats)) -> JobTypeStatus {
+fn job_type_status((name, figures): (&'static str, &JobStats)) -> JobTypeStatus {
     JobTypeStatus {
-        job_type: work,
+        job_type: name,
         in_flight: figures.attempts.running,
         scheduled: figures.scheduled,
         dead_lettered: figures.dead_lettered,

@@ -5,24 +5,23 @@ use std::path::Path;
 use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
-use axum::response::Response;
 use http::HeaderMap;
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id;
-use purser_actors::kernel::JsonObject;
-use purser_actors::operator::{OperatorAction, OperatorToken, Permission, Role, system};
+use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::operator::{self, OperatorAction, Permission, Role, system};
 use purser_actors::port::{Clock, Entropy};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use super::api_doc::{Operation, OperationDoc, of};
+use super::closed_sets::OperatorRole;
 use super::extractors::{AuthorizedRequest, OperatorRequest};
-use super::schemas::OperatorRole;
-use super::{AdminState, SharedState, schemas, unavailable};
+use super::{AdminState, SharedState, unavailable};
 use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
-use crate::http::json;
+use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
 use crate::identity::operator_token::{hash_of, new_token};
@@ -37,7 +36,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "listOperatorTokens", tag: "Tokens" },
                 Permission::ManageTokens,
                 "List operator tokens",
-                of::<schemas::OperatorTokenList>,
+                of::<OperatorTokenList>,
             )
         )
     }
@@ -46,14 +45,14 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<CreateTokenRequest>(
                 Operation { id: "createOperatorToken", tag: "Tokens" },
                 "Create an operator token. It is shown once",
-                of::<schemas::CreatedOperatorToken>,
+                of::<CreatedOperatorToken>,
             )
             .error(409, "Another token has this name.")
         )
     }
     POST "/admin/tokens/revoke" => post_revoke {
         Operator, unkeyed("revoking again changes nothing"), operation(||
-            OperationDoc::post::<RevokeTokenRequest>(Operation { id: "revokeOperatorToken", tag: "Tokens" }, "Revoke an operator token", of::<schemas::RevokedOperatorToken>)
+            OperationDoc::post::<RevokeTokenRequest>(Operation { id: "revokeOperatorToken", tag: "Tokens" }, "Revoke an operator token", of::<RevokedOperatorToken>)
                 .error(404, "No token has this name.")
                 .error(409, "The token is defined in the settings.")
         )
@@ -63,33 +62,87 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 /// Limit in characters.
 const MAX_NAME_LEN: usize = 64;
 
-pub(super) async fn get_tokens(
+/// All operator tokens.
+#[derive(Serialize, ToSchema)]
+struct OperatorTokenList {
+    /// Tokens of the settings, then created ones.
+    tokens: Vec<OperatorToken>,
+}
+
+/// An operator token without its text, which is not stored.
+#[derive(Serialize, ToSchema)]
+struct OperatorToken {
+    /// Name of the token.
+    name: String,
+    /// Role of the token.
+    role: OperatorRole,
+    /// Whether the token was revoked.
+    revoked: bool,
+    /// `settings` or `store`.
+    from: TokenSource,
+    /// Creation time (RFC 3339); null for tokens of the settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<String>,
+}
+
+/// Place of an operator token.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum TokenSource {
+    Settings,
+    /// Created by an administrator.
+    Store,
+}
+
+/// A new operator token.
+#[derive(Serialize, ToSchema)]
+struct CreatedOperatorToken {
+    /// Name of the token.
+    name: String,
+    /// Role of the token.
+    role: OperatorRole,
+    /// Text of the token, shown only in this response.
+    token: String,
+}
+
+/// A revoked operator token.
+#[derive(Serialize, ToSchema)]
+struct RevokedOperatorToken {
+    /// Name of the token.
+    name: String,
+    /// Always true on success.
+    revoked: bool,
+}
+
+async fn get_tokens(
     State(admin): SharedState,
     request: RequestId,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
+) -> Result<Private<OperatorTokenList>, ApiError> {
     admin
         .operator_auth
         .authenticate(&headers, request, Permission::ManageTokens)
         .await?;
     Query::parse(query.as_deref(), &[])?;
     let stored = admin.engine.operator_tokens().await.map_err(|_| ApiError::internal())?;
-    let configured = admin.operator_auth.configured().map(|(name, role)| {
-        let view = JsonObject::new()
-            .text("name", name)
-            .text("role", role)
-            .boolean("revoked", false);
-        view.text("from", "settings").to_json()
+    let configured = admin.operator_auth.configured().map(|(name, role)| OperatorToken {
+        name: name.to_owned(),
+        role: role.into(),
+        revoked: false,
+        from: TokenSource::Settings,
+        created_at: None,
     });
-    let stored = stored.iter().map(|token| {
-        let view = JsonObject::new().text("name", &token.name).text("role", token.role);
-        let view = view.boolean("revoked", token.revoked).text("from", "store");
-        view.time("created_at", token.created_at).to_json()
+    let stored = stored.into_iter().map(|token| OperatorToken {
+        name: token.name,
+        role: token.role.into(),
+        revoked: token.revoked,
+        from: TokenSource::Store,
+        created_at: Some(rfc3339(token.created_at)),
     });
-    let shown: Vec<String> = configured.chain(stored).collect();
-    let body = format!("{{\"tokens\":[{}]}}", shown.join(","));
-    Ok(json::private(json::bytes_as_json(body)))
+    Ok(Private(OperatorTokenList {
+        tokens: configured.chain(stored).collect(),
+    }))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -104,9 +157,9 @@ impl OperatorRequest for CreateTokenRequest {
     const TASK: Permission = Permission::ManageTokens;
 }
 
-pub(super) async fn post_token(
+async fn post_token(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<CreateTokenRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<CreatedOperatorToken>, ApiError> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'@');
     if !(1..=MAX_NAME_LEN).contains(&request.name.len()) || !request.name.bytes().all(plain) {
         let error = format!("`name` is 1 to {MAX_NAME_LEN} letters, digits or any of . - _ @.");
@@ -123,22 +176,23 @@ pub(super) async fn post_token(
         return Err(taken());
     }
     let token = new_token(&*admin.entropy);
-    let stored = OperatorToken {
+    let stored = operator::OperatorToken {
         name: request.name,
         role,
         created_at: admin.clock.now(),
         revoked: false,
     };
-    let view = JsonObject::new().text("name", &stored.name).text("role", role);
+    let name = stored.name.clone();
     match admin
         .engine
         .create_operator_token(hash_of(token.expose_secret()), stored, &act)
         .await
     {
-        Ok(()) => {
-            let view = view.text("token", token.expose_secret());
-            Ok(json::private(json::bytes_as_json(view.to_json())))
-        }
+        Ok(()) => Ok(Private(CreatedOperatorToken {
+            name,
+            role: role.into(),
+            token: token.expose_secret().to_owned(),
+        })),
         Err(OperationError::AlreadyUsed) => Err(taken()),
         Err(_) => Err(unavailable()),
     }
@@ -154,9 +208,9 @@ impl OperatorRequest for RevokeTokenRequest {
     const TASK: Permission = Permission::ManageTokens;
 }
 
-pub(super) async fn post_revoke(
+async fn post_revoke(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<RevokeTokenRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<RevokedOperatorToken>, ApiError> {
     if admin.operator_auth.is_configured(&request.name) {
         let error = "This token is defined in the settings.";
         return Err(ApiError::new(ErrorCode::OperatorTokenInConfig, error).hint("Take it out there and restart."));
@@ -167,8 +221,10 @@ pub(super) async fn post_revoke(
             let ended = Entry::OperatorToken(hex::encode(hash));
             let noted = tokio::task::spawn_blocking(move || log.record(&[ended])).await;
             noted.map_err(|_| ApiError::internal())?;
-            let view = JsonObject::new().text("name", &request.name).boolean("revoked", true);
-            Ok(json::private(json::bytes_as_json(view.to_json())))
+            Ok(Private(RevokedOperatorToken {
+                name: request.name,
+                revoked: true,
+            }))
         }
         Err(OperationError::AlreadyUsed) => Err(ApiError::new(
             ErrorCode::OperatorTokenNotFound,
@@ -205,7 +261,7 @@ pub async fn first_token(engine: &Engine, file: &Path, clock: &dyn Clock, entrop
         hash = hash_of(fresh()?.expose_secret());
     }
     let now = clock.now();
-    let stored = OperatorToken {
+    let stored = operator::OperatorToken {
         // The hash keeps the name unique, even if an older file was lost.
         name: format!("sandbox-{}", &hex::encode(hash)[..8]),
         role: Role::Administrator,

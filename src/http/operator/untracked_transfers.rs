@@ -3,23 +3,25 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
-use purser_actors::engine::{Attribution, AttributionError, AttributionWait, UntrackedTransfer};
-use purser_actors::kernel::JsonObject;
+use purser_actors::engine::{self, Attribution, AttributionError, AttributionWait};
+use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::ledger::{LedgerProvider, Outlay};
 use purser_actors::lost_order::{Direction, LostOrder};
-use serde::Deserialize;
+use purser_actors::reconciliation::ReconciliationSource;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
+use super::approvals::{self, Approvable};
+use super::closed_sets::ProviderStatus;
 use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::refunds::dollars;
-use super::{AdminState, approvals, schemas, unavailable};
+use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
-use crate::http::json;
 use crate::http::route::routes;
-use crate::http::schemas::ExactDecimal;
+use crate::http::schemas::names::named_values;
+use crate::http::schemas::{ExactDecimal, NetworkName};
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     POST "/admin/untracked-transfers/attribute" => post_attribute {
@@ -27,7 +29,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<AttributeTransferRequest>(
                 Operation { id: "attributeTransfer", tag: "Reconciliation" },
                 "Attribute an outgoing transfer or order that is missing from the ledger. `deposit_id` links it to the incoming transfer that paid for it",
-                of::<schemas::AttributionResponse>,
+                of::<AttributionResponse>,
             )
             .may_wait()
             .error(404, "No such unexplained transfer or order.")
@@ -122,9 +124,79 @@ impl AttributeTransferRequest {
     }
 }
 
-pub(super) async fn post_attribute(
+/// An outgoing transfer or order that was attributed.
+#[derive(Serialize, ToSchema)]
+struct AttributionResponse {
+    /// Transfer as it was named, or idempotency key of the order.
+    transaction: String,
+    /// Account, withdrawal, top-up or incoming transfer; or `provider` with its name, `operator_funds`, `network_fees`
+    /// or `loss`.
+    attributed_to: String,
+    /// Whether further transfers or orders must be attributed first.
+    withdrawals_paused: bool,
+}
+
+/// An outgoing transfer that is missing from the ledger.
+#[derive(Serialize, ToSchema)]
+pub(super) struct UntrackedTransfer {
+    /// Transaction id on the chain.
+    transaction: String,
+    /// Transaction and index of the transfer, as `transaction#index`, for `POST /admin/untracked-transfers/attribute`.
+    /// The transaction alone is enough if it has only one transfer from the treasury.
+    name: String,
+    /// `base` or `solana`.
+    network: NetworkName,
+    /// Address that received the transfer.
+    receiver: String,
+    /// Amount in USDC.
+    amount: ExactDecimal,
+    /// Chain time of the transfer (RFC 3339).
+    at: String,
+    /// Account of the receiver, if it has one.
+    #[schema(required)]
+    account: Option<String>,
+    /// Withdrawals and top-ups that wait for such a transfer, and incoming transfers that may have paid for it, because
+    /// a restore lost what they bought. `POST /admin/untracked-transfers/attribute` takes each by its id.
+    candidates: Vec<TransferCandidate>,
+}
+
+/// A resource that may explain the transfer.
+#[derive(Serialize, ToSchema)]
+struct TransferCandidate {
+    /// Id of a withdrawal, a top-up or an incoming transfer.
+    id: String,
+}
+
+/// An order from before a restore that is missing from the ledger.
+#[derive(Serialize, ToSchema)]
+pub(super) struct UntrackedOrder {
+    /// Idempotency key of the order at its provider, for `POST /admin/untracked-transfers/attribute`.
+    transaction: String,
+    /// Source that lists the order: `payouts` or `bank_transfers`.
+    list: UntrackedOrderList,
+    /// Product, as the provider names it.
+    product: String,
+    /// Amount of the order.
+    amount: ExactDecimal,
+    /// Currency (ISO 4217).
+    currency: String,
+    /// `pending`, `held` or `completed`. Another status only until the order leaves this list.
+    status: ProviderStatus,
+    /// `out`: we paid for it. `in`: it came from an owner's bank account and must be credited.
+    direction: OrderDirection,
+    /// Last change by the provider's clock (RFC 3339).
+    at: String,
+}
+
+named_values! {
+    "List of orders at a provider." UntrackedOrderList: ReconciliationSource
+        = [ReconciliationSource::Payouts, ReconciliationSource::BankTransfers], ReconciliationSource::name;
+    "Direction of the money of an order." OrderDirection: Direction = Direction::ALL, Direction::name;
+}
+
+async fn post_attribute(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<AttributeTransferRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Approvable<AttributionResponse>, ApiError> {
     let amount = request.amount.as_ref().map(|amount| dollars(amount)).transpose()?;
     let booking = (request.attribution()?, amount);
     let booked = admin
@@ -141,13 +213,13 @@ pub(super) async fn post_attribute(
                 Attribution::Outlay(outlay) => outlay.name(),
                 Attribution::Loss => "loss".to_owned(),
             };
-            let view = JsonObject::new()
-                .text("transaction", &request.transaction)
-                .text("attributed_to", to)
-                .boolean("withdrawals_paused", admin.engine.are_withdrawals_paused());
-            Ok(json::private(json::bytes_as_json(view.to_json())))
+            Ok(Approvable::Done(AttributionResponse {
+                transaction: request.transaction,
+                attributed_to: to,
+                withdrawals_paused: admin.engine.are_withdrawals_paused(),
+            }))
         }
-        Err(AttributionError::ApprovalPending(id)) => approvals::pending_response(&admin, id).await,
+        Err(AttributionError::ApprovalPending(id)) => approvals::waiting(&admin, id).await,
         Err(why) => Err(map_error(why)),
     }
 }
@@ -224,39 +296,31 @@ pub(super) fn map_error(why: AttributionError) -> ApiError {
 }
 
 /// Adds possible explanations. `account` is the receiver if it has an account here: only a hint.
-pub(super) fn render(unexplained: &UntrackedTransfer) -> JsonObject {
-    let transfer = &unexplained.transfer;
-    let account = unexplained.has_account.then(|| transfer.to.to_string());
-    JsonObject::new()
-        .text("transaction", &transfer.transaction)
-        .text("name", transfer.name())
-        .text("network", transfer.to.network().name())
-        .text("receiver", transfer.to)
-        .number("amount", transfer.amount.decimal())
-        .time("at", transfer.at)
-        .optional_text("account", account)
-        .list(
-            "candidates",
-            unexplained.candidates.iter().map(|id| JsonObject::new().text("id", id)),
-        )
+pub(super) fn render(unexplained: engine::UntrackedTransfer) -> UntrackedTransfer {
+    let transfer = unexplained.transfer;
+    let candidates = unexplained.candidates.into_iter();
+    UntrackedTransfer {
+        name: transfer.name().to_string(),
+        network: transfer.to.network().into(),
+        receiver: transfer.to.to_string(),
+        amount: transfer.amount.into(),
+        at: rfc3339(transfer.at),
+        account: unexplained.has_account.then(|| transfer.to.to_string()),
+        candidates: candidates.map(|id| TransferCandidate { id: id.to_string() }).collect(),
+        transaction: transfer.transaction,
+    }
 }
 
 /// Renders an order as its provider lists it.
-pub(super) fn render_order(order: &LostOrder) -> JsonObject {
-    JsonObject::new()
-        .text("transaction", order.key)
-        .text("list", order.source.name())
-        .text("product", &order.product)
-        .number("amount", order.amount.decimal())
-        .text("currency", order.currency.as_str())
-        .text("status", order.status.name())
-        .text(
-            "direction",
-            if order.direction() == Direction::In {
-                "in"
-            } else {
-                "out"
-            },
-        )
-        .time("at", order.at)
+pub(super) fn render_order(order: &LostOrder) -> UntrackedOrder {
+    UntrackedOrder {
+        transaction: order.key.to_string(),
+        list: order.source.into(),
+        product: order.product.to_string(),
+        amount: order.amount.into(),
+        currency: order.currency.as_str().to_owned(),
+        status: order.status.into(),
+        direction: order.direction().into(),
+        at: rfc3339(order.at),
+    }
 }

@@ -69,7 +69,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
-pub(super) async fn get_webhooks(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_webhooks(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["wallet", "limit", "starting_after"])?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
     let failed = |_| ApiError::internal();
@@ -103,7 +103,7 @@ pub(super) async fn get_webhooks(AuthorizedRead { admin, query }: AuthorizedRead
     Ok(to_response(&body))
 }
 
-pub(super) async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let query = Query::parse(
         query.as_deref(),
         &["wallet", "webhook_id", "status", "limit", "starting_after"],
@@ -137,7 +137,7 @@ pub(super) async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRe
 
 impl OperatorRequest for RedeliverWebhookRequest {}
 
-pub(super) async fn post_redeliver(
+async fn post_redeliver(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<RedeliverWebhookRequest>,
 ) -> Result<Response, ApiError> {
     let reply = match request.parse()? {

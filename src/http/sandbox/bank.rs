@@ -17,7 +17,6 @@ use super::ProviderControls;
 use crate::http::route::routes;
 use crate::provider::sandbox::bank::DepositError;
 use crate::provider::sandbox::bank::faults::BankCall;
-use crate::sandbox::faults::Fault;
 
 const MAX_DELAY_MS: u64 = 600_000;
 
@@ -54,28 +53,9 @@ enum BankCallParam {
     Balance,
 }
 
-/// Faults of the bank.
-#[derive(Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum BankFaultParam {
-    /// The bank does not answer.
-    Unreachable,
-    /// The response is delayed.
-    Slow,
-    /// The response is malformed.
-    MalformedResponse,
-    /// The call is executed, but its response is lost.
-    LoseResponse,
-    /// The call is neither executed nor reported.
-    Stall,
-    /// The call is declined finally.
-    Decline,
-    /// Deposits are reported twice.
-    Duplicate,
-    /// Deposits are reported newest first.
-    OutOfOrder,
-    /// Remove all faults.
-    Clear,
+purser_sandbox::fault_params! {
+    /// Faults of the bank. `duplicate` and `out_of_order` are of the reports of deposits.
+    enum BankFaultParam { MalformedResponse, LoseResponse, Stall, Decline, Duplicate, OutOfOrder; }
 }
 
 /// Summary of the sandbox bank.
@@ -118,7 +98,11 @@ struct PendingBankFault {
         (status = 409, description = "The provider is remote.")))]
 async fn post_bank(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BankFaultRequest = controls.body(body).await?;
-    let fault = fault(&request)?;
+    let ms = request.delay_ms.unwrap_or(3_000);
+    if ms > MAX_DELAY_MS {
+        return Err(invalid("delay_ms", "too long"));
+    }
+    let fault = request.fault.fault(ms);
     let call = request.operation.map(|call| match call {
         BankCallParam::Review => BankCall::Review,
         BankCallParam::Open => BankCall::Open,
@@ -130,25 +114,6 @@ async fn post_bank(State(controls): SharedState, body: Body) -> Result<Response,
         return Err(invalid("fault", "too many faults are waiting; clear them first"));
     }
     Ok(json::ok(&controls.bank_view().await?))
-}
-
-/// Returns `None` for `clear`.
-fn fault(request: &BankFaultRequest) -> Result<Option<Fault>, ApiError> {
-    let ms = request.delay_ms.unwrap_or(3_000);
-    if ms > MAX_DELAY_MS {
-        return Err(invalid("delay_ms", "too long"));
-    }
-    Ok(Some(match request.fault {
-        BankFaultParam::Unreachable => Fault::Unreachable,
-        BankFaultParam::Slow => Fault::Slow { ms },
-        BankFaultParam::MalformedResponse => Fault::MalformedResponse,
-        BankFaultParam::LoseResponse => Fault::LoseResponse,
-        BankFaultParam::Stall => Fault::Stall,
-        BankFaultParam::Decline => Fault::Decline,
-        BankFaultParam::Duplicate => Fault::Duplicate,
-        BankFaultParam::OutOfOrder => Fault::OutOfOrder,
-        BankFaultParam::Clear => return Ok(None),
-    }))
 }
 
 /// Deposit from an external sender.

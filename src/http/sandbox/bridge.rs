@@ -48,30 +48,9 @@ enum BridgeLegParam {
     Mint,
 }
 
-/// Faults of the bridge.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum BridgeFaultParam {
-    /// The bridge does not answer.
-    Unreachable,
-    /// The response is delayed.
-    Slow,
-    /// The call is rate limited (429).
-    RateLimited,
-    /// The response is malformed.
-    MalformedResponse,
-    /// The call is executed, but its response is lost.
-    LoseResponse,
-    /// The call is neither executed nor reported.
-    Stall,
-    /// The signed transaction expires.
-    Expire,
-    /// The call is declined, and a retry can succeed.
-    RetryableDecline,
-    /// The call is declined finally.
-    Decline,
-    /// Remove all faults.
-    Clear,
+purser_sandbox::fault_params! {
+    /// Faults of the bridge.
+    enum BridgeFaultParam { RateLimited, MalformedResponse, LoseResponse, Stall, Expire, RetryableDecline, Decline; }
 }
 
 /// Summary of the sandbox bridge.
@@ -104,10 +83,10 @@ struct PendingBridgeFault {
 async fn post_bridge(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BridgeFaultRequest = controls.body(body).await?;
     let faults = &controls.providers.bridge.faults;
-    let wanted = wanted(&request)?;
+    let requested = requested(&request)?;
     if !faults.set(
-        wanted.map(|(leg, _)| leg),
-        wanted.map(|(_, fault)| fault),
+        requested.map(|(leg, _)| leg),
+        requested.map(|(_, fault)| fault),
         request.times,
     ) {
         return Err(invalid("fault", "too many faults are waiting; clear them first"));
@@ -126,7 +105,7 @@ async fn post_bridge(State(controls): SharedState, body: Body) -> Result<Respons
 }
 
 /// Returns `None` for `clear`.
-fn wanted(request: &BridgeFaultRequest) -> Result<Option<(BridgeLeg, Fault)>, ApiError> {
+fn requested(request: &BridgeFaultRequest) -> Result<Option<(BridgeLeg, Fault)>, ApiError> {
     let ms = request.delay_ms.unwrap_or(3_000);
     if ms > MAX_DELAY_MS {
         return Err(invalid("delay_ms", "at most 600000"));
@@ -134,17 +113,8 @@ fn wanted(request: &BridgeFaultRequest) -> Result<Option<(BridgeLeg, Fault)>, Ap
     if request.delay_ms.is_some() && request.fault != BridgeFaultParam::Slow {
         return Err(invalid("delay_ms", "only for slow"));
     }
-    let fault = match request.fault {
-        BridgeFaultParam::Unreachable => Fault::Unreachable,
-        BridgeFaultParam::Slow => Fault::Slow { ms },
-        BridgeFaultParam::RateLimited => Fault::RateLimited,
-        BridgeFaultParam::MalformedResponse => Fault::MalformedResponse,
-        BridgeFaultParam::LoseResponse => Fault::LoseResponse,
-        BridgeFaultParam::Stall => Fault::Stall,
-        BridgeFaultParam::Expire => Fault::Expire,
-        BridgeFaultParam::RetryableDecline => Fault::RetryableDecline,
-        BridgeFaultParam::Decline => Fault::Decline,
-        BridgeFaultParam::Clear => return Ok(None),
+    let Some(fault) = request.fault.fault(ms) else {
+        return Ok(None);
     };
     let leg = match request.operation {
         Some(BridgeLegParam::Burn) => BridgeLeg::Burn,

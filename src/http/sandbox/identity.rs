@@ -16,10 +16,11 @@ use super::super::error::{ApiError, ErrorCode};
 use super::super::json;
 use super::super::query::Query;
 use super::super::sandbox_identity_page;
-use super::{ProviderControls, SandboxApp};
+use super::{PendingProviderFault, ProviderControls, SandboxApp};
 use crate::http::route::routes;
+use crate::provider::sandbox::control::ProviderFaultParam;
 use crate::provider::sandbox::identity_check::{CheckPage, SandboxIdentityCheck};
-use crate::sandbox::faults::{Fault, FaultRule, Faults};
+use crate::sandbox::faults::Faults;
 
 /// A form with a person's answers.
 const MAX_FORM_BYTES: usize = 4 * 1024;
@@ -90,31 +91,13 @@ fn unknown() -> ApiError {
     ApiError::new(ErrorCode::IdentityCheckNotFound, "There is no such identity check.")
 }
 
-/// Faults of calls to the provider.
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum IdentityFaultParam {
-    /// The provider does not answer.
-    Unreachable,
-    /// The response is delayed.
-    Slow,
-    /// The response is malformed.
-    MalformedResponse,
-    /// The call is executed, but its response never arrives.
-    Timeout,
-    /// The call is declined finally.
-    Decline,
-    /// Remove all faults.
-    Clear,
-}
-
 /// Fault to inject into later calls.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct IdentityFaultRequest {
     /// Fault to inject.
     #[schema(inline)]
-    fault: IdentityFaultParam,
+    fault: ProviderFaultParam,
     /// Number of occurrences; 1 if absent, 0 until cleared.
     times: Option<u32>,
     /// For `slow`: delay in milliseconds; 3,000 if absent.
@@ -125,44 +108,17 @@ impl IdentityFaultRequest {
     fn apply(&self, faults: &Faults) -> Result<(), ApiError> {
         let wrong =
             |param: &'static str, what: &'static str| ApiError::parameter(ErrorCode::ParameterInvalid, param, what);
-        if self.delay_ms.is_some() && self.fault != IdentityFaultParam::Slow {
+        if self.delay_ms.is_some() && self.fault != ProviderFaultParam::Slow {
             return Err(wrong("delay_ms", "only for slow"));
         }
         let ms = self.delay_ms.unwrap_or(3_000);
         if ms > MAX_DELAY_MS {
             return Err(wrong("delay_ms", "at most 600000"));
         }
-        let fault = match self.fault {
-            IdentityFaultParam::Unreachable => Some(Fault::Unreachable),
-            IdentityFaultParam::Slow => Some(Fault::Slow { ms }),
-            IdentityFaultParam::MalformedResponse => Some(Fault::MalformedResponse),
-            IdentityFaultParam::Timeout => Some(Fault::Timeout),
-            IdentityFaultParam::Decline => Some(Fault::Decline),
-            IdentityFaultParam::Clear => None,
-        };
-        match faults.set(None, fault, self.times) {
+        match faults.set(None, self.fault.fault(ms), self.times) {
             true => Ok(()),
             false => Err(wrong("fault", "too many faults are waiting; clear them first")),
         }
-    }
-}
-
-/// A fault that waits for a call.
-#[derive(Serialize, ToSchema)]
-struct PendingIdentityFault {
-    /// Name of the fault.
-    fault: &'static str,
-    /// Remaining occurrences; null until cleared.
-    remaining: Option<u32>,
-}
-
-impl PendingIdentityFault {
-    fn all(waiting: &[FaultRule<()>]) -> Vec<Self> {
-        let shown = waiting.iter().map(|rule| Self {
-            fault: rule.fault.name(),
-            remaining: rule.remaining,
-        });
-        shown.collect()
     }
 }
 
@@ -179,7 +135,7 @@ struct SandboxIdentityView {
     last_reference: Option<String>,
     /// Faults that wait for a call.
     #[schema(inline)]
-    faults: Vec<PendingIdentityFault>,
+    faults: Vec<PendingProviderFault>,
     /// Faults injected since startup.
     faults_injected: u64,
 }
@@ -202,7 +158,7 @@ async fn render_identity(provider: &SandboxIdentityCheck) -> Result<Response, Ap
         passed: state.passed,
         failed: state.failed,
         last_reference: state.last_reference,
-        faults: PendingIdentityFault::all(&provider.faults.waiting()),
+        faults: PendingProviderFault::all(&provider.faults.waiting()),
         faults_injected: provider.faults.injected(),
     }))
 }
@@ -214,7 +170,7 @@ struct SandboxIssuerAccountsView {
     opened: u64,
     /// Faults that wait for a call.
     #[schema(inline)]
-    faults: Vec<PendingIdentityFault>,
+    faults: Vec<PendingProviderFault>,
     /// Faults injected since startup.
     faults_injected: u64,
 }
@@ -229,7 +185,7 @@ async fn post_accounts(State(people): SharedState, body: Body) -> Result<Respons
     request.apply(&accounts.faults)?;
     Ok(json::ok(&SandboxIssuerAccountsView {
         opened: accounts.opened().await.map_err(stopped)?,
-        faults: PendingIdentityFault::all(&accounts.faults.waiting()),
+        faults: PendingProviderFault::all(&accounts.faults.waiting()),
         faults_injected: accounts.faults.injected(),
     }))
 }

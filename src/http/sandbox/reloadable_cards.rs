@@ -8,11 +8,11 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::ProviderControls;
+use super::{PendingProviderFault, ProviderControls};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::route::routes;
-use crate::sandbox::faults::Fault;
+use crate::provider::sandbox::control::ProviderFaultParam;
 
 const MAX_DELAY_MS: u64 = 600_000;
 
@@ -26,29 +26,11 @@ routes! { pub static ROUTES: Arc<ProviderControls>, openapi;
 struct ReloadableCardFaultRequest {
     /// Fault to inject.
     #[schema(inline)]
-    fault: ReloadableCardFaultParam,
+    fault: ProviderFaultParam,
     /// Number of occurrences; 1 if absent, 0 until cleared.
     times: Option<u32>,
     /// For `slow`: delay in milliseconds; 3,000 if absent.
     delay_ms: Option<u64>,
-}
-
-/// Faults of the issuer of reloadable cards.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum ReloadableCardFaultParam {
-    /// The issuer does not answer.
-    Unreachable,
-    /// The response is delayed.
-    Slow,
-    /// The response is malformed, and the call is not executed.
-    MalformedResponse,
-    /// The call is executed, but its response is lost.
-    Timeout,
-    /// The next card or hold is declined.
-    Decline,
-    /// Remove all faults.
-    Clear,
 }
 
 /// Summary of the issuer of reloadable cards.
@@ -58,18 +40,9 @@ struct SandboxReloadableCardView {
     cards: u64,
     /// Faults that wait for a call.
     #[schema(inline)]
-    faults: Vec<PendingReloadableCardFault>,
+    faults: Vec<PendingProviderFault>,
     /// Faults injected since startup.
     faults_injected: u64,
-}
-
-/// A fault that waits for a call.
-#[derive(Serialize, ToSchema)]
-struct PendingReloadableCardFault {
-    /// Name of the fault.
-    fault: &'static str,
-    /// Remaining occurrences; null until cleared.
-    remaining: Option<u32>,
 }
 
 /// Inject a fault into the issuer of reloadable cards
@@ -86,29 +59,16 @@ async fn post_card_program(State(controls): State<Arc<ProviderControls>>, body: 
     if ms > MAX_DELAY_MS {
         return Err(invalid("delay_ms", "at most 600000"));
     }
-    if request.delay_ms.is_some() && request.fault != ReloadableCardFaultParam::Slow {
+    if request.delay_ms.is_some() && request.fault != ProviderFaultParam::Slow {
         return Err(invalid("delay_ms", "only for slow"));
     }
-    let fault = match request.fault {
-        ReloadableCardFaultParam::Unreachable => Some(Fault::Unreachable),
-        ReloadableCardFaultParam::Slow => Some(Fault::Slow { ms }),
-        ReloadableCardFaultParam::MalformedResponse => Some(Fault::MalformedResponse),
-        ReloadableCardFaultParam::Timeout => Some(Fault::Timeout),
-        ReloadableCardFaultParam::Decline => Some(Fault::Decline),
-        ReloadableCardFaultParam::Clear => None,
-    };
     let cards = &controls.providers.reloadable_cards;
-    if !cards.faults.set(None, fault, request.times) {
+    if !cards.faults.set(None, request.fault.fault(ms), request.times) {
         return Err(invalid("fault", "too many faults are waiting; clear them first"));
     }
-    let waiting = cards.faults.waiting();
-    let faults = waiting.iter().map(|rule| PendingReloadableCardFault {
-        fault: rule.fault.name(),
-        remaining: rule.remaining,
-    });
     Ok(json::ok(&SandboxReloadableCardView {
         cards: cards.cards(),
-        faults: faults.collect(),
+        faults: PendingProviderFault::all(&cards.faults.waiting()),
         faults_injected: cards.faults.injected(),
     }))
 }

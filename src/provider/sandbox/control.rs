@@ -175,15 +175,8 @@ impl SandboxControl {
     /// [`ControlError::Invalid`] if a field is invalid; nothing changes then.
     pub async fn set_issuer_fault(&self, request: &IssuerFaultRequest) -> Result<SandboxView, ControlError> {
         let ms = delay(request.delay_ms)?;
-        let fault = match request.fault {
-            IssuerFaultParam::Unreachable => Some(Fault::Unreachable),
-            IssuerFaultParam::Slow => Some(Fault::Slow { ms }),
-            IssuerFaultParam::MalformedResponse => Some(Fault::MalformedResponse),
-            IssuerFaultParam::Timeout => Some(Fault::Timeout),
-            IssuerFaultParam::Decline => Some(Fault::Decline),
-            IssuerFaultParam::Clear => None,
-        };
-        if request.delay_ms.is_some() && request.fault != IssuerFaultParam::Slow {
+        let fault = request.fault.fault(ms);
+        if request.delay_ms.is_some() && request.fault != ProviderFaultParam::Slow {
             return Err(invalid("delay_ms", "only for slow"));
         }
         set_fault(&self.issuer.faults, fault, request.times)?;

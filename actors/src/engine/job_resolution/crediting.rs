@@ -15,7 +15,7 @@ use crate::id::{JobId, PaymentId};
 use crate::kernel::OutboxJob;
 use crate::late_return;
 use crate::money::Usdc;
-use crate::operator::OperatorAction;
+use crate::operator::{AuditAction, OperatorAction};
 use crate::reconciliation::EntryStatus;
 
 impl Engine {
@@ -59,7 +59,7 @@ impl Engine {
             },
         };
         let words = Some(format!("{evidence} ({proof})"));
-        let mut words = AuditEntry::for_job(leave.act(), "job.credit", &effect, words);
+        let mut words = AuditEntry::for_job(leave.act(), AuditAction::JobCredit, &effect, words);
         let one = self.ensure_not_executed(&effect).await?;
         let gift = || ApprovableAction::CreditJob {
             job: id,
@@ -86,7 +86,7 @@ impl Engine {
         ) else {
             return Err(ResolveError::NotResolvable);
         };
-        let words = AuditEntry::for_job(act, "job.keep", &effect, Some(evidence.to_owned()));
+        let words = AuditEntry::for_job(act, AuditAction::JobKeep, &effect, Some(evidence.to_owned()));
         let one = self.ensure_not_executed(&effect).await?;
         let all = &self.0.registries;
         if let CreditCause::LateReturn(late) = cause {

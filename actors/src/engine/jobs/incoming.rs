@@ -270,8 +270,10 @@ impl JobHandlers {
             (None, ProductLine::IntlCard) => {
                 return Ok(ProviderProduct::Other(POSSIBLE_MANUAL_CARD.into(), vec![line]));
             }
-            // The outgoing transfers of a top-up are on chain.
-            (None, _) => return Ok(ProviderProduct::None),
+            // The outgoing transfers of a top-up are on chain. The others have a list.
+            (None, ProductLine::CardBalance | ProductLine::UsaCard | ProductLine::GiftCard) => {
+                return Ok(ProviderProduct::None);
+            }
         };
         let Some(list) = self.lists.providers.get(&source) else {
             return Ok(ProviderProduct::None);

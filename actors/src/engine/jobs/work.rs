@@ -125,7 +125,7 @@ impl Engine {
         match self.ask_with_audit(one, to, words, command).await {
             Ok(_) => {
                 tracing::warn!(
-                    what = words.action,
+                    what = words.action.name(),
                     subject = words.subject,
                     by = words.act.operator,
                     "an operator's word was taken"

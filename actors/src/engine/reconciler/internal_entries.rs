@@ -297,7 +297,14 @@ async fn own_order(
             card.and_then(|card| from_card_balance(number, &card))
         }
         // Products are above. The other lists show no orders.
-        _ => None,
+        ReconciliationSource::Cards
+        | ReconciliationSource::GiftCards
+        | ReconciliationSource::Payouts
+        | ReconciliationSource::PrepaidRemainders
+        | ReconciliationSource::Base
+        | ReconciliationSource::Solana
+        | ReconciliationSource::BankDeposits
+        | ReconciliationSource::Bridge => None,
     })
 }
 

@@ -22,7 +22,7 @@ use crate::kernel::job::EntityJob;
 use crate::kernel::{AskError, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction, Outlay};
 use crate::money::Usdc;
-use crate::operator::OperatorAction;
+use crate::operator::{AuditAction, OperatorAction};
 use crate::port::{AttestationStatus, AttestedMessage, AttributedTransfer, ChainStatus, OutgoingTransfer, SignedBurn};
 use crate::top_up::{FirstLeg, TopUp};
 use crate::{incoming, top_up, withdrawal};
@@ -387,7 +387,7 @@ impl Engine {
         };
         let words = AuditEntry {
             act: leave.act(),
-            action: "transfer.attribute",
+            action: AuditAction::TransferAttribute,
             subject,
             note: Some(evidence.clone()),
             extras: beside,

@@ -18,7 +18,7 @@ use crate::incoming;
 use crate::kernel::{AskError, table};
 use crate::lost_order::{AttributedOrder, Direction, LostOrder, OrderPayer, ReturnEvidence};
 use crate::money::Usdc;
-use crate::operator::AuditExtras;
+use crate::operator::{AuditAction, AuditExtras};
 use crate::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
 impl Engine {
@@ -275,7 +275,7 @@ impl Engine {
         };
         let words = AuditEntry {
             act: leave.act(),
-            action: "order.book",
+            action: AuditAction::OrderBook,
             subject: format!("{} {} {}", order.source.name(), order.key, booked.charged.decimal()),
             note: Some(evidence),
             extras: beside,

@@ -33,16 +33,9 @@ pub struct MerchantFaultRequest {
     pub delay_ms: Option<u64>,
 }
 
-/// Faults of the merchant directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MerchantFaultParam {
-    /// Do not respond.
-    Unreachable,
-    /// Respond after a delay.
-    Slow,
-    /// Remove all faults.
-    Clear,
+purser_sandbox::fault_params! {
+    /// Faults of the merchant directory.
+    pub enum MerchantFaultParam { ; }
 }
 
 /// `POST` a fault, a stock or a fee rate of gift cards.
@@ -64,30 +57,9 @@ pub struct GiftCardControlRequest {
     pub fee_rate: Option<String>,
 }
 
-/// Faults and changes of the gift card catalog.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum GiftCardControlParam {
-    /// Do not respond.
-    Unreachable,
-    /// Respond after a delay.
-    Slow,
-    /// Respond with malformed data.
-    MalformedResponse,
-    /// Accept the order and do not respond.
-    Timeout,
-    /// Send an order's first response a second time.
-    Duplicate,
-    /// Decline the order, as the brand would.
-    Decline,
-    /// Report the product as sold out for one call.
-    OutOfStock,
-    /// Set a product's stock permanently.
-    Stock,
-    /// Set a product's fee rate permanently.
-    Price,
-    /// Remove all faults; stock and prices stay.
-    Clear,
+purser_sandbox::fault_params! {
+    /// Faults of the gift card catalog, and permanent changes of a product's stock or fee rate. `clear` keeps those.
+    pub enum GiftCardControlParam { MalformedResponse, Timeout, Duplicate, Decline, OutOfStock; Stock, Price }
 }
 
 /// `POST` an exchange rate.
@@ -245,12 +217,7 @@ impl CatalogControl {
         if request.delay_ms.is_some() && request.fault != MerchantFaultParam::Slow {
             return Err(invalid("delay_ms", "only for slow"));
         }
-        let fault = match request.fault {
-            MerchantFaultParam::Unreachable => Some(Fault::Unreachable),
-            MerchantFaultParam::Slow => Some(Fault::Slow { ms }),
-            MerchantFaultParam::Clear => None,
-        };
-        set_fault(&self.merchants.faults, fault, request.times)?;
+        set_fault(&self.merchants.faults, request.fault.fault(ms), request.times)?;
         self.state().await
     }
 
@@ -262,9 +229,7 @@ impl CatalogControl {
         &self,
         request: &GiftCardControlRequest,
     ) -> Result<SandboxCatalogView, ControlError> {
-        use GiftCardControlParam::{
-            Clear, Decline, Duplicate, MalformedResponse, OutOfStock, Price, Slow, Stock, Timeout, Unreachable,
-        };
+        use GiftCardControlParam::{Clear, Price, Slow, Stock};
         let ms = delay(request.delay_ms)?;
         let of_product = matches!(request.fault, Stock | Price);
         for (param, given, belongs) in [
@@ -278,21 +243,10 @@ impl CatalogControl {
                 return Err(invalid(param, "does not belong to this fault"));
             }
         }
-        let fault = match request.fault {
-            Unreachable => Some(Fault::Unreachable),
-            Slow => Some(Fault::Slow { ms }),
-            MalformedResponse => Some(Fault::MalformedResponse),
-            Timeout => Some(Fault::Timeout),
-            Duplicate => Some(Fault::Duplicate),
-            Decline => Some(Fault::Decline),
-            OutOfStock => Some(Fault::OutOfStock),
-            Stock | Price => {
-                self.change_product(request).await?;
-                return self.state().await;
-            }
-            Clear => None,
-        };
-        set_fault(&self.gift_cards.faults, fault, request.times)?;
+        match request.fault {
+            Stock | Price => self.change_product(request).await?,
+            fault => set_fault(&self.gift_cards.faults, fault.fault(ms), request.times)?,
+        }
         self.state().await
     }
 

@@ -128,29 +128,16 @@ pub enum ChainFaultParam {
 pub struct IssuerFaultRequest {
     /// Fault to inject.
     #[schema(inline)]
-    pub fault: IssuerFaultParam,
+    pub fault: ProviderFaultParam,
     /// Number of calls that fail; 1 if absent. 0 lasts until `clear`.
     pub times: Option<u32>,
     /// For `slow`: delay in milliseconds; 3,000 if absent.
     pub delay_ms: Option<u64>,
 }
 
-/// Faults of the card issuer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum IssuerFaultParam {
-    /// Do not respond.
-    Unreachable,
-    /// Respond after a delay.
-    Slow,
-    /// Respond with malformed data.
-    MalformedResponse,
-    /// Accept the order and do not respond.
-    Timeout,
-    /// Decline the order permanently.
-    Decline,
-    /// Remove all faults.
-    Clear,
+purser_sandbox::fault_params! {
+    /// Faults of a card issuer, or of a provider of identity checks.
+    pub enum ProviderFaultParam { MalformedResponse, Timeout, Decline; }
 }
 
 /// `POST` a faucet transfer.

@@ -17,7 +17,6 @@ use crate::payouts::seal_account;
 use crate::sandbox::payouts::faults::magic_amounts;
 use crate::sandbox::payouts::{PayoutEventKind, SandboxPayouts};
 use purser_host::secret::Secret;
-use purser_sandbox::faults::Fault;
 use purser_vault::Vault;
 
 /// Most destinations in one request.
@@ -55,24 +54,9 @@ pub struct PayoutControlRequest {
     pub sequence: Option<u64>,
 }
 
-/// Faults of the payout rails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PayoutFaultParam {
-    /// Do not respond.
-    Unreachable,
-    /// Respond after a delay.
-    Slow,
-    /// Respond with malformed data.
-    MalformedResponse,
-    /// Accept the order and do not respond.
-    Timeout,
-    /// Decline the order.
-    Decline,
-    /// Emit all past events of the order again.
-    Duplicate,
-    /// Remove all faults.
-    Clear,
+purser_sandbox::fault_params! {
+    /// Faults of the payout rails. `duplicate` emits all past events of the order again.
+    pub enum PayoutFaultParam { MalformedResponse, Timeout, Decline, Duplicate; }
 }
 
 /// Events that the rails can emit for a payout.
@@ -219,16 +203,7 @@ impl PayoutControl {
         if request.payout_id.is_some() || request.sequence.is_some() {
             return Err(invalid("payout_id", "only with an event"));
         }
-        let fault = match name {
-            PayoutFaultParam::Unreachable => Some(Fault::Unreachable),
-            PayoutFaultParam::Slow => Some(Fault::Slow { ms }),
-            PayoutFaultParam::MalformedResponse => Some(Fault::MalformedResponse),
-            PayoutFaultParam::Timeout => Some(Fault::Timeout),
-            PayoutFaultParam::Decline => Some(Fault::Decline),
-            PayoutFaultParam::Duplicate => Some(Fault::Duplicate),
-            PayoutFaultParam::Clear => None,
-        };
-        set_fault(&self.rails.faults, fault, request.times)
+        set_fault(&self.rails.faults, name.fault(ms), request.times)
     }
 
     async fn emit_event(&self, word: PayoutEventParam, request: &PayoutControlRequest) -> Result<(), ControlError> {
