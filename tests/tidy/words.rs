@@ -50,7 +50,9 @@ fn is_metaphor(word: &str, types: &BTreeSet<&str>) -> bool {
     let counted = word.strip_prefix("One").and_then(|rest| rest.chars().next());
     types.contains(word)
         || counted.is_some_and(char::is_uppercase)
-        || IDENTIFIER_ENDS.iter().any(|end| word.len() > end.len() && word.ends_with(end))
+        || IDENTIFIER_ENDS
+            .iter()
+            .any(|end| word.len() > end.len() && word.ends_with(end))
 }
 
 /// Files that still use them. The list only shrinks.
