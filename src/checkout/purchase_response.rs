@@ -78,7 +78,7 @@ pub struct CardPurchase {
 
 /// A card as purchased.
 #[derive(Serialize, ToSchema)]
-pub struct PurchasedCard {
+pub(super) struct PurchasedCard {
     /// Id of the card.
     card_id: CardId,
     /// US dollars loaded on the card.
@@ -122,7 +122,7 @@ pub struct GiftCardPurchase {
 /// A gift card as purchased. Nothing can be redeemed yet: the code is read with a token once the order is completed.
 #[derive(Serialize, ToSchema)]
 #[schema(description = "A gift card as purchased.")]
-pub struct PurchasedGiftCard {
+pub(super) struct PurchasedGiftCard {
     /// Id of the gift card.
     card_id: CardId,
     /// Product id, as in `GET /search-gift-cards`.
@@ -174,7 +174,7 @@ pub struct IntlOrderPurchase {
 
 /// An order as placed.
 #[derive(Serialize, ToSchema)]
-pub struct IntlCardOrder {
+pub(super) struct IntlCardOrder {
     /// Id for `GET /get-card-data` and `POST /cancel-intl-order`.
     card_id: CardId,
     /// US dollars to load on the card.
@@ -296,7 +296,7 @@ pub struct BankPaymentPurchase {
 
 /// A bank payment as purchased.
 #[derive(Serialize, ToSchema)]
-pub struct PurchasedBankPayment {
+pub(super) struct PurchasedBankPayment {
     /// Id for `GET /get-payment-status`.
     payout_id: PayoutId,
     /// US dollars that arrive.
@@ -365,7 +365,7 @@ pub struct AppPaymentPurchase {
 
 /// An app payment as purchased.
 #[derive(Serialize, ToSchema)]
-pub struct PurchasedAppPayment {
+pub(super) struct PurchasedAppPayment {
     /// Id for `GET /get-payment-status`.
     payout_id: PayoutId,
     /// Status of the payout at purchase.
