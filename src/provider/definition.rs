@@ -122,3 +122,60 @@ macro_rules! provider {
     (@make $response:ident $value:ident [$($echo:ident),*] []) => {{ let () = $value; $response { $($echo),* } }};
 }
 pub(crate) use provider;
+
+/// Writes the conversions between a type of the protocol and one of the engine, each form once. `list` is for a list of
+/// values that convert.
+///
+/// ```ignore
+/// conversions! {
+///     MintStatus = MintResult {
+///         MintStatus::NonceUsed = (MintResult::NonceUsed);
+///         MintStatus::Declined { reason, message } = (MintResult::Declined(Decline { reason, message }));
+///     }
+///     list BankDepositList { deposits } = IncomingTransfer;
+/// }
+/// // becomes
+/// impl From<MintResult> for MintStatus { … MintResult::NonceUsed => MintStatus::NonceUsed, … }
+/// impl From<MintStatus> for MintResult { … MintStatus::NonceUsed => MintResult::NonceUsed, … }
+/// impl From<Vec<IncomingTransfer>> for BankDepositList { … }
+/// impl From<BankDepositList> for Vec<IncomingTransfer> { … }
+/// ```
+macro_rules! conversions {
+    () => {};
+    (list $list:ident { $items:ident } = $item:ty; $($rest:tt)*) => {
+        impl From<Vec<$item>> for $list {
+            fn from(items: Vec<$item>) -> Self {
+                let $items = items.into_iter().map(Into::into).collect();
+                Self { $items }
+            }
+        }
+
+        impl From<$list> for Vec<$item> {
+            fn from(list: $list) -> Self {
+                list.$items.into_iter().map(Into::into).collect()
+            }
+        }
+
+        conversions! { $($rest)* }
+    };
+    ($ours:ty = $engine:ty { $($form:path $({ $($fields:tt)* })? = ($($value:tt)+);)+ } $($rest:tt)*) => {
+        impl From<$engine> for $ours {
+            fn from(value: $engine) -> Self {
+                match value {
+                    $($($value)+ => $form $({ $($fields)* })?,)+
+                }
+            }
+        }
+
+        impl From<$ours> for $engine {
+            fn from(value: $ours) -> Self {
+                match value {
+                    $($form $({ $($fields)* })? => $($value)+,)+
+                }
+            }
+        }
+
+        conversions! { $($rest)* }
+    };
+}
+pub(crate) use conversions;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::cards::{CardActionBody, CardActionResponse, CardEventList, CvvResponse, PlainCard, sealed};
-use super::definition::provider;
+use super::definition::{conversions, provider};
 use super::wire::{self, AfterParam, DecimalAmount, MalformedResponse, rising};
 use purser_host::secret::Secret;
 use purser_vault::Vault;
@@ -102,7 +102,7 @@ provider! {
         GET "/reloadable-cards/{reference}/cvv" getReloadableCardCvv "Return a card's security code";
         at reference = issuer_ref, "The issuer's reference of the card.";
         calls (&reference);
-        answers CvvResponse "The code.";
+        answers CvvResponse { ; cvv } "The code.";
     }
 
     /// Amount that can still be spent with the card. `Permanent` for a card that this provider does not have.
@@ -278,25 +278,12 @@ pub enum HoldStatusName {
     NotFound,
 }
 
-impl From<HoldStatus> for HoldStatusName {
-    fn from(status: HoldStatus) -> Self {
-        match status {
-            HoldStatus::Held => Self::Held,
-            HoldStatus::Settled { paid: true } => Self::Captured,
-            HoldStatus::Settled { paid: false } => Self::Released,
-            HoldStatus::NotFound => Self::NotFound,
-        }
-    }
-}
-
-impl From<HoldStatusName> for HoldStatus {
-    fn from(name: HoldStatusName) -> Self {
-        match name {
-            HoldStatusName::Held => Self::Held,
-            HoldStatusName::Captured => Self::Settled { paid: true },
-            HoldStatusName::Released => Self::Settled { paid: false },
-            HoldStatusName::NotFound => Self::NotFound,
-        }
+conversions! {
+    HoldStatusName = HoldStatus {
+        HoldStatusName::Held = (HoldStatus::Held);
+        HoldStatusName::Captured = (HoldStatus::Settled { paid: true });
+        HoldStatusName::Released = (HoldStatus::Settled { paid: false });
+        HoldStatusName::NotFound = (HoldStatus::NotFound);
     }
 }
 

@@ -17,7 +17,7 @@ use purser_actors::port::payouts::{PayoutEvent, PayoutStatusUpdate, RecallResult
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
 
 use self::records::{PayoutEventRecord, PayoutRecord, PayoutRecords};
-use crate::payouts::{PayoutApi, PlainPayout};
+use crate::payouts::{PayoutApi, PayoutOrder};
 use purser_host::secret::Secret;
 use purser_sandbox::clock::advance;
 use purser_sandbox::faults::{FaultTexts, Faults};
@@ -154,7 +154,7 @@ impl SandboxPayouts {
 }
 
 impl PayoutApi for SandboxPayouts {
-    fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<PayoutStatusUpdate, PortError>> {
+    fn send(&self, order: PayoutOrder) -> BoxFuture<'_, Result<PayoutStatusUpdate, PortError>> {
         Box::pin(self.place_order(order))
     }
 
