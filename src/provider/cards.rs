@@ -7,13 +7,13 @@ use purser_actors::id::{CardId, JobId};
 use purser_actors::intl_order::BillingAddress;
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    self, BoxFuture, CardAction, CardActionRequest, CardActivity, CardEvent, CardIssuer, CardSnapshot, CardState,
-    ErrorKind, ExternalText, IssueCardRequest, IssueResult, IssuedCard, PortError, Timestamp, TransactionStatus,
+    self, CardAction, CardActionRequest, CardActivity, CardEvent, CardIssuer, CardSnapshot, CardState, ErrorKind,
+    ExternalText, IssueCardRequest, IssueResult, IssuedCard, PortError, PortFuture, Timestamp, TransactionStatus,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::definition::{Reply, conversions, provider};
+use super::definition::{conversions, provider};
 use super::wire::{self, AfterParam, DecimalAmount, SecretText, rising};
 use purser_host::secret::Secret;
 use purser_vault::{CardNumberRecord, Vault};
@@ -76,7 +76,7 @@ provider! {
 
     also {
         /// Amount that can still be spent with the card. `Permanent` for a card that this issuer does not have.
-        fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> Reply<'a, Cents> {
+        fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> PortFuture<'a, Cents> {
             Box::pin(async move { Ok(self.card_snapshot(issuer_ref).await?.activity.available) })
         }
     }
@@ -476,19 +476,19 @@ pub(super) fn sealed(vault: &Vault, card: CardId, plain: PlainCard) -> Result<Is
 }
 
 impl<I: CardIssuerApi + ?Sized> CardIssuer for SealingIssuer<I> {
-    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> PortFuture<'a, CardSnapshot> {
         self.issuer.card_snapshot(issuer_ref)
     }
 
-    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> PortFuture<'a, CardSnapshot> {
         self.issuer.apply_action(order)
     }
 
-    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+    fn events_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<CardEvent>> {
         self.issuer.events_after(after, limit)
     }
 
-    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<IssueResult, PortError>> {
+    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> PortFuture<'a, IssueResult> {
         Box::pin(async move {
             Ok(match self.issuer.issue(order).await? {
                 PlainIssueResult::Ready { card } => IssueResult::Ready(sealed(&self.vault, order.card, card)?),

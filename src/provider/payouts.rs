@@ -9,7 +9,7 @@ use purser_actors::money::Cents;
 use purser_actors::port::payouts::{
     PayoutDestination, PayoutEvent, PayoutRailStatus, PayoutRails, PayoutRequest, PayoutStatusUpdate, RecallResult,
 };
-use purser_actors::port::{BoxFuture, ErrorKind, ExternalText, PortError};
+use purser_actors::port::{ErrorKind, ExternalText, PortError, PortFuture};
 use purser_actors::product::{Platform, ProductLine};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -437,19 +437,19 @@ impl<R: PayoutApi + ?Sized> SealingPayouts<R> {
 }
 
 impl<R: PayoutApi + ?Sized> PayoutRails for SealingPayouts<R> {
-    fn send<'a>(&'a self, order: &'a PayoutRequest) -> BoxFuture<'a, Result<PayoutStatusUpdate, PortError>> {
+    fn send<'a>(&'a self, order: &'a PayoutRequest) -> PortFuture<'a, PayoutStatusUpdate> {
         Box::pin(async move { self.payouts.send(self.open(order)?).await })
     }
 
-    fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>> {
+    fn find(&self, key: JobId) -> PortFuture<'_, Option<PayoutStatusUpdate>> {
         self.payouts.find(key)
     }
 
-    fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>> {
+    fn recall(&self, key: JobId, payout: PayoutId) -> PortFuture<'_, RecallResult> {
         self.payouts.recall(key, payout)
     }
 
-    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
+    fn events_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<PayoutEvent>> {
         self.payouts.events_after(after, limit)
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use purser_actors::id::{CardId, JobId, WithdrawalId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardActionRequest, CardEvent, CardSnapshot, ExternalText, HoldRequest, HoldResult, HoldStatus,
-    OpenCardRequest, OpenCardResult, PortError, ReloadableCardProvider,
+    CardActionRequest, CardEvent, CardSnapshot, ExternalText, HoldRequest, HoldResult, HoldStatus, OpenCardRequest,
+    OpenCardResult, PortError, PortFuture, ReloadableCardProvider,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -340,27 +340,27 @@ impl<P: ReloadableCardApi + ?Sized> SealingReloadableCards<P> {
 }
 
 impl<P: ReloadableCardApi + ?Sized> ReloadableCardProvider for SealingReloadableCards<P> {
-    fn open<'a>(&'a self, order: &'a OpenCardRequest) -> BoxFuture<'a, Result<OpenCardResult, PortError>> {
+    fn open<'a>(&'a self, order: &'a OpenCardRequest) -> PortFuture<'a, OpenCardResult> {
         Box::pin(self.opened(order))
     }
 
-    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> PortFuture<'a, CardSnapshot> {
         self.reloadable_cards.apply_action(order)
     }
 
-    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+    fn events_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<CardEvent>> {
         self.reloadable_cards.events_after(after, limit)
     }
 
-    fn hold<'a>(&'a self, order: &'a HoldRequest) -> BoxFuture<'a, Result<HoldResult, PortError>> {
+    fn hold<'a>(&'a self, order: &'a HoldRequest) -> PortFuture<'a, HoldResult> {
         self.reloadable_cards.hold(order)
     }
 
-    fn hold_status(&self, key: JobId) -> BoxFuture<'_, Result<HoldStatus, PortError>> {
+    fn hold_status(&self, key: JobId) -> PortFuture<'_, HoldStatus> {
         self.reloadable_cards.hold_status(key)
     }
 
-    fn settle_hold(&self, key: JobId, paid: bool) -> BoxFuture<'_, Result<(), PortError>> {
+    fn settle_hold(&self, key: JobId, paid: bool) -> PortFuture<'_, ()> {
         self.reloadable_cards.settle_hold(key, paid)
     }
 }

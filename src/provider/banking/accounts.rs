@@ -2,18 +2,18 @@
 
 use purser_actors::id::{BankAccountId, BankTransferId};
 use purser_actors::money::Cents;
-use purser_actors::port::ErrorKind;
 use purser_actors::port::banking::{
     AccountNumbers, AccountType, BankDecision, BankTransferRequest, BankTransferResult, IncomingTransfer,
     OpenAccountRequest, OpenAccountResult, ReviewDecision,
 };
+use purser_actors::port::{ErrorKind, PortFuture};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use utoipa::ToSchema;
 
 use super::PlainApplication;
 use super::applications::{ApplicationsApi as _, BankApplication, RemoteApplications};
 use super::documents::{DocumentsApi as _, RemoteDocuments};
-use crate::definition::{Reply, conversions, provider};
+use crate::definition::{conversions, provider};
 use crate::remote::failed;
 use crate::server::missing;
 use crate::wire::{self, AfterParam, DecimalAmount, MalformedResponse, rising};
@@ -84,12 +84,12 @@ provider! {
 
     also {
         /// Submits an application, or queries its review. `Permanent` if the key was used with different content.
-        fn review(&self, application: PlainApplication) -> Reply<'_, BankDecision<ReviewDecision>>;
+        fn review(&self, application: PlainApplication) -> PortFuture<'_, BankDecision<ReviewDecision>>;
     }
 
     // Documents are uploaded separately and once, because an application is queried many times.
     remote {
-        fn review(&self, application: PlainApplication) -> Reply<'_, BankDecision<ReviewDecision>> {
+        fn review(&self, application: PlainApplication) -> PortFuture<'_, BankDecision<ReviewDecision>> {
             Box::pin(async move {
                 let applications = RemoteApplications(self.0.clone());
                 let submitted = BankApplication::from(&application);

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::port::{
-    BoxFuture, EntryKey, ErrorKind, ListCursor, ListPage, PortError, ProviderEntry, ProviderList,
-};
+use purser_actors::port::{EntryKey, ErrorKind, ListCursor, ListPage, PortFuture, ProviderEntry, ProviderList};
 
 use purser_sandbox::faults::failed;
 use purser_sandbox::records::{RecordBook, RecordFields, Records};
@@ -64,11 +62,7 @@ impl<L: RecordList> Listed<L> {
 }
 
 impl<L: RecordList> ProviderList for Listed<L> {
-    fn entries<'a>(
-        &'a self,
-        after: Option<&'a ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> PortFuture<'a, ListPage<ProviderEntry>> {
         Box::pin(async move {
             let wrong = || failed(ErrorKind::Permanent, LIST, "not a cursor of this list");
             let after = after.map_or(Ok(0), |cursor| cursor.number().ok_or_else(wrong))?;
@@ -80,7 +74,7 @@ impl<L: RecordList> ProviderList for Listed<L> {
         })
     }
 
-    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
+    fn entry<'a>(&'a self, name: &'a EntryKey) -> PortFuture<'a, Option<ProviderEntry>> {
         Box::pin(async move {
             let found = self.0.records().run(|book| {
                 self.0.update(book);

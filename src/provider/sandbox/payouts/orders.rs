@@ -6,7 +6,7 @@ use purser_actors::port::{ErrorKind, PortError, Timestamp};
 use sha2::{Digest as _, Sha256};
 
 use super::SandboxPayouts;
-use super::faults::{MagicOutcome, affects_event_reads, magic_of};
+use super::faults::{MagicOutcome, affects_event_reads};
 use super::records::{PayoutEventKind, PayoutEventRecord, PayoutOrderRecord, PayoutRecord, PayoutRecords};
 use crate::payouts::{Payee, PayoutOrder};
 use purser_sandbox::faults::{Fault, OrderResult};
@@ -18,7 +18,7 @@ const RECALL: &str = "recall";
 impl SandboxPayouts {
     pub(super) async fn place_order(&self, order: PayoutOrder) -> Result<PayoutStatusUpdate, PortError> {
         let fault = self.faults.before(SEND, |_| true).await?;
-        let magic = magic_of(order.amount);
+        let magic = MagicOutcome::of(order.amount);
         let taken = self.records.run(|book| {
             self.emit_due_events(book);
             let taken = self.decide(book, &order, fault, magic);
