@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use purser_actors::port::{EntryKey, ErrorKind, ListCursor, ListPage, PortFuture, ProviderEntry, ProviderList};
+use purser_actors::port::{
+    EntryKey, ErrorKind, ListCursor, ListPage, PortFuture, ProviderEntry, ProviderList, Timestamp,
+};
+use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use purser_sandbox::faults::failed;
 use purser_sandbox::records::{RecordBook, RecordFields, Records};
@@ -20,6 +23,39 @@ pub(super) enum ListedRecord {
 impl From<Option<ProviderEntry>> for ListedRecord {
     fn from(entry: Option<ProviderEntry>) -> Self {
         entry.map_or(Self::Nothing, Self::As)
+    }
+}
+
+/// An entry without returned transfer and terms.
+pub(super) fn entry(
+    name: EntryKey,
+    product: &str,
+    amount: EntryAmount,
+    status: EntryStatus,
+    at: Timestamp,
+) -> ProviderEntry {
+    ProviderEntry {
+        name,
+        product: product.into(),
+        amount,
+        returned_transfer: None,
+        terms: None,
+        status,
+        at,
+    }
+}
+
+/// Status of an order that is declined at once or ready later, and the time of its last change.
+pub(super) const fn prepared(
+    is_declined: bool,
+    at: Timestamp,
+    ready_at: Timestamp,
+    now: Timestamp,
+) -> (EntryStatus, Timestamp) {
+    match is_declined {
+        true => (EntryStatus::Declined, at),
+        false if ready_at.0 <= now.0 => (EntryStatus::Completed, ready_at),
+        false => (EntryStatus::Pending, at),
     }
 }
 
