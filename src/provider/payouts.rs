@@ -7,10 +7,11 @@ use purser_actors::currency::{Country, Currency};
 use purser_actors::id::{CardId, JobId, PayoutId};
 use purser_actors::money::Cents;
 use purser_actors::port::payouts::{
-    PayoutDestination, PayoutEvent, PayoutRailStatus, PayoutRails, PayoutRequest, PayoutStatusUpdate, RecallResult,
+    PayoutDestination, PayoutEvent, PayoutRailStatus, PayoutRails, PayoutRequest, PayoutStatusUpdate, Platform,
+    RecallResult,
 };
 use purser_actors::port::{ErrorKind, ExternalText, PortError, PortFuture};
-use purser_actors::product::{Platform, ProductLine};
+use purser_actors::product::ProductLine;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
