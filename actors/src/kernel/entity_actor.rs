@@ -13,7 +13,7 @@ use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Batch, CommitError, Write, WriteSession};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use crate::id::RequestId;
+use crate::id::{RequestId, ShardId};
 use crate::kernel::Context;
 use crate::kernel::ask::{Change, Decided, EntityKey, LiveEntity, Reply, ShownId, Task, Undecided, Waiter};
 use crate::kernel::registry::RegistryCore;
@@ -35,6 +35,8 @@ pub(crate) enum EntityMsg {
 pub(crate) struct EntityActor {
     pub(crate) core: Arc<RegistryCore>,
     pub(crate) key: EntityKey,
+    /// Of its ids. A wallet's is a hash, so it is computed once.
+    pub(crate) shard: ShardId,
 }
 
 pub(crate) struct ActorState {
@@ -173,7 +175,7 @@ impl EntityActor {
             myself.stop(None);
             return Ok(());
         }
-        let context = Context::new(self.core.clock.now(), self.core.entropy.random(), self.key.shard());
+        let context = Context::new(self.core.clock.now(), self.core.entropy.random(), self.shard);
         match task.decide(&mut resident.live, &context, request_id)? {
             Decided::Unchanged(reply) => self.after_durable(resident, move |durable| {
                 reply(if durable { Ok(()) } else { Err(Undecided::Conflict) });

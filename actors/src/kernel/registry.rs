@@ -288,6 +288,7 @@ impl RegistryCore {
         let entity_actor = EntityActor {
             core: self.clone(),
             key,
+            shard: key.shard(),
         };
         match Actor::spawn_linked(None, entity_actor, live, self.supervisor.clone()).await {
             Ok((actor, _)) => {
