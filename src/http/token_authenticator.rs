@@ -160,7 +160,9 @@ impl EventSink for TokenAuthenticator {
         let kinds = [EntityKind::Account, EntityKind::ApiKey, EntityKind::Session].map(|kind| kind as u8);
         let read = |event: &StoredEvent| {
             let kind = EventRecord::kind_of(&event.payload)?;
-            let record = kinds.contains(&kind).then(|| EventRecord::read(&event.payload).ok())??;
+            let record = kinds
+                .contains(&kind)
+                .then(|| EventRecord::read(&event.payload).ok())??;
             Some((event.seq, record))
         };
         let records: Vec<_> = events.iter().filter_map(read).collect();
