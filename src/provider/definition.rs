@@ -153,11 +153,11 @@ macro_rules! conversions {
 
         conversions! { $($rest)* }
     };
-    ($ours:ty = $engine:ty { $($form:path $({ $($fields:tt)* })? = ($($value:tt)+);)+ } $($rest:tt)*) => {
+    ($ours:ty = $engine:ty { $($($form:ident)::+ $({ $($fields:tt)* })? = ($($value:tt)+);)+ } $($rest:tt)*) => {
         impl From<$engine> for $ours {
             fn from(value: $engine) -> Self {
                 match value {
-                    $($($value)+ => $form $({ $($fields)* })?,)+
+                    $($($value)+ => $($form)::+ $({ $($fields)* })?,)+
                 }
             }
         }
@@ -165,7 +165,7 @@ macro_rules! conversions {
         impl From<$ours> for $engine {
             fn from(value: $ours) -> Self {
                 match value {
-                    $($form $({ $($fields)* })? => $($value)+,)+
+                    $($($form)::+ $({ $($fields)* })? => $($value)+,)+
                 }
             }
         }
