@@ -20,8 +20,9 @@
 /// ```
 ///
 /// generates
-/// - `trait GiftCardApi` with `fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> PortFuture<'a, GiftCardOrderStatus>`.
-///   A port of the engine already has its trait: it is named without `trait`, and only the rest is generated;
+/// - `trait GiftCardApi` with
+///   `fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> PortFuture<'a, GiftCardOrderStatus>`. A port of the engine
+///   already has its trait: it is named without `trait`, and only the rest is generated;
 /// - `RemoteGiftCards(pub RemoteClient)`, which sends `order` as the body and `order.key` as the key. A response whose
 ///   `order` is not `order.without_key()`, or whose value fails `check`, leaves the outcome unknown. `absent` is the
 ///   value if the settings name no such provider;
