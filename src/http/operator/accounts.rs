@@ -10,7 +10,6 @@ use purser_actors::late_return::LateReturn;
 use purser_actors::operator::{OperatorAction, Permission};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
@@ -54,7 +53,8 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct FreezeAccountRequest {
     wallet: String,
@@ -66,14 +66,15 @@ impl OperatorRequest for FreezeAccountRequest {
 }
 
 /// Result of freezing or unfreezing an account.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct FreezeResponse {
     /// Exact wallet address.
     wallet: String,
     /// Whether the account is frozen now.
     frozen: bool,
     /// Message shown to the owner while the account is frozen.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     message: Option<String>,
 }
 
@@ -84,7 +85,8 @@ async fn post_freeze(
     set_frozen(&admin, &request.wallet, Some(request.message), act).await
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct UnfreezeAccountRequest {
     wallet: String,

@@ -9,7 +9,6 @@ use purser_actors::kernel::{Entity as _, JsonObject, to_json};
 use purser_actors::operator::OperatorAction;
 use purser_actors::operator::Permission;
 use serde::Deserialize;
-use utoipa::ToSchema;
 
 use super::accounts::{page, paged_after};
 use super::api_doc::{Operation, OperationDoc, of};
@@ -78,7 +77,8 @@ async fn get_incoming(AuthorizedRead { admin, query }: AuthorizedRead) -> Result
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreditDepositRequest {
     deposit_id: String,
@@ -106,7 +106,8 @@ async fn post_credit(
     decide(&admin, &request.deposit_id, rule, (&act, request.evidence)).await
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct OperatorFundsRequest {
     deposit_id: String,
@@ -128,7 +129,8 @@ async fn post_operator_funds(
     .await
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReturnDepositRequest {
     deposit_id: String,

@@ -10,7 +10,6 @@ use purser_actors::operator::Permission;
 use purser_actors::reconciliation::DiscrepancyKind;
 use purser_storage::{Cursor, Span, StoreError};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
@@ -95,7 +94,8 @@ fn run_status(status: &ReconciliationStatus) -> JsonObject {
 }
 
 /// Request without members.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct StartRunRequest {}
 
@@ -105,7 +105,8 @@ impl OperatorRequest for StartRunRequest {
 }
 
 /// A requested reconciliation run.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct RunRequestedResponse {
     /// Number of the run.
     run: u64,

@@ -11,7 +11,6 @@ use purser_actors::operator::Permission;
 use purser_actors::refund::Refund;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
@@ -105,11 +104,12 @@ async fn get_refunds(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateRefundRequest {
     payment_id: String,
-    #[schema(value_type = ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal))]
     amount: Box<RawValue>,
     reason: String,
     /// Refund although the owner keeps the product.
@@ -138,11 +138,12 @@ async fn post_refund(
     Ok(refund_response(id, &refund))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ApproveRefundRequest {
     refund_id: String,
-    #[schema(value_type = ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal))]
     amount: Box<RawValue>,
 }
 
@@ -157,7 +158,8 @@ async fn post_approve(
     Ok(refund_response(id, &refund))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RejectRefundRequest {
     refund_id: String,
