@@ -13,18 +13,19 @@ use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::payment_recipient::{PaymentRecipient, Status};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
 use super::callable::may_change;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+use super::json;
 use super::payouts::platform;
 use super::query::Query;
 use super::readable::is_readable;
 use super::route::routes;
-use super::{json, schemas};
+#[cfg(feature = "documents")]
+use super::schemas;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/payment-recipients" => get_payment_recipients { Token }
@@ -53,14 +54,15 @@ const MAX_NAME_LEN: usize = 100;
 /// Oldest first, saved with their first payment, with their handle at the app and the total paid to them. The total
 /// includes a payment from its purchase, until its funds return. `GET /send-payment` pays a recipient by its
 /// `recipient_id` and an amount. Archived recipients are listed only with `include_archived=true`.
-#[utoipa::path(get, path = "/payment-recipients", operation_id = "listPaymentRecipients", tag = "Payouts", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/payment-recipients", operation_id = "listPaymentRecipients", tag = "Payouts", security(("bearer" = [])),
     params(("platform" = inline(Option<schemas::PaymentApp>), Query, description = "`venmo` or `paypal`; both if absent."),
         ("include_archived" = Option<bool>, Query, description = "`false` (default) or `true`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `recipient_id` of the page before.")),
     responses((status = 200, description = "`recipients`, `has_more`.", body = schemas::PaymentRecipientList),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
-        (status = 403, description = "Frozen, or `starting_after` is another wallet's."), (status = 404, description = "`starting_after` is no recipient.")))]
+        (status = 403, description = "Frozen, or `starting_after` is another wallet's."), (status = 404, description = "`starting_after` is no recipient."))))]
 async fn get_payment_recipients(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
@@ -102,21 +104,22 @@ const CHANGE: &str = "/payment-recipients";
 const DELETE: &str = "DELETE /payment-recipients";
 
 /// Request of `POST /payment-recipients`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct UpdateRecipientRequest {
     /// Recipient from `GET /payment-recipients`.
     recipient_id: String,
     /// Payment app of the recipient.
-    #[schema(value_type = schemas::PaymentApp)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::PaymentApp))]
     platform: String,
     /// New name of 1 to 100 characters.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<String>))]
     display_name: Option<Value>,
     /// Whether the recipient is hidden from the list.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<bool>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<bool>))]
     archived: Option<Value>,
 }
 
@@ -128,14 +131,15 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Erro
 /// Rename or archive a recipient
 ///
 /// Give `display_name`, `archived` or both. Archiving hides the recipient and keeps its history.
-#[utoipa::path(post, path = "/payment-recipients", operation_id = "updatePaymentRecipient", tag = "Payouts", security(("bearer" = [])), request_body = inline(UpdateRecipientRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/payment-recipients", operation_id = "updatePaymentRecipient", tag = "Payouts", security(("bearer" = [])), request_body = inline(UpdateRecipientRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "The recipient after it.", body = schemas::UpdatedPaymentRecipient),
         (status = 400, description = "`invalid_display_name`, `invalid_archived`, a field that is missing, or a malformed key."),
         (status = 401, description = "No good token."), (status = 403, description = "Another wallet's recipient, a token issued for a payment, or frozen."),
         (status = 404, description = "No such recipient on that platform."),
         (status = 409, description = "The first request with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 async fn post_payment_recipients(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
@@ -229,7 +233,8 @@ fn display_name(value: Value) -> Result<String, ApiError> {
 /// Delete a recipient
 ///
 /// Prefer archiving: a deleted recipient is removed from every list, and returns only when it is paid again.
-#[utoipa::path(delete, path = "/payment-recipients", operation_id = "deletePaymentRecipient", tag = "Payouts", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    delete, path = "/payment-recipients", operation_id = "deletePaymentRecipient", tag = "Payouts", security(("bearer" = [])),
     params(("platform" = String, Query, description = "The recipient's app."),
         ("recipient_id" = String, Query, description = "From `GET /payment-recipients`."),
         ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same parameters is answered as the first time, for 24 hours.")),
@@ -238,7 +243,7 @@ fn display_name(value: Value) -> Result<String, ApiError> {
         (status = 403, description = "Another wallet's recipient, a token issued for a payment, or frozen."),
         (status = 404, description = "No such recipient on that platform."),
         (status = 409, description = "The first request with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 async fn delete_payment_recipients(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
@@ -315,12 +320,13 @@ fn unknown() -> ApiError {
 /// List the bank recipients with their destinations
 ///
 /// `destination_id` is for `GET /send-bank-payment`, which pays destinations of type `fiat_us`.
-#[utoipa::path(get, path = "/bank-recipients", operation_id = "listBankRecipients", tag = "Payouts", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/bank-recipients", operation_id = "listBankRecipients", tag = "Payouts", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "Destinations, 1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `destination_id` of the page before.")),
     responses((status = 200, description = "`recipients`, `has_more`.", body = schemas::BankRecipientList),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
-        (status = 403, description = "Frozen."), (status = 404, description = "`starting_after` is no destination.")))]
+        (status = 403, description = "Frozen."), (status = 404, description = "`starting_after` is no destination."))))]
 async fn get_bank_recipients(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,

@@ -26,6 +26,7 @@ use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
 use super::route::{TimeLimit, routes};
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::identity::api_key::{Signup, SignupCodec};
 
@@ -64,10 +65,11 @@ struct EmptyRequest {}
 /// For an agent without a wallet. Give `message_for_human` to a person unchanged. The person opens `claim_url`,
 /// compares `claim_code` and approves. That creates an API key for their account, which `GET /signup-status` returns.
 /// Each address (IPv6 by /64) has a limit per minute and one per hour. The headers show the tighter one.
-#[utoipa::path(post, path = "/signup", operation_id = "createSignup", tag = "API keys",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/signup", operation_id = "createSignup", tag = "API keys",
     responses((status = 200, description = "`claim_url`, `claim_token`, `claim_code`, `message_for_human`, `expires_in` (seconds).", body = schemas::SignupResponse),
         (status = 400, description = "It takes no members."), (status = 408, description = "The body did not come."),
-        (status = 413, description = "Too long.")))]
+        (status = 413, description = "Too long."))))]
 async fn post_signup(State(state): SharedState, ClientIp(ip): ClientIp, body: Body) -> Response {
     let budget = state.signup_limiter.count(ip, state.clock.now());
     let answer = match budget.allowed() {
@@ -106,13 +108,14 @@ async fn sign_up(state: &App, body: Body) -> Result<Response, ApiError> {
 ///
 /// Waits up to a minute. 204: not yet, poll again. 200: the API key, which can be read until it is first used, for ten
 /// minutes at most; exchange it with `agentAuth`. 401 and 410 are final.
-#[utoipa::path(get, path = "/signup-status", operation_id = "getSignupStatus", tag = "API keys",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/signup-status", operation_id = "getSignupStatus", tag = "API keys",
     params(("claim_token" = String, Query, description = "Of the signup.")),
     responses((status = 200, description = "`status` (`claimed`), `api_key`, `api_key_id`, `name`, `user_id`.", body = schemas::SignupStatusResponse),
         (status = 204, description = "Not approved yet. `Retry-After` is the time until the next poll, in seconds."),
         (status = 400, description = "No `claim_token`, or something else."),
         (status = 401, description = "The token is not valid (`terminal: true`)."),
-        (status = 410, description = "Too late, or over (`terminal: true`).")))]
+        (status = 410, description = "Too late, or over (`terminal: true`)."))))]
 async fn get_signup_status(State(state): SharedState, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["claim_token"])?;
     let signup = state

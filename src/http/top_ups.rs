@@ -22,7 +22,9 @@ use super::error::{ApiError, ErrorCode};
 use super::outgoing_holds::with_hold_reason;
 use super::query::Query;
 use super::route::routes;
-use super::{cards, json, schemas};
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::{cards, json};
 use crate::checkout::PaidCall;
 use crate::provider::CardBalanceReader;
 
@@ -66,7 +68,8 @@ const STATUSES: [&str; 9] = [
 ///
 /// Paid. Exactly `amount` arrives at the owner's deposit address on Base, on whichever network the payment was made.
 /// The bridge from Solana costs the payer nothing. Needs an account at the card issuer, linked by the account owner.
-#[utoipa::path(get, path = "/fund-card-balance", operation_id = "fundCardBalance", tag = "Card balance",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/fund-card-balance", operation_id = "fundCardBalance", tag = "Card balance",
     params(("amount" = String, Query, description = "US dollars to load, at most 2 decimal places.", example = "5")),
     responses((status = 200, description = "Paid: `auth` (for the call that paid first), `user_id` and the top-up. Or `status: credited`.", body = schemas::TopUpPurchaseResponse),
         (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
@@ -76,7 +79,7 @@ const STATUSES: [&str; 9] = [
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 412, description = "No account at the card issuer is linked. Nothing was charged."),
         (status = 429, description = "Too many requests."),
-        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
+        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged."))))]
 async fn fund_card_balance(
     State(app): SharedState,
     MaybeBearer(bearer): MaybeBearer,
@@ -103,7 +106,8 @@ async fn fund_card_balance(
 ///
 /// Charges of every kind of card including declined ones, status changes of the cards, and top-ups with every leg on
 /// its chain: each newest first. `status` filters charges and top-ups. Each card has its newest 20 charges.
-#[utoipa::path(get, path = "/list-card-transactions", operation_id = "listCardTransactions", tag = "Card balance", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/list-card-transactions", operation_id = "listCardTransactions", tag = "Card balance", security(("bearer" = [])),
     params(("card_id" = Option<String>, Query, description = "Only what happened to this card, of whatever kind."),
         ("status" = Option<String>, Query, description = "Only charges and top-ups in this state: `pending`, `settled`, `declined` or `refunded` of charges; `paid`, `bridging`, `delivered`, `credited` or `failed` of top-ups."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default; of each list."),
@@ -111,7 +115,7 @@ async fn fund_card_balance(
     responses((status = 200, description = "`transactions`, `top_ups`, `card_events`, `note`.", body = schemas::CardTransactionsResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card or top-up, or a frozen account."),
-        (status = 404, description = "No such card or top-up.")))]
+        (status = 404, description = "No such card or top-up."))))]
 async fn list_card_transactions(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -219,11 +223,12 @@ async fn filter_by_status(
 }
 
 /// Read the deposit address of the card balance
-#[utoipa::path(get, path = "/get-card-deposit-address", operation_id = "getCardDepositAddress", tag = "Card balance", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-card-deposit-address", operation_id = "getCardDepositAddress", tag = "Card balance", security(("bearer" = [])),
     responses((status = 200, description = "The holder's own deposit address on Base, and what the balance is now.", body = schemas::DepositAddress),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen."),
         (status = 412, description = "No account at the card issuer is linked."),
-        (status = 503, description = "The card issuer does not answer.")))]
+        (status = 503, description = "The card issuer does not answer."))))]
 async fn get_card_deposit_address(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,

@@ -14,16 +14,17 @@ use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::webhook::{Rejection, Status, WebhookEndpoint};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+use super::json;
 use super::query::Query;
 use super::route::routes;
-use super::{json, schemas};
+#[cfg(feature = "documents")]
+use super::schemas;
 use crate::stream::EventFilter;
 use crate::webhooks::{SigningSecret, open_secret, seal_secret, wire_summary};
 pub(super) use deliveries::{RedeliverParams, RedeliverWebhookRequest, STATES, accepted, unknown_delivery};
@@ -61,7 +62,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 type SharedState = State<Arc<App>>;
 
 /// Request of `POST /register-webhook`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct RegisterWebhookRequest {
     /// URL that receives events, HTTP or HTTPS at a public address.
@@ -83,14 +85,15 @@ struct RegisterWebhookParams {
 /// replays of the same `Idempotency-Key` while it is valid. A signed `webhook.test` is posted at once. Registering a
 /// URL again replaces its secret, and the previous one also signs for 24 hours. It also replaces `types`, and enables a
 /// disabled endpoint.
-#[utoipa::path(post, path = "/register-webhook", operation_id = "registerWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(RegisterWebhookRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/register-webhook", operation_id = "registerWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(RegisterWebhookRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered for the same registration, for 24 hours.")),
     responses((status = 200, description = "`registered`, `webhook_id`, `url`, `types`, `secret`, `signing`.", body = schemas::RegisterWebhookResponse),
         (status = 400, description = "A malformed body or key, or a URL that is not called."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or a token issued for a payment and a URL that another session registered."),
         (status = 409, description = "The account has as many endpoints as it may, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
 async fn post_register(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -215,12 +218,13 @@ impl App {
 /// Read the webhook endpoints of the account
 ///
 /// One endpoint, including a deleted one, or all that are not deleted. Without their secrets.
-#[utoipa::path(get, path = "/get-webhook", operation_id = "getWebhook", tag = "Webhooks", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-webhook", operation_id = "getWebhook", tag = "Webhooks", security(("bearer" = [])),
     params(("webhook_id" = Option<String>, Query, description = "One endpoint; without it all, oldest first.")),
     responses((status = 200, description = "`webhook`, or `webhooks`.", body = schemas::GetWebhookResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's endpoint, or a frozen account."),
-        (status = 404, description = "No such endpoint.")))]
+        (status = 404, description = "No such endpoint."))))]
 async fn get_webhook(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -243,7 +247,8 @@ async fn get_webhook(
 }
 
 /// Request of `POST /delete-webhook`.
-#[derive(Deserialize, Serialize, ToSchema)]
+#[derive(Deserialize, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct DeleteWebhookRequest {
     /// Id from `POST /register-webhook`.
@@ -253,7 +258,8 @@ struct DeleteWebhookRequest {
 /// Delete a webhook endpoint
 ///
 /// No more events are posted to it, and its secrets are destroyed. Its URL can be registered again, as a new endpoint.
-#[utoipa::path(post, path = "/delete-webhook", operation_id = "deleteWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(DeleteWebhookRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/delete-webhook", operation_id = "deleteWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(DeleteWebhookRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`deleted`, `webhook_id`.", body = schemas::DeleteWebhookResponse),
         (status = 400, description = "`webhook_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
@@ -261,7 +267,7 @@ struct DeleteWebhookRequest {
         (status = 404, description = "No such endpoint."),
         (status = 409, description = "It is deleted already, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
 async fn post_delete(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,

@@ -7,6 +7,7 @@ pub mod bridge;
 pub mod cards;
 pub mod connect;
 mod definition;
+#[cfg(feature = "documents")]
 pub mod document;
 pub mod gift_cards;
 pub mod identity;
@@ -33,6 +34,7 @@ pub use purser_protocol::callback;
 
 use self::banking::BankApi;
 pub use self::cards::{CardIssuerApi, PlainCard, PlainIssueResult, SealingIssuer};
+#[cfg(feature = "documents")]
 use self::document::Operations;
 use self::gift_cards::GiftCardApi;
 pub use self::issuer_accounts::CardBalanceReader;
@@ -41,6 +43,9 @@ use self::payouts::PayoutApi;
 use self::rates::RateSource;
 use self::reconciliation::ReconciliationApi;
 use self::reloadable_cards::ReloadableCardApi;
+
+/// The protocol's OpenAPI document. Tests generate it from the definitions.
+pub const OPENAPI: &str = include_str!("../../docs/providers.openapi.json");
 
 /// All providers with unsealed data, local or remote.
 #[derive(Clone)]
@@ -86,6 +91,7 @@ fn routes(providers: &Providers) -> Router {
 }
 
 /// Every operation, by its tag.
+#[cfg(feature = "documents")]
 fn describe(document: &mut Operations) {
     document.tag("Cards", "Prepaid cards.");
     cards::describe(document);

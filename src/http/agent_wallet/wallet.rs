@@ -10,13 +10,13 @@ use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
 use serde::Deserialize;
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::auth::AuthClaims;
 use super::super::callable::{self, reply, require_spend_rights, to_camel_case};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::{EmptyRequest, SharedState, payment_error, payments};
 use crate::http::app::App;
@@ -26,13 +26,14 @@ use crate::http::app::App;
 /// An account has one: a USDC address on Base and one on Solana. The service derives their keys and signs with them for
 /// this account's agents. Both addresses belong to the account, and so do purchases they pay for here. Returns the
 /// existing wallet if there is one.
-#[utoipa::path(post, path = "/createAgentWallet", operation_id = "createAgentWallet", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/createAgentWallet", operation_id = "createAgentWallet", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`wallet`.", body = schemas::CreateAgentWalletResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."),
         (status = 409, description = "The first call with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn create_agent_wallet(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -77,7 +78,8 @@ fn created(owner: &Wallet, wallet: &AgentWallet) -> RecordedReply {
 }
 
 /// Request of `getAgentWallet`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct GetWalletRequest {
     /// Wallet payment to show with the response of its call.
@@ -88,11 +90,12 @@ pub(super) struct GetWalletRequest {
 ///
 /// Its addresses and limits, its balances on chain, and the amounts reserved for pending payments. A token issued for a
 /// payment can't read wallet payments.
-#[utoipa::path(post, path = "/getAgentWallet", operation_id = "getAgentWallet", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(GetWalletRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/getAgentWallet", operation_id = "getAgentWallet", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(GetWalletRequest),
     responses((status = 200, description = "`wallet`, `balances`, `pendingPayments`; with `walletPaymentId` also `walletPayment`, `response`.", body = schemas::GetAgentWalletResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or spend, frozen, or a spend by a token issued for a payment."),
-        (status = 404, description = "No wallet, or no such spend."), (status = 503, description = "A chain cannot be read now.")))]
+        (status = 404, description = "No wallet, or no such spend."), (status = 503, description = "A chain cannot be read now."))))]
 pub(super) async fn get_agent_wallet(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -144,11 +147,12 @@ pub(super) async fn get_agent_wallet(
 /// Read the spend limit
 ///
 /// The account owner sets the caps on the account page. Agents read them.
-#[utoipa::path(post, path = "/getAgentSpendLimit", operation_id = "getAgentSpendLimit", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/getAgentSpendLimit", operation_id = "getAgentSpendLimit", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
     responses((status = 200, description = "The caps in US dollars, and what is used of the day's (UTC).", body = schemas::AgentSpendLimit),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet."),
-        (status = 503, description = "A chain cannot be read now; only after a restore is one read.")))]
+        (status = 503, description = "A chain cannot be read now; only after a restore is one read."))))]
 pub(super) async fn get_agent_spend_limit(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,

@@ -10,11 +10,13 @@ use purser_actors::late_return::LateReturn;
 use purser_actors::operator::{OperatorAction, Permission};
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
-use super::{AdminState, schemas, unavailable};
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
@@ -54,7 +56,8 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct FreezeAccountRequest {
     wallet: String,
@@ -72,7 +75,8 @@ pub(super) async fn post_freeze(
     set_frozen(&admin, &request.wallet, Some(request.message), act).await
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct UnfreezeAccountRequest {
     wallet: String,

@@ -1,31 +1,16 @@
-//! `GET /admin/openapi.json`: the OpenAPI document of the operator API. Request schemas and permissions come from the
-//! types that the handlers use. A test compares the rest with the router and with every response.
+//! Generates the OpenAPI document of the operator API, `docs/admin.openapi.json`. Request schemas and permissions come
+//! from the types that the handlers use. A test compares the rest with the router and with every response.
 
-use std::sync::Arc;
-
-use axum::response::Response;
-use http::StatusCode;
 use purser_actors::operator::{Permission, Role};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use super::extractors::{AuthorizedRead, OperatorRequest};
-use super::{AdminState, listings, schemas};
-use crate::http::error::ApiError;
-use crate::http::query::Query;
-use crate::http::route::routes;
+use super::extractors::OperatorRequest;
+use super::{listings, schemas};
 use crate::http::schemas::Error;
-use crate::http::{headers, json as answer, openapi};
-
-routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
-    GET "/admin/openapi.json" => get_openapi {
-        Operator, operation(||
-            OperationDoc::get(Operation { id: "getOperatorOpenApi", tag: "System" }, Permission::Read, "Read the OpenAPI 3.1 document of the operator API", any)
-        )
-    }
-}
+use crate::http::{headers, openapi};
 
 /// Named schemas that other schemas reference.
 type NamedSchemas = Vec<(String, RefOr<Schema>)>;
@@ -252,7 +237,7 @@ const TAGS: [(&str, &str); 13] = [
     ("Webhooks", "Webhook endpoints and deliveries of all accounts."),
 ];
 
-pub(super) fn document() -> Value {
+pub(in crate::http) fn document() -> Value {
     let mut named = NamedSchemas::new();
     let mut paths = Map::new();
     for route in listings().flat_map(|listing| listing.routes) {
@@ -282,12 +267,7 @@ pub(super) fn document() -> Value {
             }},
         },
     });
-    openapi::complete(&mut document, &[]);
+    openapi::responses::complete(&mut document);
     openapi::parts::remove_unused(&mut document);
     document
-}
-
-pub(super) async fn get_openapi(AuthorizedRead { query, .. }: AuthorizedRead) -> Result<Response, ApiError> {
-    Query::parse(query.as_deref(), &[])?;
-    Ok(answer::private(answer::with_status(StatusCode::OK, &document())))
 }

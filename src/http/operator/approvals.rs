@@ -8,21 +8,23 @@ use purser_actors::approval::PendingApproval;
 use purser_actors::engine::ApprovalError;
 use purser_actors::id::ApprovalId;
 use purser_actors::kernel::JsonObject;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::refunds::dollars;
-use super::{
-    AdminState, accounts, card_withdrawals, incoming, intl_orders, jobs, schemas, unavailable, untracked_transfers,
-};
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::{AdminState, accounts, card_withdrawals, incoming, intl_orders, jobs, unavailable, untracked_transfers};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::ExactDecimal;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
@@ -71,11 +73,12 @@ pub(super) async fn get_approvals(AuthorizedRead { admin, query }: AuthorizedRea
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ApproveRequest {
     approval_id: String,
-    #[schema(value_type = ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal))]
     amount: Box<RawValue>,
 }
 
@@ -90,7 +93,8 @@ pub(super) async fn post_approve(
     Ok(approval_response(id, &approved.map_err(map_error)?, "approved"))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RejectRequest {
     approval_id: String,

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use axum::response::Response;
 use purser_actors::kernel::JsonObject;
 use purser_actors::operator::AuditRecord;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::AuthorizedRead;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::http::error::ApiError;
 use crate::http::json;

@@ -8,15 +8,18 @@ use purser_actors::engine::{ApprovalPending, GateHold, OperationError};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::lease::Leasable as _;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::leases::{LeasedResource, claimed, conflict, listed, page, queue, to_response};
-use super::{AdminState, approvals, schemas, unavailable};
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::{AdminState, approvals, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::route::routes;
 
@@ -118,7 +121,8 @@ fn render(id: &WithdrawalId, asked: &CardWithdrawal, now: Timestamp) -> JsonObje
     listed(view, asked.leases(), asked.created_at, now)
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimWithdrawalRequest {
     withdrawal_id: String,
@@ -135,7 +139,8 @@ pub(super) async fn post_claim(
     Ok(claimed(done(id, "claimed"), lease))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReleaseWithdrawalRequest {
     withdrawal_id: String,
@@ -153,7 +158,8 @@ pub(super) async fn post_release(
     Ok(to_response(done(id, "queued")))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct FulfilWithdrawalRequest {
     withdrawal_id: String,
@@ -189,7 +195,8 @@ fn transaction(text: &str) -> Option<String> {
     (signature.len() == 64).then(|| text.to_owned())
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RejectWithdrawalRequest {
     withdrawal_id: String,

@@ -6,16 +6,18 @@ use axum::response::Response;
 use purser_actors::id::Network;
 use purser_actors::kernel::JsonObject;
 use serde::Deserialize;
-use utoipa::ToSchema;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
+#[cfg(feature = "documents")]
 use super::schemas;
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::NetworkName;
 use crate::settlement::evm::RollBackError;
 
@@ -33,11 +35,12 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct AcceptChainRequest {
     /// `base` or `solana`.
-    #[schema(value_type = NetworkName)]
+    #[cfg_attr(feature = "documents", schema(value_type = NetworkName))]
     network: String,
     evidence: String,
 }

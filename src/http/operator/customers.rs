@@ -6,11 +6,15 @@ use axum::response::Response;
 use purser_actors::engine::customers::{CardScanCursor, Customer, CustomerResource, ResourceGroup};
 use purser_actors::id::{RequestId, Wallet};
 use purser_actors::kernel::JsonObject;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::AuthorizedRead;
-use super::{AdminState, jobs, schemas};
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::{AdminState, jobs};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;

@@ -7,14 +7,17 @@ use purser_actors::engine::{IncomingDecision, IncomingDecisionError};
 use purser_actors::id::{DepositId, Wallet};
 use purser_actors::kernel::Entity as _;
 use purser_actors::operator::OperatorAction;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use serde::Deserialize;
-use utoipa::ToSchema;
 
 use super::accounts::{page, paged_after};
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
-use super::{AdminState, approvals, schemas, unavailable};
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::{AdminState, approvals, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::route::routes;
@@ -78,7 +81,8 @@ pub(super) async fn get_incoming(AuthorizedRead { admin, query }: AuthorizedRead
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreditDepositRequest {
     deposit_id: String,
@@ -106,7 +110,8 @@ pub(super) async fn post_credit(
     decide(&admin, &request.deposit_id, rule, (&act, request.evidence)).await
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct OperatorFundsRequest {
     deposit_id: String,
@@ -128,7 +133,8 @@ pub(super) async fn post_operator_funds(
     .await
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReturnDepositRequest {
     deposit_id: String,

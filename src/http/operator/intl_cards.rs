@@ -7,21 +7,24 @@ use purser_actors::engine::{ExceedsOperatorLimit, OperationError, QueuedOrder};
 use purser_actors::intl_order::{CardReport, IntlOrder, Rejection};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Cents;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::port::{CardAction, CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::intl_orders::{load_order, unknown};
 use super::leases::{conflict, page, queue, to_response};
+#[cfg(feature = "documents")]
 use super::schemas;
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::{CardTransactionStatus, ExactDecimal, ReportedStatus};
 use crate::http::withdrawals::in_range;
 
@@ -80,21 +83,22 @@ fn render_card_action(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
 }
 
 /// Report on a card. Absent members keep their last reported value.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CardReportRequest {
     card_id: String,
     /// `ready`, `paused` or `closed`.
-    #[schema(value_type = ReportedStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = ReportedStatus))]
     status: String,
     /// Remaining amount, in US dollars.
-    #[schema(value_type = Option<ExactDecimal>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<ExactDecimal>))]
     available_usd_amount: Option<Box<RawValue>>,
     /// Transactions, newest first. The newest 20 are stored.
     transactions: Option<Vec<ReportedCharge>>,
     /// Total amount that the issuer released after closing, in US dollars. The increase since the last report is
     /// credited to the owner.
-    #[schema(value_type = Option<ExactDecimal>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<ExactDecimal>))]
     released_usd_amount: Option<Box<RawValue>>,
     /// Whether the owner's requested action has ended without further effect.
     ends_request: Option<bool>,
@@ -103,17 +107,18 @@ pub(super) struct CardReportRequest {
 impl OperatorRequest for CardReportRequest {}
 
 /// A charge as the card issuer reports it.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct ReportedCharge {
     /// Id of the charge at the issuer.
     transaction_id: String,
     merchant: String,
     /// Amount in US dollars.
-    #[schema(value_type = ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal))]
     usd_amount: Box<RawValue>,
     /// `pending`, `settled`, `declined` or `refunded`.
-    #[schema(value_type = CardTransactionStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = CardTransactionStatus))]
     status: String,
     /// Reason of a declined charge.
     decline_reason: Option<String>,

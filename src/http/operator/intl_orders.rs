@@ -8,15 +8,18 @@ use purser_actors::id::CardId;
 use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::lease::{Leasable as _, LeaseError};
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::port::{Timestamp, month_end};
 use serde::Deserialize;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::leases::{LeasedResource, claimed, listed, page, queue, to_response};
-use super::{AdminState, approvals, schemas, unavailable};
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::{AdminState, approvals, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::readable::is_readable;
 use crate::http::route::routes;
@@ -118,7 +121,8 @@ fn with_doubt_hint(view: JsonObject, in_doubt: bool) -> JsonObject {
         .optional_text("hint", in_doubt.then_some(words))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimOrderRequest {
     card_id: String,
@@ -141,7 +145,8 @@ pub(super) async fn post_claim(
     Ok(claimed(with_doubt_hint(view, in_doubt), lease))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReleaseOrderRequest {
     card_id: String,
@@ -161,7 +166,8 @@ pub(super) async fn post_release(
     ))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RejectOrderRequest {
     card_id: String,
@@ -186,7 +192,8 @@ pub(super) async fn post_reject(
 }
 
 /// No `Debug`: it holds the card number in plain text until it is sealed.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct FulfilOrderRequest {
     card_id: String,
@@ -201,7 +208,8 @@ pub(super) struct FulfilOrderRequest {
 impl OperatorRequest for FulfilOrderRequest {}
 
 /// Billing address of the card.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct BillingAddressInput {
     line1: String,

@@ -7,16 +7,19 @@ use axum::response::Response;
 use purser_actors::engine::{JobOutcome, JobResolution, OperationError, ProviderReport, ResolveError, UnknownPayment};
 use purser_actors::id::JobId;
 use purser_actors::kernel::{JsonObject, OutboxJob};
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::payment;
 use purser_actors::port::Timestamp;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use serde::Deserialize;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
-use super::{AdminState, approvals, schemas, unavailable, untracked_transfers};
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::{AdminState, approvals, unavailable, untracked_transfers};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
@@ -305,7 +308,8 @@ fn actions(job: &OutboxJob) -> [(bool, &'static str); 3] {
     ]
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RetryJobRequest {
     job_id: String,
@@ -328,11 +332,12 @@ pub(super) async fn post_retry(
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ResolveJobRequest {
     job_id: String,
-    #[schema(value_type = super::schemas::JobOutcome)]
+    #[cfg_attr(feature = "documents", schema(value_type = super::schemas::JobOutcome))]
     outcome: String,
     reference: String,
     evidence: String,
@@ -373,7 +378,8 @@ pub(super) async fn post_resolve(
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreditJobRequest {
     job_id: String,
@@ -399,7 +405,8 @@ pub(super) async fn post_credit(
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct WithholdCreditRequest {
     job_id: String,

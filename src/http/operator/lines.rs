@@ -6,20 +6,23 @@ use axum::response::Response;
 use purser_actors::engine::{LineStatus, OperationError};
 use purser_actors::kernel::{JsonObject, NamedState, StateMachine};
 use purser_actors::line::{LineState, Rejection};
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::product::ProductLine;
 use serde::Deserialize;
-use utoipa::ToSchema;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
+#[cfg(feature = "documents")]
 use super::schemas;
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::ProductName;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
@@ -90,10 +93,11 @@ fn render(health: &LineStatus, known: Option<&LineState>) -> JsonObject {
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CloseLineRequest {
-    #[schema(value_type = ProductName)]
+    #[cfg_attr(feature = "documents", schema(value_type = ProductName))]
     line: String,
     reason: String,
 }
@@ -110,10 +114,11 @@ pub(super) async fn post_close(
     Ok(line_response(&admin.engine.line_status(line)))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct OpenLineRequest {
-    #[schema(value_type = ProductName)]
+    #[cfg_attr(feature = "documents", schema(value_type = ProductName))]
     line: String,
     reason: String,
 }

@@ -10,11 +10,13 @@ use purser_actors::operator::Permission;
 use purser_actors::reconciliation::DiscrepancyKind;
 use purser_storage::{Cursor, Span, StoreError};
 use serde::Deserialize;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
-use super::{AdminState, accounts, schemas, unavailable};
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::{AdminState, accounts, unavailable};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -94,7 +96,8 @@ fn run_status(status: &ReconciliationStatus) -> JsonObject {
 }
 
 /// Request without members.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct StartRunRequest {}
 

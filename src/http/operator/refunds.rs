@@ -7,20 +7,24 @@ use purser_actors::engine::{RefundError, RefundParams};
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::{Cents, Usdc};
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::product::PurchasedProduct;
 use purser_actors::refund::Refund;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
-use super::{AdminState, accounts, schemas, unavailable};
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::{AdminState, accounts, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::ExactDecimal;
 use crate::http::withdrawals::in_range;
 
@@ -106,11 +110,12 @@ pub(super) async fn get_refunds(AuthorizedRead { admin, query }: AuthorizedRead)
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateRefundRequest {
     payment_id: String,
-    #[schema(value_type = ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal))]
     amount: Box<RawValue>,
     reason: String,
     /// Refund although the owner keeps the product.
@@ -139,11 +144,12 @@ pub(super) async fn post_refund(
     Ok(refund_response(id, &refund))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ApproveRefundRequest {
     refund_id: String,
-    #[schema(value_type = ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal))]
     amount: Box<RawValue>,
 }
 
@@ -158,7 +164,8 @@ pub(super) async fn post_approve(
     Ok(refund_response(id, &refund))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RejectRefundRequest {
     refund_id: String,

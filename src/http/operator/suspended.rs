@@ -7,11 +7,12 @@ use purser_actors::engine::{OperationError, SuspendedItem};
 use purser_actors::kernel::JsonObject;
 use purser_actors::operator::Permission;
 use serde::Deserialize;
-use utoipa::ToSchema;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRequest, OperatorRequest};
+#[cfg(feature = "documents")]
 use super::schemas;
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
@@ -31,7 +32,8 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ConfirmRequest {
     api_key_id: Option<String>,

@@ -10,19 +10,22 @@ use purser_actors::engine::stats::{
 };
 use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::kernel::outbox::FAILURE_REASONS;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_storage::{Store as _, StoreError};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::AuthorizedRead;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::JobTypeName;
 use crate::metrics::Metrics;
 
@@ -43,7 +46,8 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 const MAX_JOBS_COUNTED: usize = 10_000;
 
 /// Status of the whole system.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SystemStatus {
     supervision: SupervisionStatus,
     entities: Vec<EntityStatus>,
@@ -54,12 +58,13 @@ pub struct SystemStatus {
     streams: StreamStatus,
     /// Time of a restore without the revocation log (RFC 3339). API keys, sessions and operator tokens from before it
     /// are rejected until they are confirmed. Accounts are frozen or not as in the backup.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     suspended_since: Option<String>,
 }
 
 /// The root actor and its supervisors.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SupervisionStatus {
     /// Name of the root actor.
     root: String,
@@ -72,7 +77,8 @@ pub struct SupervisionStatus {
 }
 
 /// Status of one supervisor.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SupervisorStatus {
     /// Name of the supervisor.
     actor: String,
@@ -81,14 +87,15 @@ pub struct SupervisorStatus {
     /// `entities`, `outbox`, `reconciliation`, `incoming_transfers` or `other`.
     supervises: &'static str,
     /// Entity kind that it supervises.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     kind: Option<&'static str>,
     /// Number of linked actors. For deliveries this includes idle ones.
     children: usize,
 }
 
 /// Status of one entity kind.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct EntityStatus {
     /// Name of the entity kind.
     kind: &'static str,
@@ -107,10 +114,11 @@ pub struct EntityStatus {
 }
 
 /// Status of one job type.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct JobTypeStatus {
     /// Name of the job type.
-    #[schema(value_type = JobTypeName)]
+    #[cfg_attr(feature = "documents", schema(value_type = JobTypeName))]
     job_type: &'static str,
     /// Attempts running now.
     in_flight: u64,
@@ -129,7 +137,8 @@ pub struct JobTypeStatus {
 }
 
 /// A count with its label.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct LabeledCount {
     /// Label of the count.
     of: &'static str,
@@ -137,29 +146,32 @@ pub struct LabeledCount {
     count: u64,
 }
 
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct JobTypeCount {
     /// Name of the job type.
-    #[schema(value_type = JobTypeName)]
+    #[cfg_attr(feature = "documents", schema(value_type = JobTypeName))]
     job_type: &'static str,
     /// Number of jobs.
     count: u64,
 }
 
 /// Scheduled jobs that are not due yet.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ScheduledJobsStatus {
     /// Up to 10,000 jobs that are due first, by job type.
     by_job_type: Vec<JobTypeCount>,
     /// Whether there are more than the counted jobs.
     more: bool,
     /// Time when the next job is due (RFC 3339).
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     first_due_at: Option<String>,
 }
 
 /// Admission of paid calls.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct AdmissionStatus {
     /// Paid calls in progress.
     in_flight: usize,
@@ -176,7 +188,8 @@ pub struct AdmissionStatus {
 }
 
 /// Status of the store.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct StorageStatus {
     /// Journal segments on disk.
     segments: usize,
@@ -189,7 +202,7 @@ pub struct StorageStatus {
     /// Newest sequence number in the snapshots. A restart reads the journal from here.
     snapshot_seq: u64,
     /// Sequence number of the newest verified export; null without one, and while one is created.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     exported_seq: Option<u64>,
     /// Bytes in the journal that are not yet applied to the snapshots.
     lag_bytes: u64,
@@ -204,15 +217,16 @@ pub struct StorageStatus {
     /// Batches in all commits.
     batches: u64,
     /// Upper bound of the median commit time, in microseconds; null above the last range.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     commit_median_us: Option<u64>,
     /// Upper bound of the 99th percentile of commit times, in microseconds.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     commit_p99_us: Option<u64>,
 }
 
 /// Status of the event streams.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct StreamStatus {
     /// Open WebSocket connections.
     connections: usize,

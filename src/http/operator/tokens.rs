@@ -13,13 +13,16 @@ use purser_actors::kernel::JsonObject;
 use purser_actors::operator::{OperatorAction, OperatorToken, Permission, Role, system};
 use purser_actors::port::{Clock, Entropy};
 use serde::Deserialize;
-use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRequest, OperatorRequest};
+#[cfg(feature = "documents")]
+use super::schemas;
+#[cfg(feature = "documents")]
 use super::schemas::OperatorRole;
-use super::{AdminState, SharedState, schemas, unavailable};
+use super::{AdminState, SharedState, unavailable};
 use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
@@ -92,11 +95,12 @@ pub(super) async fn get_tokens(
     Ok(json::private(json::bytes_as_json(body)))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateTokenRequest {
     name: String,
-    #[schema(value_type = OperatorRole)]
+    #[cfg_attr(feature = "documents", schema(value_type = OperatorRole))]
     role: String,
 }
 
@@ -144,7 +148,8 @@ pub(super) async fn post_token(
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RevokeTokenRequest {
     name: String,

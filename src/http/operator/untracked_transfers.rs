@@ -10,15 +10,18 @@ use purser_actors::ledger::{LedgerProvider, Outlay};
 use purser_actors::lost_order::{Direction, LostOrder};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::refunds::dollars;
-use super::{AdminState, approvals, schemas, unavailable};
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::{AdminState, approvals, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::ExactDecimal;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
@@ -39,13 +42,14 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct AttributeTransferRequest {
     /// Transfer on the chain, or idempotency key of the order.
     transaction: String,
     /// Amount charged to the account for this payout, in USDC, fee included.
-    #[schema(value_type = Option<ExactDecimal>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<ExactDecimal>))]
     amount: Option<Box<RawValue>>,
     account: Option<String>,
     withdrawal_id: Option<String>,

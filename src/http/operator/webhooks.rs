@@ -7,16 +7,21 @@ use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::DeliveryQuery;
 use purser_actors::id::{Wallet, WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::{Entity as _, JsonObject};
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::webhook::WebhookEndpoint;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
-use super::{AdminState, schemas, unavailable};
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::{RedeliverWebhookResponse, WebhookDeliveryList};
 use crate::http::webhooks::{
     RedeliverParams, RedeliverWebhookRequest, STATES, accepted, already_deleted, check_state, unknown, unknown_delivery,

@@ -12,7 +12,6 @@ use purser_actors::port::Timestamp;
 use purser_actors::webhook::{self, WebhookEndpoint};
 use purser_actors::webhook_delivery::WebhookDelivery;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::{SharedState, already_deleted, check_state, may_change};
 use crate::http::account::{BearerClaims, authenticated_account};
@@ -20,8 +19,10 @@ use crate::http::app::App;
 use crate::http::auth::AuthClaims;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+use crate::http::json;
 use crate::http::query::Query;
-use crate::http::{json, schemas};
+#[cfg(feature = "documents")]
+use crate::http::schemas;
 use crate::rfc3339;
 
 /// Statuses of a delivery.
@@ -31,7 +32,8 @@ pub(in crate::http) const STATES: [&str; 4] = ["pending", "delivered", "failed",
 ///
 /// The deliveries of the account, newest first: each event to each endpoint, with its last ten attempts. A page may be
 /// shorter than requested while `has_more` is true. Continue with `next_starting_after`.
-#[utoipa::path(get, path = "/webhook-deliveries", operation_id = "listWebhookDeliveries", tag = "Webhooks", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/webhook-deliveries", operation_id = "listWebhookDeliveries", tag = "Webhooks", security(("bearer" = [])),
     params(("delivery_id" = Option<String>, Query, description = "One delivery."),
         ("webhook_id" = Option<String>, Query, description = "Of this endpoint only."),
         ("status" = inline(Option<schemas::WebhookDeliveryStatus>), Query, description = "`pending`, `delivered`, `failed` or `dropped` only."),
@@ -40,7 +42,7 @@ pub(in crate::http) const STATES: [&str; 4] = ["pending", "delivered", "failed",
     responses((status = 200, description = "`delivery`; or `deliveries`, `has_more`, `next_starting_after`.", body = schemas::WebhookDeliveriesResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's endpoint or delivery, a frozen account, or a token issued for a payment and an endpoint that another session registered."),
-        (status = 404, description = "No such endpoint or delivery.")))]
+        (status = 404, description = "No such endpoint or delivery."))))]
 pub(super) async fn get_deliveries(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -109,7 +111,8 @@ pub(in crate::http) fn unknown_delivery() -> ApiError {
 }
 
 /// Request of `POST /redeliver-webhook`: one delivery, or an endpoint and a time.
-#[derive(Deserialize, Serialize, ToSchema)]
+#[derive(Deserialize, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct RedeliverWebhookRequest {
     /// Delivery to repeat, in any status.
@@ -159,7 +162,8 @@ impl RedeliverWebhookRequest {
 ///
 /// One delivery in any status, under the same `webhook-id`. Or all events since a time that match an endpoint's types
 /// and that it has not received: failed ones, dropped ones, and those while it was disabled.
-#[utoipa::path(post, path = "/redeliver-webhook", operation_id = "redeliverWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(RedeliverWebhookRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/redeliver-webhook", operation_id = "redeliverWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(RedeliverWebhookRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 202, description = "`success`, `webhook_id`, `delivery_id`, `since`.", body = schemas::RedeliverWebhookResponse),
         (status = 400, description = "A malformed body, time or key."), (status = 401, description = "No good token."),
@@ -167,7 +171,7 @@ impl RedeliverWebhookRequest {
         (status = 404, description = "No such endpoint or delivery."),
         (status = 409, description = "The endpoint is disabled or deleted, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
 pub(super) async fn post_redeliver(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
