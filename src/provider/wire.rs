@@ -1,6 +1,6 @@
 //! The protocol between this service and a remote provider: JSON over HTTP. The common parts are here, and the types of
 //! each port in the provider's own file. Both sides use these types, and the OpenAPI document
-//! (`purser serve-providers --openapi`) is generated from them.
+//! (`purser serve-providers --openapi`) is generated from them by a test.
 //!
 //! Rules for every call:
 //! - **Authentication** is `Authorization: Bearer` with a secret that only the two sides know.
