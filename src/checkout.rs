@@ -6,6 +6,7 @@
 
 mod contract;
 mod errors;
+mod fingerprint;
 mod metrics;
 mod presented_payment;
 mod purchase_response;
@@ -25,7 +26,6 @@ use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
 use purser_actors::port::{Authorization, Clock, Timestamp};
 use purser_actors::product::Purchase;
-use sha2::{Digest, Sha256};
 use tokio::time::error::Elapsed;
 
 use crate::edge::auth::BearerAuth;
@@ -40,6 +40,7 @@ use crate::payment::{BasePayee, Payee, RecentBlockhash, Terms, identifier};
 use crate::prices::{PriceBook, PriceQuery, ProductFeeRate, Quote};
 use crate::settlement::chain::ContractWallets;
 use errors::{claim_error, multiple_payments};
+use fingerprint::request_fingerprint;
 use presented_payment::{
     ChallengeReason, PaymentHeader, PresentedPayment, challenge_description, exchange_rate_member,
 };
@@ -394,14 +395,4 @@ impl Checkout {
 fn quote_paid<'a>(quotes: &'a [Quote], authorization: &Authorization) -> Option<&'a Quote> {
     let paid = |quote: &&Quote| Usdc::from_cents(quote.total) == Ok(authorization.value());
     quotes.iter().find(paid).or(quotes.first())
-}
-
-/// The exact request, in canonical form: the notation and order of parameters do not matter, the purchase does.
-fn request_fingerprint(route: &str, purchase: &Purchase) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    hash.update(route);
-    hash.update([0]);
-    // Encoding plain data into memory cannot fail.
-    hash.update(bincode::encode_to_vec(purchase, bincode::config::standard()).unwrap_or_default());
-    hash.finalize().into()
 }

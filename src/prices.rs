@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
+use purser_actors::currency::Currency;
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, FeeRule};
 use purser_actors::port::Timestamp;
-use purser_actors::product::{Currency, ProductLine};
+use purser_actors::product::ProductLine;
 use purser_actors::quote::{ExchangeRate, QuoteFacts};
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, CommitError, Store, StoreError, Write};

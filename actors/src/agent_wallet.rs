@@ -22,7 +22,7 @@ use purser_storage::codec::Stored;
 use crate::account::counted_day;
 use crate::id::{AddressId, CardId, JobId, Network, Wallet, WalletPaymentId};
 use crate::money::{Cents, Usdc};
-use crate::port::Timestamp;
+use crate::port::{Timestamp, WalletAddresses};
 use crate::wallet_payment::WalletPaymentOrder;
 
 pub use self::job::Job;
@@ -47,25 +47,6 @@ pub struct AgentWallet {
     day: u32,
     /// Reserved or spent on that day.
     used: Usdc,
-}
-
-/// One address per chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct WalletAddresses {
-    /// Address on Base.
-    pub base: [u8; 20],
-    /// Address on Solana.
-    pub solana: [u8; 32],
-}
-
-impl WalletAddresses {
-    /// Address on a network.
-    pub const fn on(&self, network: Network) -> Wallet {
-        match network {
-            Network::Base => Wallet::Evm(self.base),
-            Network::Solana => Wallet::Solana(self.solana),
-        }
-    }
 }
 
 /// Caps of an agent wallet in US dollars; USDC counts one to one.

@@ -13,8 +13,8 @@ use purser_storage::codec::{self, Stored};
 use crate::id::{BankDestinationId, BankRecipientId, CardId, JobId, Wallet};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
-use crate::payout::BankDetails;
 use crate::port::Timestamp;
+use crate::port::payouts::BankDetails;
 
 jobs! { BankDestination:
     /// Destroy the sealed account number of a removed destination, once no payout needs it.

@@ -16,10 +16,9 @@ use crate::id::{CardId, JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{Charge, LedgerProvider};
-use crate::money::{Cents, Usdc};
-use crate::port::{ExternalText, Timestamp};
-use crate::product::{Country, Currency, ListedOrder, Money, Product, ProductLine, Sale, Usable};
-use crate::quote::QuoteFacts;
+use crate::money::Usdc;
+use crate::port::{ExternalText, GiftCardOrder, Timestamp};
+use crate::product::{ListedOrder, Money, Product, ProductLine, Sale, Usable};
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
 jobs! { GiftCard:
@@ -36,24 +35,6 @@ jobs! { GiftCard:
             pending_means_not_completed: false,
         }),
     };
-}
-
-/// Order at the catalog; never changes.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct GiftCardOrder {
-    /// Id of the product in the catalog.
-    pub product: String,
-    /// Amount in the product's currency.
-    pub amount: Cents,
-    /// Currency of the product.
-    pub currency: Currency,
-    /// Country where it will be redeemed.
-    pub country: Country,
-    /// The catalog's fee rate when the stock was checked, as decimal text. The catalog declines the order if it has
-    /// raised the rate since.
-    pub fee_rate: String,
-    /// Facts that priced it for the payer. The fee is ours; the catalog is owed the card's value.
-    pub quoted: Box<QuoteFacts>,
 }
 
 /// State of a gift card order.

@@ -2,6 +2,7 @@
 
 mod derived;
 mod shard;
+mod transfer_name;
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,6 +11,7 @@ use std::sync::OnceLock;
 use sha2::{Digest, Sha256};
 
 pub use self::shard::ShardId;
+pub use self::transfer_name::TransferName;
 
 /// Text that is not an id or address of the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -406,3 +408,5 @@ impl FromStr for Wallet {
         }
     }
 }
+
+crate::json_text::define_json_text!([] Wallet, Self::address, str::parse::<Self>);

@@ -3,12 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
-use crate::id::Wallet;
-use crate::money::{Cents, Usdc};
-use crate::port::{ExternalText, Timestamp};
-use crate::product::AlphaCode;
+use serde::{Deserialize, Deserializer, de};
 
 /// Reads text with `parse`.
 pub(crate) fn read<'de, D: Deserializer<'de>, T, E: Display>(
@@ -36,21 +31,3 @@ macro_rules! define_json_text {
     };
 }
 pub(crate) use define_json_text;
-
-define_json_text!([] Cents, |amount: &Self| *amount, Self::parse);
-define_json_text!([] Usdc, |amount: &Self| *amount, Self::parse);
-define_json_text!([] Wallet, Self::address, str::parse::<Self>);
-define_json_text!([const N: usize] AlphaCode<N>, |code: &Self| *code, str::parse::<Self>);
-define_json_text!([] ExternalText, |text: &Self| text.clone(), |text: &str| Ok::<_, std::convert::Infallible>(Self::from(text)));
-
-impl Serialize for Timestamp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Timestamp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        u64::deserialize(deserializer).map(Self)
-    }
-}

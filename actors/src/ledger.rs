@@ -8,7 +8,7 @@ use purser_storage::codec::Stored;
 use crate::id::{Network, PaymentId, Wallet};
 use crate::money::{Cents, Usdc};
 use crate::named_enum::named_enum;
-use crate::port::Timestamp;
+use crate::time::Timestamp;
 
 /// A ledger account. Internal accounts are not entities; their balances are sums of postings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]

@@ -3,11 +3,12 @@
 
 use purser_storage::codec::Stored;
 
+use crate::currency::Currency;
 use crate::id::{DepositId, JobId, OutgoingTransferId, Wallet};
 use crate::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{AmountError, Cents, Usdc};
 use crate::port::{ExternalText, ProviderEntry, Timestamp};
-use crate::product::{Currency, ProductLine};
+use crate::product::ProductLine;
 use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, ReconciliationSource};
 
 /// Product name at the bank for a transfer out of an owner's account there.

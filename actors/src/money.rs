@@ -4,6 +4,8 @@ use std::fmt;
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
+use crate::json_text::define_json_text;
+
 /// USDC in atomic units: 1 USDC is 1,000,000.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub struct Usdc(u64);
@@ -208,3 +210,6 @@ impl FeeRule {
         base.checked_add(fee).ok_or(AmountError::OutOfRange)
     }
 }
+
+define_json_text!([] Cents, |amount: &Self| *amount, Self::parse);
+define_json_text!([] Usdc, |amount: &Self| *amount, Self::parse);

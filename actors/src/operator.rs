@@ -8,7 +8,7 @@ use purser_storage::codec::Stored;
 use purser_storage::{Condition, Write};
 
 use crate::id::RequestId;
-use crate::port::Timestamp;
+use crate::time::Timestamp;
 
 /// Role of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -25,35 +25,18 @@ mod view;
 
 use purser_storage::codec::Stored;
 
+use crate::currency::Currency;
 use crate::id::{BankDestinationId, JobId, PaymentRecipientId, PayoutId, Wallet};
 use crate::kernel::{Context, InvalidTransition, NewEntity};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
+use crate::port::payouts::BankDetails;
 use crate::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use crate::port::{ExternalText, Timestamp};
-use crate::product::{AppPayee, Currency, Platform, ProductLine};
+use crate::product::{AppPayee, Platform, ProductLine};
 use crate::quote::QuoteFacts;
 
 pub use self::job::Job;
-
-/// Bank account data that may be stored outside the vault.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct BankDetails {
-    /// Name chosen by the account owner.
-    pub name: String,
-    /// Name of the bank.
-    pub bank_name: String,
-    /// Name of the account owner at the bank.
-    pub account_holder_name: String,
-    /// Last four characters of the account number.
-    pub last4: String,
-    /// ABA routing number, nine digits with their checksum right.
-    pub routing_number: String,
-}
-
-impl Stored for BankDetails {
-    const SCHEMA: u16 = 122;
-}
 
 /// The rail's terms when the payout was claimed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -3,11 +3,9 @@
 
 mod list;
 
-use std::fmt;
-use std::str::FromStr;
-
 use purser_storage::RowKey;
 
+use crate::currency::{Country, Currency};
 use crate::id::{BankDestinationId, PaymentRecipientId, Wallet};
 use crate::kernel::table;
 use crate::ledger::LedgerProvider;
@@ -185,58 +183,6 @@ impl DailyCaps {
     }
 }
 
-/// Code with a fixed number of letters: ISO 4217 and ISO 3166-1 alpha-2.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
-pub struct AlphaCode<const N: usize>([u8; N]);
-
-/// Currency code, ISO 4217.
-pub type Currency = AlphaCode<3>;
-/// Country code, ISO 3166-1 alpha-2.
-pub type Country = AlphaCode<2>;
-
-impl Currency {
-    /// The US dollar.
-    pub const USD: Self = AlphaCode(*b"USD");
-}
-
-impl<const N: usize> AlphaCode<N> {
-    /// Letters of the code.
-    pub fn as_str(&self) -> &str {
-        // Upper-case ASCII by construction; a corrupt row renders as empty text.
-        std::str::from_utf8(&self.0).unwrap_or_default()
-    }
-}
-
-/// Text that is not a code of the expected length in upper-case ASCII letters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a code of capital letters")]
-pub struct ParseCodeError;
-
-impl<const N: usize> FromStr for AlphaCode<N> {
-    type Err = ParseCodeError;
-
-    fn from_str(text: &str) -> Result<Self, ParseCodeError> {
-        let letters: [u8; N] = text.as_bytes().try_into().map_err(|_| ParseCodeError)?;
-        if letters.iter().all(u8::is_ascii_uppercase) {
-            Ok(Self(letters))
-        } else {
-            Err(ParseCodeError)
-        }
-    }
-}
-
-impl<const N: usize> fmt::Display for AlphaCode<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl<const N: usize> fmt::Debug for AlphaCode<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// A payment app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub enum Platform {
@@ -337,6 +283,43 @@ impl Purchase {
                 true
             }
             Self::UsaCard { .. } | Self::IntlCard { .. } | Self::CardBalance { .. } => false,
+        }
+    }
+
+    /// The bytes that a request's fingerprint is made of. A payment is recognised by them after any upgrade, so the
+    /// bytes of a purchase that was possible earlier never change. A field that is added later is appended with its
+    /// name, and only if the request has it.
+    pub fn fingerprint_bytes(&self) -> Vec<u8> {
+        // Encoding plain data into memory cannot fail.
+        fn encoded(parts: impl bincode::Encode) -> Vec<u8> {
+            bincode::encode_to_vec(parts, bincode::config::standard()).unwrap_or_default()
+        }
+        // Every field is named, so that a new one does not compile before it is decided on here.
+        match self {
+            Self::UsaCard { amount } => encoded((0_u32, amount)),
+            Self::IntlCard { amount, label } => encoded((1_u32, amount, label)),
+            Self::GiftCard {
+                amount,
+                currency,
+                product,
+                country,
+            } => encoded((2_u32, amount, currency, product, country)),
+            Self::PushToCard { amount, currency } => encoded((3_u32, amount, currency)),
+            Self::BankPayment { amount, destination } => encoded((4_u32, amount, destination)),
+            Self::AppPayment {
+                amount,
+                platform,
+                payee,
+            } => {
+                let AppPayee {
+                    recipient,
+                    first_name,
+                    last_name,
+                    email,
+                } = &**payee;
+                encoded((5_u32, amount, platform, recipient, first_name, last_name, email))
+            }
+            Self::CardBalance { amount } => encoded((6_u32, amount)),
         }
     }
 

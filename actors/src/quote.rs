@@ -1,6 +1,6 @@
 //! Facts behind a price: stored with the purchase, so that the price can be recomputed.
 
-use crate::port::Timestamp;
+use crate::time::Timestamp;
 
 /// The facts of a quote.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -9,11 +9,11 @@ use std::fmt;
 
 use rust_decimal::Decimal;
 
+use crate::currency::Currency;
 use crate::id::Network;
 use crate::money::{Cents, Usdc};
 use crate::named_enum::named_enum;
-use crate::port::Timestamp;
-use crate::product::Currency;
+use crate::time::Timestamp;
 
 named_enum! {
     /// External list that our records are compared with. Stored numbers: never reuse one.

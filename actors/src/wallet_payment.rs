@@ -25,7 +25,7 @@ use purser_storage::codec::Stored;
 
 use crate::id::{JobId, Wallet};
 use crate::money::Usdc;
-use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp};
+use crate::port::{Authorization, CallFailure, ExternalText, PreparedTransaction, ServerResponse, Timestamp};
 
 pub use self::job::Job;
 pub use http_record::HttpRecordPart;
@@ -130,28 +130,6 @@ pub enum SendTarget {
     Server,
 }
 
-/// A server's response to a paid call.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct ServerResponse {
-    /// HTTP status; 0 without a response.
-    pub http_status: u16,
-    /// Content type of the response.
-    pub content_type: Option<ExternalText>,
-    /// Why the call did not succeed.
-    pub failure: Option<CallFailure>,
-}
-
-/// Reason why a paid call failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum CallFailure {
-    /// No complete response was received.
-    FetchFailed,
-    /// Status other than success and 402.
-    HttpError,
-    /// The server did not accept the payment.
-    Unsettled,
-}
-
 impl PaymentMethod {
     /// `host` of a [`PaymentMethod::PaidCall`] to Purser's own routes.
     pub const OWN: &'static str = "route";
@@ -159,31 +137,6 @@ impl PaymentMethod {
     /// Whether it is a paid call to Purser's own routes.
     pub fn is_own(&self) -> bool {
         matches!(self, Self::PaidCall { host } if host == Self::OWN)
-    }
-}
-
-impl ServerResponse {
-    /// The response as it counts once the chain shows the payment. A server that was paid and still demands payment
-    /// counts as an HTTP error. A server that accepted the payment without responding reports that when it gets the
-    /// same payment again.
-    #[must_use]
-    pub fn error_after_payment(self) -> Self {
-        let failure = self.failure.map(|failure| match failure {
-            CallFailure::Unsettled => CallFailure::HttpError,
-            other => other,
-        });
-        Self { failure, ..self }
-    }
-}
-
-impl CallFailure {
-    /// Name in the contract.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::FetchFailed => "fetch_failed",
-            Self::HttpError => "http_error",
-            Self::Unsettled => "unsettled",
-        }
     }
 }
 

@@ -14,12 +14,12 @@
 use purser_storage::codec::Stored;
 
 use crate::account;
-use crate::id::{JobId, OutgoingTransferId, Wallet, WithdrawalId};
+use crate::id::{JobId, OutgoingTransferId, TransferName, Wallet, WithdrawalId};
 use crate::jobs::{JobPolicy, LineDependency, OutgoingPurpose, Queue, jobs};
 use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::money::Usdc;
 use crate::operator::AuditedAction;
-use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp, TransferName};
+use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp};
 
 jobs! { Withdrawal:
     /// Sign and send a withdrawal, and follow it until it is confirmed or can never settle.

@@ -1,8 +1,8 @@
 //! Selects an offer from a server's terms. Pins that the agent has set only ever restrict the choice.
 
-use purser_actors::agent_wallet::WalletAddresses;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
+use purser_actors::port::WalletAddresses;
 use purser_storage::mutants::{self, Mutant};
 
 use crate::payment::chains::Chains;

@@ -9,8 +9,9 @@ use axum::body::Body;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use parking_lot::Mutex;
 use purser_actors::id::WalletPaymentId;
-use purser_actors::port::{BoxFuture, ErrorKind, ExternalText, PaidHttpClient, PortError, SealedHttpPart};
-use purser_actors::wallet_payment::{CallFailure, ServerResponse};
+use purser_actors::port::{
+    BoxFuture, CallFailure, ErrorKind, ExternalText, PaidHttpClient, PortError, SealedHttpPart, ServerResponse,
+};
 use zeroize::Zeroizing;
 
 use super::bearer::without_bearer;

@@ -8,12 +8,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_actors::agent_wallet::{AgentWallet, WalletAddresses};
+use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
     Authorization, BoxFuture, Clock, Entropy, ErrorKind, OutgoingTransferRequest, PortError, SealedHttpPart,
-    SealedKeys, WalletSigner,
+    SealedKeys, WalletAddresses, WalletSigner,
 };
 use sha2::{Digest as _, Sha256};
 

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use http::HeaderMap;
+use purser_actors::currency::Currency;
 use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::port::Authorization;
-use purser_actors::product::Currency;
 use purser_actors::quote::ExchangeRate;
 use rust_decimal::Decimal;
 

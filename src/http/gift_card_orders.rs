@@ -5,8 +5,9 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
+use purser_actors::currency::{Country, Currency};
 use purser_actors::money::Cents;
-use purser_actors::product::{Country, Currency, ProductLine, Purchase};
+use purser_actors::product::{ProductLine, Purchase};
 
 use super::app::App;
 use super::auth::MaybeBearer;

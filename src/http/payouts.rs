@@ -8,11 +8,12 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
+use purser_actors::currency::Currency;
 use purser_actors::id::{BankDestinationId, LateReturnId, PayoutId};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::payout;
 use purser_actors::payout::{Payout, Status};
-use purser_actors::product::{Currency, Purchase};
+use purser_actors::product::Purchase;
 
 pub(super) use self::payee::{is_email, platform};
 use super::account::{BearerClaims, authenticated_account};

@@ -161,8 +161,9 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::sync::Arc;
 
+    use purser_actors::currency::Currency;
     use purser_actors::money::Cents;
-    use purser_actors::product::{Currency, ProductLine};
+    use purser_actors::product::ProductLine;
     use purser_storage::JournalStore;
 
     use super::super::{PriceBook, PriceQuery, QuoteLifetimes};

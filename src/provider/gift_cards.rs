@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use purser_actors::currency::{Country, Currency};
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
     BoxFuture, ErrorKind, ExternalText, GiftCardOffer, GiftCardOrderResult, GiftCardProvider, GiftCardRequest,
     PortError,
 };
-use purser_actors::product::{Country, Currency};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;

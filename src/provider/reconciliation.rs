@@ -1,13 +1,13 @@
 //! Reconciliation lists: everything that a provider did, for comparison. The engine reads each list by its own port; on
 //! the wire they are one operation.
 
+use purser_actors::currency::Country;
 use purser_actors::id::BankTransferId;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
     BoxFuture, EntryKey, ErrorKind, ExternalText, GiftTerms, ListCursor, ListPage, PortError, ProviderEntry,
     ProviderList, Timestamp,
 };
-use purser_actors::product::Country;
 use purser_actors::reconciliation::{self, EntryAmount, ReconciliationSource};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};

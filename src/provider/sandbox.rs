@@ -26,7 +26,6 @@ pub mod reloadable_cards;
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use purser_actors::money::Cents;
 use purser_actors::port::{
     BoxFuture, CardActionRequest, CardEvent, CardSnapshot, Clock, ErrorKind, IssueCardRequest, PortError, Timestamp,
@@ -38,8 +37,9 @@ use self::issuer_faults::{MagicOutcome, magic_of};
 use self::issuer_records::{CardOrderRecord, IssuerRecords};
 use super::{BillingAddress, CardIssuerApi, PlainCard, PlainIssueResult};
 use purser_host::secret::Secret;
+use purser_sandbox::clock::advance;
 use purser_sandbox::faults::{Fault, FaultTexts, Faults, OrderResult, failed};
-use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::records::{RecordBook as _, Records};
 use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 const TEXTS: FaultTexts = FaultTexts {
@@ -76,8 +76,8 @@ impl Default for IssuerSettings {
 pub struct SandboxIssuer {
     settings: IssuerSettings,
     clock: Arc<dyn Clock>,
-    records: Mutex<IssuerRecords>,
-    ledgers: Mutex<CardLedgers>,
+    records: Records<IssuerRecords>,
+    ledgers: Records<CardLedgers>,
     pub faults: Faults,
 }
 
@@ -101,13 +101,11 @@ impl SandboxIssuer {
         settings: IssuerSettings,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, SandboxStoreError> {
-        let book = IssuerRecords::default().open(store, Table::Cards)?;
-        let lives = CardLedgers::default().open(store, Table::CardLedgers)?;
         Ok(Self {
             settings,
             clock,
-            records: Mutex::new(book),
-            ledgers: Mutex::new(lives),
+            records: Records::open(store, Table::Cards)?,
+            ledgers: Records::open(store, Table::CardLedgers)?,
             faults: Faults::new(TEXTS, settings.timeout_after_ms),
         })
     }
@@ -117,16 +115,12 @@ impl SandboxIssuer {
     /// # Errors
     /// When the store has stopped.
     pub async fn state(&self) -> Result<SandboxIssuerSummary, SandboxStoreError> {
-        let (state, durable) = {
-            let book = self.records.lock();
-            let state = SandboxIssuerSummary {
-                cards: book.totals.cards,
-                declined: book.totals.declined,
-                loaded: Cents::new(book.totals.loaded),
-            };
-            (state, book.rows.barrier())
-        };
-        durable.wait().await.map(|()| state)
+        let state = self.records.run(|book| SandboxIssuerSummary {
+            cards: book.totals.cards,
+            declined: book.totals.declined,
+            loaded: Cents::new(book.totals.loaded),
+        });
+        state.wait().await
     }
 
     async fn place_order(&self, order: &IssueCardRequest) -> Result<PlainIssueResult, PortError> {
@@ -135,18 +129,15 @@ impl SandboxIssuer {
             Some(Fault::Decline) => Some(MagicOutcome::Declined),
             _ => magic_of(order.amount),
         };
-        let (taken, now, durable) = {
-            let mut book = self.records.lock();
-            book.totals.now = book.totals.now.max(self.clock.now());
-            let now = book.totals.now;
-            let taken = self.decide(&mut book, order, magic, now);
-            let durable = match &taken {
-                OrderResult::Created(new) => book.append(std::slice::from_ref(new)),
-                _ => book.rows.barrier(),
-            };
-            (taken, now, durable)
-        };
-        durable.or(ErrorKind::Unknown, ISSUE).await?;
+        let taken = self.records.run(|book| {
+            let now = advance(&mut book.totals.now, &*self.clock);
+            let taken = self.decide(book, order, magic, now);
+            if let OrderResult::Created(new) = &taken {
+                book.append(std::slice::from_ref(new));
+            }
+            (taken, now)
+        });
+        let (taken, now) = taken.or(ErrorKind::Unknown, ISSUE).await?;
         let (known, fresh) = taken.order(ISSUE, "the sandbox issuer is busy (magic amount)")?;
         self.faults.after(ISSUE, fault).await?;
         if fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess) {
@@ -157,7 +148,7 @@ impl SandboxIssuer {
 
     fn decide(
         &self,
-        book: &mut IssuerRecords,
+        book: &IssuerRecords,
         order: &IssueCardRequest,
         magic: Option<MagicOutcome>,
         now: Timestamp,
@@ -195,13 +186,11 @@ impl SandboxIssuer {
     /// A ready card by the issuer's reference.
     async fn find(&self, operation: &'static str, issuer_ref: &str) -> Result<CardOrderRecord, PortError> {
         self.faults.before(ISSUE, |fault| fault != Fault::Decline).await?;
-        let (found, durable) = {
-            let mut book = self.records.lock();
-            book.totals.now = book.totals.now.max(self.clock.now());
-            let known = book.by_ref(issuer_ref);
-            (known.filter(|o| o.ready_at <= book.totals.now), book.rows.barrier())
-        };
-        durable.or(ErrorKind::Temporary, ISSUE).await?;
+        let found = self.records.run(|book| {
+            let now = advance(&mut book.totals.now, &*self.clock);
+            book.by_ref(issuer_ref).filter(|order| order.ready_at <= now)
+        });
+        let found = found.or(ErrorKind::Temporary, ISSUE).await?;
         found.ok_or_else(|| failed(ErrorKind::Permanent, operation, "no such card"))
     }
 }

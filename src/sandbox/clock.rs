@@ -86,6 +86,12 @@ impl Clock for SandboxClock {
     }
 }
 
+/// Moves a provider's time on to the clock's. It never runs backwards.
+pub fn advance(time: &mut Timestamp, clock: &dyn Clock) -> Timestamp {
+    *time = clock.now().max(*time);
+    *time
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

@@ -1,7 +1,7 @@
 //! Typed records of one chain or provider, and its state, as rows of the sandbox's journal.
 //!
-//! A [`RecordBook`] decides under its owner's lock; [`RecordBook::append`] applies its records in memory and enqueues
-//! them with the changed state as one batch. A record stays in memory until its batch is durable, so the next decision
+//! A [`RecordBook`] decides under its owner's lock ([`Records`]); [`RecordBook::append`] applies its records in memory
+//! and enqueues them with the changed state as one batch. A record stays in memory until its batch is durable, so the next decision
 //! sees it at once. Older ones are read from the store: by name ([`RecordRows::find`]) or by number
 //! ([`RecordRows::scan`]).
 //!
@@ -12,6 +12,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use parking_lot::{Mutex, MutexGuard};
+use purser_actors::id::JobId;
+use purser_actors::port::{ErrorKind, PortError};
 use purser_storage::codec::{self, DecodeError, Stored};
 use purser_storage::{Batch, JournalStore, Row, RowKey, Store as _, StoreError, Write};
 use sha2::{Digest as _, Sha256};
@@ -44,10 +47,71 @@ pub fn name(parts: &[&[u8]]) -> u64 {
         .fold(0, |name, byte| name << 8 | u64::from(*byte))
 }
 
-/// The state of a chain or provider, with its records.
-pub trait RecordBook: Sized {
+/// The name of an order's key.
+pub fn key_name(key: JobId) -> u64 {
+    name(&[b"key", &key.0.to_be_bytes()])
+}
+
+/// What a book stores.
+pub trait RecordFields {
     type Record: SandboxRecord;
 
+    fn rows(&self) -> &RecordRows<Self::Record>;
+
+    fn rows_mut(&mut self) -> &mut RecordRows<Self::Record>;
+
+    /// Everything that is stored besides the records. The order is stored: new fields come last.
+    fn fields(&mut self) -> Vec<&mut dyn StateField>;
+}
+
+/// Defines a book. Its fields are stored in their order, so new ones come last; those in `memory` are not stored.
+///
+/// ```ignore
+/// record_book! {
+///     /// Checks that were started.
+///     pub(super) struct CheckRecords of CheckRecord { pub(super) totals: StoredValue<CheckTotals>, }
+/// }
+/// // becomes
+/// #[derive(Default)]
+/// pub(super) struct CheckRecords {
+///     pub(super) rows: RecordRows<CheckRecord>,
+///     pub(super) totals: StoredValue<CheckTotals>,
+/// }
+/// // and `impl RecordFields for CheckRecords`, whose `fields` are `totals`
+/// ```
+#[macro_export]
+macro_rules! record_book {
+    ($(#[$doc:meta])* $vis:vis struct $book:ident of $record:ty {
+        $($(#[$field_doc:meta])* $field_vis:vis $field:ident: $field_type:ty,)*
+    } $(memory { $($(#[$memory_doc:meta])* $memory:ident: $memory_type:ty,)* })?) => {
+        $(#[$doc])*
+        #[derive(Default)]
+        $vis struct $book {
+            $vis rows: $crate::records::RecordRows<$record>,
+            $($(#[$field_doc])* $field_vis $field: $field_type,)*
+            $($($(#[$memory_doc])* $memory: $memory_type,)*)?
+        }
+
+        impl $crate::records::RecordFields for $book {
+            type Record = $record;
+
+            fn rows(&self) -> &$crate::records::RecordRows<$record> {
+                &self.rows
+            }
+
+            fn rows_mut(&mut self) -> &mut $crate::records::RecordRows<$record> {
+                &mut self.rows
+            }
+
+            fn fields(&mut self) -> Vec<&mut dyn $crate::state::StateField> {
+                vec![$(&mut self.$field),*]
+            }
+        }
+    };
+}
+
+/// The state of a chain or provider, with its records.
+pub trait RecordBook: RecordFields + Sized {
     /// Changes the state by a new record.
     ///
     /// # Errors
@@ -55,15 +119,6 @@ pub trait RecordBook: Sized {
     fn apply(&mut self, record: &Self::Record) -> Result<(), String> {
         let _ = record;
         Ok(())
-    }
-
-    fn rows(&self) -> &RecordRows<Self::Record>;
-
-    fn rows_mut(&mut self) -> &mut RecordRows<Self::Record>;
-
-    /// Everything that is stored besides the records. The order is stored: new fields come last.
-    fn fields(&mut self) -> Vec<&mut dyn StateField> {
-        Vec::new()
     }
 
     /// Loads the state of its table.
@@ -94,24 +149,76 @@ pub trait RecordBook: Sized {
         Ok(())
     }
 
-    /// Applies records and enqueues them as one batch.
-    fn append(&mut self, records: &[Self::Record]) -> DurablePromise {
+    /// Applies records and enqueues them as one batch. [`RecordRows::barrier`] waits for it.
+    fn append(&mut self, records: &[Self::Record]) {
         if self.rows().has_failed() {
-            return DurablePromise::Broken;
+            return;
         }
         for record in records {
             if let Err(error) = self.accept(record) {
                 // The record was made by this book under the same lock. Nothing built on it may become durable.
                 tracing::error!(error, "a sandbox provider refused its own record");
                 self.rows().progress.failed.store(true, Ordering::Release);
-                return DurablePromise::Broken;
+                return;
             }
         }
         let mut changes = Vec::new();
         for (field, state) in self.fields().into_iter().enumerate() {
             state.take_changes(&mut |key, value| changes.push((field, key, value)));
         }
-        self.rows_mut().commit(changes)
+        self.rows_mut().commit(changes);
+    }
+}
+
+/// A book behind the lock of its owner's calls.
+pub struct Records<B>(Mutex<B>);
+
+impl<B: RecordBook + Default> Records<B> {
+    /// Opens the book's table.
+    ///
+    /// # Errors
+    /// As [`RecordBook::open`].
+    pub fn open(store: &SandboxStore, table: Table) -> Result<Self, SandboxStoreError> {
+        B::default().open(store, table).map(|book| Self(Mutex::new(book)))
+    }
+}
+
+impl<B: RecordBook> Records<B> {
+    pub fn lock(&self) -> MutexGuard<'_, B> {
+        self.0.lock()
+    }
+
+    /// Reads or changes the book under its lock.
+    pub fn run<T>(&self, act: impl FnOnce(&mut B) -> T) -> Durable<T> {
+        let mut book = self.0.lock();
+        let result = act(&mut book);
+        let sync = book.rows_mut().barrier();
+        Durable { result, sync }
+    }
+}
+
+/// A result, which may be reported once everything that it rests on is durable.
+#[must_use = "an answer must wait until what it rests on is durable"]
+pub struct Durable<T> {
+    result: T,
+    sync: DurablePromise,
+}
+
+impl<T> Durable<T> {
+    /// Waits for the sync.
+    ///
+    /// # Errors
+    /// As [`DurablePromise::wait`].
+    pub async fn wait(self) -> Result<T, SandboxStoreError> {
+        self.sync.wait().await.map(|()| self.result)
+    }
+
+    /// The same with a provider's error of this kind.
+    ///
+    /// # Errors
+    /// As [`DurablePromise::wait`].
+    pub async fn or(self, kind: ErrorKind, operation: &'static str) -> Result<T, PortError> {
+        self.sync.or(kind, operation).await.map(|()| self.result)
     }
 }
 
@@ -160,6 +267,8 @@ pub struct RecordRows<T> {
     batches: u64,
     progress: Arc<CommitProgress>,
     writes: Vec<Write>,
+    /// Reports the newest batch; taken by the first that waits for it.
+    newest: Option<oneshot::Receiver<bool>>,
 }
 
 impl<T> Default for RecordRows<T> {
@@ -172,6 +281,7 @@ impl<T> Default for RecordRows<T> {
             batches: 0,
             progress: Arc::default(),
             writes: Vec::new(),
+            newest: None,
         }
     }
 }
@@ -274,12 +384,14 @@ impl<T: SandboxRecord> RecordRows<T> {
     }
 
     /// Waits for all batches of this book, and reports whether lookups can be trusted.
-    pub fn barrier(&self) -> DurablePromise {
+    pub fn barrier(&mut self) -> DurablePromise {
         if self.has_failed() {
             return DurablePromise::Broken;
         }
-        match &self.table {
-            Some((journal, _)) if self.progress.durable.load(Ordering::Acquire) < self.batches => {
+        let newest = self.newest.take();
+        match (&self.table, newest) {
+            (Some(_), Some(durable)) => DurablePromise::Waiting(durable),
+            (Some((journal, _)), None) if self.progress.durable.load(Ordering::Acquire) < self.batches => {
                 let (done, durable) = oneshot::channel();
                 let callback = Box::new(move |result: Result<_, _>| {
                     // No receiver: the caller does not wait any more.
@@ -322,10 +434,10 @@ impl<T: SandboxRecord> RecordRows<T> {
     }
 
     /// Enqueues the records added since, with changes of the state.
-    fn commit(&mut self, changes: Vec<(usize, Vec<u8>, Option<Vec<u8>>)>) -> DurablePromise {
+    fn commit(&mut self, changes: Vec<(usize, Vec<u8>, Option<Vec<u8>>)>) {
         let mut writes = std::mem::take(&mut self.writes);
         let Some((journal, table)) = &self.table else {
-            return DurablePromise::Durable;
+            return;
         };
         let state = |field: u8, at: &[u8]| key(*table, RowKind::State, &[&[field], at]);
         let counts = [self.next.to_be_bytes(), self.numbered.to_be_bytes()].concat();
@@ -360,7 +472,7 @@ impl<T: SandboxRecord> RecordRows<T> {
         while self.pending.front().is_some_and(|first| first.batch <= durable_batches) {
             self.pending.pop_front();
         }
-        DurablePromise::Waiting(durable)
+        self.newest = Some(durable);
     }
 
     /// Reads the counts of records, and all rows of the state.

@@ -12,6 +12,7 @@ mod top_up;
 use purser_actors::account;
 use purser_actors::account::{CreditCause, DebitPurpose};
 use purser_actors::card::Job as CardJob;
+use purser_actors::currency::Currency;
 use purser_actors::gift_card::Job as GiftCardJob;
 use purser_actors::id::{
     BankTransferId, CardId, LateReturnId, OutgoingTransferId, PayoutId, RefundId, TopUpId, Wallet,
@@ -21,7 +22,7 @@ use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::{Charge, LedgerProvider};
 use purser_actors::money::Cents;
 use purser_actors::payout::Job as PayoutJob;
-use purser_actors::product::{Currency, PurchasedProduct};
+use purser_actors::product::PurchasedProduct;
 use purser_actors::quote::QuoteFacts;
 use purser_actors::top_up::Job as TopUpJob;
 use purser_storage::Row;

@@ -1,10 +1,10 @@
 //! The rules of lists: whatever was ordered is on one, and a cursor leads on.
 
 use purser::provider::Providers;
+use purser_actors::currency::Currency;
 use purser_actors::id::JobId;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{EntryKey, ListCursor, ListPage, ProviderEntry, ProviderList};
-use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
 use crate::suite::{payout, until, wait_until_paid};

@@ -10,6 +10,7 @@ use purser::provider::payouts::{PlainPayee, PlainPayout};
 use purser::provider::{PlainCard, PlainIssueResult, Providers};
 use purser::secret::Secret;
 use purser::vault::CardNumberRecord;
+use purser_actors::currency::Currency;
 use purser_actors::id::{CardId, JobId, PayoutId, Wallet};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate, RecallResult};
@@ -17,7 +18,7 @@ use purser_actors::port::{
     CardAction, CardActionRequest, CardState, CheckStatus, ErrorKind, IdentityCheckRequest, IssueCardRequest,
     IssuerAccountResult,
 };
-use purser_actors::product::{AppPayee, Currency, Platform, ProductLine};
+use purser_actors::product::{AppPayee, Platform, ProductLine};
 use rust_decimal::Decimal;
 
 use super::control::ProviderControl;

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use purser_actors::currency::Currency;
 use purser_actors::engine::{ClaimError, Engine, PaymentRequest, PaymentResult};
 use purser_actors::id::{CardId, PaymentId, SessionId, Wallet, WalletPaymentId};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{Outcome, SessionSeed};
 use purser_actors::port::{Authorization, Entropy, EvmAuthorization, SolanaTransfer};
-use purser_actors::product::{Currency, Purchase, PurchasedProduct};
+use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_actors::quote::{ExchangeRate, QuoteFacts};
 use sha2::{Digest, Sha256};
 

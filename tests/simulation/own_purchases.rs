@@ -5,8 +5,7 @@ use purser_actors::engine::{ClaimError, Engine, PaymentResult};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::payment::Outcome;
-use purser_actors::port::Authorization;
-use purser_actors::wallet_payment::{CallFailure, ServerResponse};
+use purser_actors::port::{Authorization, CallFailure, ServerResponse};
 use purser_storage::sim_disk::SeededRng;
 
 use std::sync::Arc;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use purser_actors::card::Card;
+use purser_actors::currency::{Country, Currency};
 use purser_actors::gift_card::GiftCard;
 use purser_actors::id::JobId;
 use purser_actors::kernel::{EntityKind, table};
@@ -14,7 +15,6 @@ use purser_actors::port::{
     GiftCardOffer, GiftCardOrderResult, GiftCardProvider, GiftCardRequest, GiftTerms, IssueCardRequest, IssueResult,
     IssuedCard, PortError,
 };
-use purser_actors::product::{Country, Currency};
 use purser_storage::codec::{self, Stored};
 
 use crate::clients::payment_of_amount;

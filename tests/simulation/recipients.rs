@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
+use purser_actors::currency::Currency;
 use purser_actors::id::{BankDestinationId, BankRecipientId, PaymentRecipientId, PayoutId, Wallet};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::payment_recipient::PaymentRecipient;
-use purser_actors::payout::{BankDetails, Payout, Status};
-use purser_actors::product::{AppPayee, Currency, Platform, Purchase, PurchasedProduct};
+use purser_actors::payout::{Payout, Status};
+use purser_actors::port::payouts::BankDetails;
+use purser_actors::product::{AppPayee, Platform, Purchase, PurchasedProduct};
 use purser_storage::codec;
 
 use crate::account_steps::durable;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use purser::verify::ChainTransfer;
 use purser_actors::banking::transfer::BankTransfer;
+use purser_actors::currency::Currency;
 use purser_actors::discrepancy::DiscrepancyDetails;
 use purser_actors::engine::{Reconciler, ReconcilerDeps, ReconcilerSettings, ReconciliationCursor};
 use purser_actors::id::{JobId, Network};
@@ -16,7 +17,6 @@ use purser_actors::port::{
     BoxFuture, ChainMovement, EntryKey, Finality, ListCursor, ListPage, PortError, ProviderEntry, ProviderList,
     ReconciliationLists, Timestamp, TreasuryList,
 };
-use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 use purser_storage::Store;
 use purser_storage::codec;

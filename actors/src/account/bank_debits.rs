@@ -5,13 +5,14 @@ use super::statement::{StatementLineType, append_line};
 use super::{Account, Event, Rejection};
 use crate::banking::transfer;
 use crate::banking::transfer::{BankTransfer, TransferRequest};
+use crate::currency::Currency;
 use crate::id::{BankTransferId, JobId, OutgoingTransferId, PaymentId, PayoutId};
 use crate::kernel::{Context, Decision, EntityKind, table};
 use crate::ledger::{Charge, LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
 use crate::payout;
 use crate::payout::{Payout, PayoutOrdered, PayoutPlan, PayoutTarget};
-use crate::product::{Currency, DailyCap, ProductLine};
+use crate::product::{DailyCap, ProductLine};
 
 /// Purpose of a debit, with its data.
 #[derive(Clone, Debug)]

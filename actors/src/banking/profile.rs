@@ -9,10 +9,10 @@
 use purser_storage::codec::Stored;
 
 use crate::banking::application::BankingApplication;
+use crate::currency::Country;
 use crate::id::{BankingApplicationId, Wallet};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject};
 use crate::port::Timestamp;
-use crate::product::Country;
 
 /// Kind of bank customer.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -1,12 +1,13 @@
 //! A prepaid card as a product.
 
 use super::{Card, Job, Status};
+use crate::currency::Currency;
 use crate::id::{CardId, JobId};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::port::{CardActivity, TransactionStatus};
-use crate::product::{Currency, ListedOrder, Money, Product, Sale, Usable};
+use crate::product::{ListedOrder, Money, Product, Sale, Usable};
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
 impl Product for Card {

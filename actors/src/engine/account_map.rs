@@ -11,10 +11,9 @@ use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Store, codec};
 
 use super::{Engine, StartError};
-use crate::agent_wallet::WalletAddresses;
 use crate::id::{Network, Wallet};
 use crate::kernel::{EntityKind, table};
-use crate::port::WalletSigner;
+use crate::port::{WalletAddresses, WalletSigner};
 
 /// Addresses of agent wallets, with their owners. Clones share them.
 #[derive(Clone, Default)]

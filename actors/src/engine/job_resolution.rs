@@ -17,13 +17,13 @@ use super::jobs::work::OperatorResolution;
 use super::operator_actions::{AuditEntry, OperatorLock};
 use super::operators::corrupt;
 use crate::approval::ApprovableAction;
+use crate::currency::Currency;
 use crate::id::{ApprovalId, JobId, PaymentId};
 use crate::jobs::{Credits, OperatorPolicy};
 use crate::kernel::OutboxJob;
 use crate::money::Usdc;
 use crate::operator::OperatorAction;
 use crate::payment::{self, Payment, Status};
-use crate::product::Currency;
 use crate::reconciliation::{EntryAmount, EntryStatus};
 
 /// Outcome of a job, as an operator confirms it.

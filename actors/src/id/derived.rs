@@ -2,8 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, ShardId, WithdrawalId};
-use crate::port::TransferName;
+use super::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, ShardId, TransferName, WithdrawalId};
 
 impl PaymentId {
     /// Number of the purchased product, which is also its key at the provider. It follows from the payment alone, so a
@@ -63,7 +62,7 @@ impl OutgoingTransferId {
         Self(first_half(&hash.finalize()))
     }
 
-    /// Id from a key as rows have it: see [`crate::port::OutgoingTransfer::key`].
+    /// Id from a key as rows have it: see [`TransferName`].
     pub fn for_name(network: Network, name: &str) -> Self {
         match TransferName::parse(name) {
             Some(TransferName { transaction, index }) => Self::for_transfer(network, &transaction, index.unwrap_or(0)),

@@ -7,15 +7,16 @@ use crate::account;
 use crate::account::CapReservation;
 use crate::account::counted_day;
 use crate::card::Card;
-use crate::gift_card::{GiftCard, GiftCardOrder};
+use crate::currency::Currency;
+use crate::gift_card::GiftCard;
 use crate::id::{CardId, SessionId, Wallet};
 use crate::kernel::entity::EntityId as _;
 use crate::kernel::{Context, Decision, EntityKind, InvalidTransition, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Cents;
 use crate::payment::{Claim, Payment, ResolvedPreconditions, SessionSeed};
-use crate::port::{Authorization, EvmAuthorization, EvmSignature, SolanaTransfer};
-use crate::product::{Currency, Product as _, Purchase, PurchasedProduct, Sale};
+use crate::port::{Authorization, EvmAuthorization, EvmSignature, GiftCardOrder, SolanaTransfer};
+use crate::product::{Product as _, Purchase, PurchasedProduct, Sale};
 use crate::quote::{ExchangeRate, QuoteFacts};
 
 /// Decimal places of an exchange rate derived from the paid amount.

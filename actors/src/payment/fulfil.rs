@@ -3,12 +3,13 @@
 
 use super::{Event, Payment, ResolvedPreconditions, SessionSeed};
 use crate::card::Card;
-use crate::gift_card::{GiftCard, GiftCardOrder};
+use crate::gift_card::GiftCard;
 use crate::id::{CardId, JobId, PaymentId, PayoutId, TopUpId};
 use crate::intl_order::{IntlCardTerms, IntlOrder};
 use crate::kernel::{Context, Decision, InvalidTransition};
 use crate::ledger::LedgerTransaction;
 use crate::payout::{Payout, PayoutOrdered};
+use crate::port::GiftCardOrder;
 use crate::product::{Product as _, Purchase, PurchasedProduct, Sale};
 use crate::session::{AuthMethod, Session};
 use crate::top_up::{TopUp, TopUpTerms};

@@ -1,10 +1,10 @@
 //! A payout as its owner sees it.
 
 use super::{Payout, PayoutTarget, Status};
+use crate::currency::Currency;
 use crate::id::{PaymentId, PayoutId};
 use crate::kernel::{Entity as _, JsonObject};
 use crate::money::Usdc;
-use crate::product::Currency;
 
 impl Payout {
     /// Failure reason given by the rail.

@@ -1,9 +1,73 @@
 //! Agent wallets: signing with their keys, and paid HTTP calls.
 
-use super::{Authorization, BoxFuture, OutgoingTransferRequest, PortError};
-use crate::agent_wallet::WalletAddresses;
-use crate::id::{Wallet, WalletPaymentId};
-use crate::wallet_payment::ServerResponse;
+use super::{Authorization, BoxFuture, ExternalText, OutgoingTransferRequest, PortError};
+use crate::id::{Network, Wallet, WalletPaymentId};
+
+/// One address per chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct WalletAddresses {
+    /// Address on Base.
+    pub base: [u8; 20],
+    /// Address on Solana.
+    pub solana: [u8; 32],
+}
+
+impl WalletAddresses {
+    /// Address on a network.
+    pub const fn on(&self, network: Network) -> Wallet {
+        match network {
+            Network::Base => Wallet::Evm(self.base),
+            Network::Solana => Wallet::Solana(self.solana),
+        }
+    }
+}
+
+/// A server's response to a paid call.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct ServerResponse {
+    /// HTTP status; 0 without a response.
+    pub http_status: u16,
+    /// Content type of the response.
+    pub content_type: Option<ExternalText>,
+    /// Why the call did not succeed.
+    pub failure: Option<CallFailure>,
+}
+
+/// Reason why a paid call failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum CallFailure {
+    /// No complete response was received.
+    FetchFailed,
+    /// Status other than success and 402.
+    HttpError,
+    /// The server did not accept the payment.
+    Unsettled,
+}
+
+impl ServerResponse {
+    /// The response as it counts once the chain shows the payment. A server that was paid and still demands payment
+    /// counts as an HTTP error. A server that accepted the payment without responding reports that when it gets the
+    /// same payment again.
+    #[must_use]
+    pub fn error_after_payment(self) -> Self {
+        let failure = self.failure.map(|failure| match failure {
+            CallFailure::Unsettled => CallFailure::HttpError,
+            other => other,
+        });
+        Self { failure, ..self }
+    }
+}
+
+impl CallFailure {
+    /// Name in the contract.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FetchFailed => "fetch_failed",
+            Self::HttpError => "http_error",
+            Self::Unsettled => "unsettled",
+        }
+    }
+}
 
 /// The sealed secret from which an agent wallet's keys are derived.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use super::redact;
+use crate::json_text::define_json_text;
 
 /// Most characters of a card number with separators and of a CVV after its label. A generous bound.
 const MAX_NUMBER_LEN: usize = 64;
@@ -68,6 +69,8 @@ impl PartialEq<&str> for ExternalText {
         self.0 == *other
     }
 }
+
+define_json_text!([] ExternalText, |text: &Self| text.clone(), |text: &str| Ok::<_, std::convert::Infallible>(Self::from(text)));
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,10 @@
 //! Port of the gift card catalog.
 
 use super::{BoxFuture, ExternalText, PortError};
-use crate::gift_card::GiftCardOrder;
+use crate::currency::{Country, Currency};
 use crate::id::{CardId, JobId};
 use crate::money::Cents;
-use crate::product::{Country, Currency};
+use crate::quote::QuoteFacts;
 
 /// Whether the catalog accepts an order now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,24 @@ pub enum GiftCardOffer {
     },
     /// Sold out, removed from the catalog, or not offered in this amount, currency or country.
     Unavailable,
+}
+
+/// Order at the catalog; never changes.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct GiftCardOrder {
+    /// Id of the product in the catalog.
+    pub product: String,
+    /// Amount in the product's currency.
+    pub amount: Cents,
+    /// Currency of the product.
+    pub currency: Currency,
+    /// Country where it will be redeemed.
+    pub country: Country,
+    /// The catalog's fee rate when the stock was checked, as decimal text. The catalog declines the order if it has
+    /// raised the rate since.
+    pub fee_rate: String,
+    /// Facts that priced it for the payer. The fee is ours; the catalog is owed the card's value.
+    pub quoted: Box<QuoteFacts>,
 }
 
 /// An order of one gift card.

@@ -1,10 +1,31 @@
 //! Payout rails: they send payouts to debit cards, banks and payment apps, and report the results.
 
 use super::{BoxFuture, ExternalText, PortError};
+use crate::currency::Currency;
 use crate::id::{BankDestinationId, JobId, PayoutId};
 use crate::money::Cents;
-use crate::payout::BankDetails;
-use crate::product::{AppPayee, Currency, Platform, ProductLine};
+use purser_storage::codec::Stored;
+
+use crate::product::{AppPayee, Platform, ProductLine};
+
+/// Bank account data that may be stored outside the vault.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct BankDetails {
+    /// Name chosen by the account owner.
+    pub name: String,
+    /// Name of the bank.
+    pub bank_name: String,
+    /// Name of the account owner at the bank.
+    pub account_holder_name: String,
+    /// Last four characters of the account number.
+    pub last4: String,
+    /// ABA routing number, nine digits with their checksum right.
+    pub routing_number: String,
+}
+
+impl Stored for BankDetails {
+    const SCHEMA: u16 = 122;
+}
 
 /// A payout to send over a rail.
 #[derive(Clone, Debug, PartialEq, Eq)]

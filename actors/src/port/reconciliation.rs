@@ -7,9 +7,9 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::{BoxFuture, ExternalText, Finality, PortError, Timestamp};
+use crate::currency::Country;
 use crate::id::{BankTransferId, JobId, Network, Wallet};
 use crate::money::Usdc;
-use crate::product::Country;
 use crate::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
 /// A position in an external list, where the next page starts. Only the list that issued it can interpret it.

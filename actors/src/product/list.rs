@@ -3,13 +3,13 @@
 use purser_storage::codec::{self, DecodeError, Stored};
 use purser_storage::{Row, Store, StoreError};
 
+use crate::currency::Currency;
 use crate::id::Wallet;
 use crate::kernel::registry::LoadError;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
-use crate::product::Currency;
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
 /// An entity that a payment buys. Implemented in the product's own file. Nothing has a default, so a new product must

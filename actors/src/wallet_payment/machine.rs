@@ -1,13 +1,13 @@
 //! State machine of a wallet payment.
 
 use super::{
-    Command, Event, HTTP_RECORD_RETENTION_MS, HttpRecordPart, Job, PaymentMethod, Rejection, ServerResponse, Status,
-    WalletPayment, WalletPaymentOrder,
+    Command, Event, HTTP_RECORD_RETENTION_MS, HttpRecordPart, Job, PaymentMethod, Rejection, Status, WalletPayment,
+    WalletPaymentOrder,
 };
 use crate::agent_wallet;
-use crate::id::{OutgoingTransferId, Wallet, WalletPaymentId};
+use crate::id::{OutgoingTransferId, TransferName, Wallet, WalletPaymentId};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
-use crate::port::{Timestamp, TransferName};
+use crate::port::{ServerResponse, Timestamp};
 
 /// Failure reason of a wallet payment that Purser's own route did not accept.
 const NOT_TAKEN: &str = "not_taken";

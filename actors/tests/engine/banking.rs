@@ -10,8 +10,9 @@ use purser_actors::id::{BankAccountId, BankDestinationId, BankRecipientId, BankT
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payout::{BankDetails, PayoutPlan, PayoutTarget};
+use purser_actors::payout::{PayoutPlan, PayoutTarget};
 use purser_actors::port::banking::AccountType;
+use purser_actors::port::payouts::BankDetails;
 
 use crate::gate::{assert_stays_held, set_frozen};
 use crate::support::harness::{Harness, card_for, evm};

@@ -2,16 +2,17 @@
 //! order, returns, recalls and operator decisions.
 
 use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
+use purser_actors::currency::Currency;
 use purser_actors::engine::{ClaimError, PaymentRequest};
 use purser_actors::id::{BankDestinationId, BankRecipientId, PayoutId, Wallet};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
-use purser_actors::payout::BankDetails;
 use purser_actors::port::ErrorKind;
+use purser_actors::port::payouts::BankDetails;
 use purser_actors::port::payouts::{PayoutDestination, RecallResult};
-use purser_actors::product::{AppPayee, Currency, Platform, Precondition, Purchase, PurchasedProduct};
+use purser_actors::product::{AppPayee, Platform, Precondition, Purchase, PurchasedProduct};
 use purser_storage::{Batch, Store as _, Write};
 
 use crate::support::eventually;

@@ -2,7 +2,7 @@
 //! any more and the chain does not show it.
 
 use purser_actors::account::{BalancePayout, BankDebit};
-use purser_actors::agent_wallet::{WalletAddresses, WalletCaps};
+use purser_actors::agent_wallet::WalletCaps;
 use purser_actors::banking::transfer;
 use purser_actors::banking::transfer::TransferRequest;
 use purser_actors::engine::{GateHold, LostHistory, PaymentRequest, RestoreWindow};
@@ -11,9 +11,10 @@ use purser_actors::kernel::{Entity as _, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
 use purser_actors::payout;
-use purser_actors::payout::{BankDetails, PayoutPlan, PayoutTarget};
+use purser_actors::payout::{PayoutPlan, PayoutTarget};
 use purser_actors::port::banking::AccountType;
-use purser_actors::port::{Clock as _, OutgoingTransfer};
+use purser_actors::port::payouts::BankDetails;
+use purser_actors::port::{Clock as _, OutgoingTransfer, WalletAddresses};
 use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_actors::top_up;
 use purser_actors::wallet_payment;

@@ -1,9 +1,10 @@
 //! Gift card state machine: every command in every state.
 
 use purser_actors::account;
-use purser_actors::gift_card::{Command, Event, GiftCard, GiftCardOrder, Rejection};
+use purser_actors::gift_card::{Command, Event, GiftCard, Rejection};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::Cents;
+use purser_actors::port::GiftCardOrder;
 
 use crate::fixtures::{CARD, JOB, NOW, WALLET, at, charge, event_names, fold, job_names, status};
 use crate::transitions::assert_chart;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use purser_actors::account::{Account, Command, Event, Rejection};
+use purser_actors::currency::Currency;
 use purser_actors::id::JobId;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::lost_order::{AttributedOrder, LostOrder, OrderPayer, ReturnEvidence};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
-use purser_actors::product::{Currency, ProductLine};
+use purser_actors::product::ProductLine;
 use purser_actors::reconciliation::{EntryStatus, ReconciliationSource};
 use purser_storage::{Condition, Write, codec};
 

@@ -1,15 +1,15 @@
 //! Payout state machine: every command and every rail event in every state.
 
 use purser_actors::account;
+use purser_actors::currency::Currency;
 use purser_actors::id::{BankDestinationId, CardId, JobId, PaymentRecipientId, PayoutId};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payout::{
-    BankDetails, Command, Event, Payout, PayoutOrdered, PayoutPlan, PayoutTarget, RailTerms, Rejection,
-};
+use purser_actors::payout::{Command, Event, Payout, PayoutOrdered, PayoutPlan, PayoutTarget, RailTerms, Rejection};
 use purser_actors::port::ExternalText;
+use purser_actors::port::payouts::BankDetails;
 use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
-use purser_actors::product::{AppPayee, Currency, Platform};
+use purser_actors::product::{AppPayee, Platform};
 use purser_storage::{Condition, Write};
 
 use crate::fixtures::{JOB, NOW, WALLET, at, charge, event_names, fold, job_names, status};

@@ -1,11 +1,11 @@
 //! Comparison of two lists as a table, and every command in every state of a discrepancy.
 
+use purser_actors::currency::Currency;
 use purser_actors::discrepancy::{Command, Discrepancy, DiscrepancyDetails, Event};
 use purser_actors::id::DiscrepancyId;
 use purser_actors::kernel::Entity;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
-use purser_actors::product::Currency;
 use purser_actors::reconciliation::{
     DiscrepancyKind, EntryAmount, EntryKind, EntryStatus, GraceWindow, ListedEntry, ReconciliationSource, compare,
 };

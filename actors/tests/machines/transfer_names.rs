@@ -1,10 +1,10 @@
 //! Transfer names, and rows from when a transaction had one transfer.
 
 use purser_actors::approval::ApprovableAction;
-use purser_actors::id::{ApprovalId, Network, OutgoingTransferId, Wallet};
+use purser_actors::id::{ApprovalId, Network, OutgoingTransferId, TransferName, Wallet};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, Outlay};
 use purser_actors::money::Usdc;
-use purser_actors::port::{AttributedTransfer, ChainMovement, OutgoingTransfer, Timestamp, TransferName};
+use purser_actors::port::{AttributedTransfer, ChainMovement, OutgoingTransfer, Timestamp};
 use purser_storage::codec::{self, DecodeError};
 
 fn outgoing_transfer(index: u32) -> OutgoingTransfer {

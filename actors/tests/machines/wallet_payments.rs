@@ -2,16 +2,14 @@
 
 use purser_actors::agent_wallet;
 use purser_actors::agent_wallet::{
-    AgentWallet, Command as Ask, Event as WalletEvent, Rejection as No, SavedAddress, WalletAddresses, WalletCaps,
-    WalletHold,
+    AgentWallet, Command as Ask, Event as WalletEvent, Rejection as No, SavedAddress, WalletCaps, WalletHold,
 };
 use purser_actors::id::{AddressId, CardId, Network, Wallet, WalletPaymentId};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::Timestamp;
+use purser_actors::port::{CallFailure, ServerResponse, Timestamp, WalletAddresses};
 use purser_actors::wallet_payment::{
-    CallFailure, Command, Event, PaymentMethod, Rejection, SendTarget, ServerResponse, SignedWalletPayment,
-    WalletPayment, WalletPaymentOrder,
+    Command, Event, PaymentMethod, Rejection, SendTarget, SignedWalletPayment, WalletPayment, WalletPaymentOrder,
 };
 
 use crate::fixtures::{

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 
 use parking_lot::Mutex;
+use purser_actors::currency::{Country, Currency};
 use purser_actors::id::JobId;
 use purser_actors::money::Cents;
 use purser_actors::port::{
     BoxFuture, ErrorKind, GiftCardOffer, GiftCardOrderResult, GiftCardProvider, GiftCardRequest, PortError,
 };
-use purser_actors::product::{Country, Currency};
 
 use super::ports::{IssuerBehavior, error};
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use purser_actors::currency::Currency;
 use purser_actors::engine::{ReconcilerDeps, ReconcilerSettings};
 use purser_actors::id::{BankTransferId, JobId, Network};
 use purser_actors::money::Cents;
@@ -10,7 +11,6 @@ use purser_actors::port::{
     BoxFuture, ChainMovement, EntryKey, ErrorKind, Finality, ListCursor, ListPage, PortError, ProviderEntry,
     ProviderList, ReconciliationLists, Timestamp, TreasuryList,
 };
-use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
 use super::EXPECTED_PANIC;

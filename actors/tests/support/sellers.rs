@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use purser_actors::agent_wallet::WalletAddresses;
 use purser_actors::id::Wallet;
 use purser_actors::port::{
-    Authorization, BoxFuture, ErrorKind, EvmAuthorization, OutgoingTransferRequest, PaidHttpClient, PortError,
-    SealedHttpPart, SealedKeys, WalletSigner,
+    Authorization, BoxFuture, CallFailure, ErrorKind, EvmAuthorization, OutgoingTransferRequest, PaidHttpClient,
+    PortError, SealedHttpPart, SealedKeys, ServerResponse, WalletAddresses, WalletSigner,
 };
-use purser_actors::wallet_payment::{CallFailure, ServerResponse};
 
 use super::ports::{FakeChain, error};
 

@@ -6,8 +6,9 @@ use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::kernel::{Entity as _, sanitize_text};
 use purser_actors::money::Usdc;
+use purser_actors::port::CallFailure;
 use purser_actors::wallet_payment;
-use purser_actors::wallet_payment::{CallFailure, HttpRecordPart, Status, WalletPayment, WalletPaymentOrder};
+use purser_actors::wallet_payment::{HttpRecordPart, Status, WalletPayment, WalletPaymentOrder};
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 

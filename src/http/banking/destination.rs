@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use purser_actors::bank_destination::{BankRecipient, DestinationType};
-use purser_actors::payout::BankDetails;
+use purser_actors::port::payouts::BankDetails;
 use serde::{Deserialize, Serialize};
 
 use super::super::account::BearerClaims;

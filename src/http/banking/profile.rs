@@ -4,12 +4,12 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use purser_actors::banking::profile::{AlreadyExists, BankingProfile, CustomerType as Who};
+use purser_actors::currency::Country;
 use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::port::Timestamp;
-use purser_actors::product::Country;
 use serde::{Deserialize, Serialize};
 
 use super::super::account::BearerClaims;

@@ -7,6 +7,7 @@ use purser_actors::account::{Account, BalancePayout, BankDebit, Rejection};
 use purser_actors::bank_destination::DestinationType;
 use purser_actors::banking::account::{BankAccount, Status};
 use purser_actors::banking::transfer::{BankTransfer, TransferRequest};
+use purser_actors::currency::Currency;
 use purser_actors::engine::OperationError;
 use purser_actors::id::{BankDestinationId, BankTransferId, PayoutId};
 use purser_actors::kernel::JsonObject;
@@ -14,7 +15,7 @@ use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payout::{PayoutPlan, PayoutTarget};
 use purser_actors::port::banking::AccountType;
-use purser_actors::product::{Currency, ProductLine};
+use purser_actors::product::ProductLine;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

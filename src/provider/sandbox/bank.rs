@@ -8,7 +8,6 @@ mod records;
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use purser_actors::id::{BankAccountId, BankTransferId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::banking::{
@@ -18,10 +17,10 @@ use purser_actors::port::banking::{
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
 
 use self::faults::BankCall;
-use self::records::{BankRecord, BankRecords};
+use self::records::{AccountState, BankRecord, BankRecords};
 use crate::banking::{BankApi, PlainApplication};
 use purser_sandbox::faults::{Fault, FaultTexts, Faults, failed};
-use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::records::{RecordBook as _, Records};
 use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 /// Duration of a call that times out.
@@ -48,7 +47,7 @@ pub struct SandboxBankSummary {
 pub struct SandboxBank {
     decides_after_ms: u64,
     clock: Arc<dyn Clock>,
-    records: Mutex<BankRecords>,
+    records: Records<BankRecords>,
     pub faults: Faults<BankCall>,
 }
 
@@ -69,11 +68,10 @@ impl SandboxBank {
     /// # Errors
     /// When its rows cannot be read.
     pub fn open(store: &SandboxStore, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, SandboxStoreError> {
-        let book = BankRecords::default().open(store, Table::Bank)?;
         Ok(Self {
             decides_after_ms,
             clock,
-            records: Mutex::new(book),
+            records: Records::open(store, Table::Bank)?,
             faults: Faults::new(TEXTS, TIMEOUT_MS),
         })
     }
@@ -83,18 +81,14 @@ impl SandboxBank {
     /// # Errors
     /// When the store has stopped.
     pub async fn state(&self) -> Result<SandboxBankSummary, SandboxStoreError> {
-        let (state, durable) = {
-            let book = self.records.lock();
-            let state = SandboxBankSummary {
-                applications: book.totals.applications,
-                accounts: book.accounts.len(),
-                transfers: book.totals.transfers,
-                deposits: book.totals.deposits,
-                balance: Cents::new(book.accounts.values().map(|at| at.cents).sum()),
-            };
-            (state, book.rows.barrier())
-        };
-        durable.wait().await.map(|()| state)
+        let state = self.records.run(|book| SandboxBankSummary {
+            applications: book.totals.applications,
+            accounts: book.accounts.len(),
+            transfers: book.totals.transfers,
+            deposits: book.totals.deposits,
+            balance: Cents::new(book.accounts.values().map(|at| at.cents).sum()),
+        });
+        state.wait().await
     }
 
     /// Deposits external money into an on-ramp. A repeated reference is the same deposit and is only reported again.
@@ -107,22 +101,15 @@ impl SandboxBank {
         amount: Cents,
         (sender, reference): (String, String),
     ) -> Result<(), DepositError> {
-        let durable = {
-            let mut book = self.records.lock();
-            match book.accounts.get(&account.0) {
-                Some(standing) if standing.ramp == AccountType::OnRamp => {}
-                _ => return Err(DepositError::NoAccount),
-            }
-            let entry = BankRecord::Deposited {
-                account,
-                reference,
-                cents: amount.get(),
-                sender,
-                at: self.clock.now(),
-            };
-            book.append(&[entry])
+        let entry = BankRecord::Deposited {
+            account,
+            reference,
+            cents: amount.get(),
+            sender,
+            at: self.clock.now(),
         };
-        Ok(durable.wait().await?)
+        self.receive(account, entry, |standing| standing.ramp == AccountType::OnRamp)
+            .await
     }
 
     /// Returns a transfer that went to an account, like a returned ACH payment.
@@ -136,22 +123,35 @@ impl SandboxBank {
         amount: Cents,
         reference: String,
     ) -> Result<(), DepositError> {
-        let durable = {
-            let mut book = self.records.lock();
-            match book.accounts.get(&account.0) {
-                Some(standing) if standing.ramp == AccountType::OffRamp && standing.cents >= amount.get() => {}
-                _ => return Err(DepositError::NoAccount),
-            }
-            let entry = BankRecord::Returned {
-                account,
-                reference,
-                cents: amount.get(),
-                transfer,
-                at: self.clock.now(),
-            };
-            book.append(&[entry])
+        let entry = BankRecord::Returned {
+            account,
+            reference,
+            cents: amount.get(),
+            transfer,
+            at: self.clock.now(),
         };
-        Ok(durable.wait().await?)
+        let has_money =
+            |standing: &AccountState| standing.ramp == AccountType::OffRamp && standing.cents >= amount.get();
+        self.receive(account, entry, has_money).await
+    }
+
+    async fn receive(
+        &self,
+        account: BankAccountId,
+        entry: BankRecord,
+        fits: impl FnOnce(&AccountState) -> bool + Send,
+    ) -> Result<(), DepositError> {
+        let received = self.records.run(|book| {
+            let fits = book.accounts.get(&account.0).is_some_and(fits);
+            if fits {
+                book.append(&[entry]);
+            }
+            fits
+        });
+        match received.wait().await? {
+            true => Ok(()),
+            false => Err(DepositError::NoAccount),
+        }
     }
 
     /// Handles one call: applies a fault, records the request under its key, and returns the recorded result once it is
@@ -164,19 +164,15 @@ impl SandboxBank {
     ) -> Result<Option<BankRecord>, PortError> {
         let operation = call.name();
         let trouble = self.check_faults(call).await?;
-        let (entry, durable) = {
-            let mut book = self.records.lock();
-            match book.find_request(key) {
-                Some(entry) => (entry, book.rows.barrier()),
-                None => {
-                    let due = self.clock.now().plus_ms(self.decides_after_ms);
-                    let entry = decide(&book, due, trouble == Some(Fault::Decline));
-                    let durable = book.append(std::slice::from_ref(&entry));
-                    (entry, durable)
-                }
-            }
-        };
-        durable.or(ErrorKind::Unknown, operation).await?;
+        let entry = self.records.run(|book| {
+            book.find_request(key).unwrap_or_else(|| {
+                let due = self.clock.now().plus_ms(self.decides_after_ms);
+                let entry = decide(book, due, trouble == Some(Fault::Decline));
+                book.append(std::slice::from_ref(&entry));
+                entry
+            })
+        });
+        let entry = entry.or(ErrorKind::Unknown, operation).await?;
         self.faults.after(operation, trouble).await?;
         match entry.request() {
             Some((_, kept, _)) if kept != digest => {
@@ -208,11 +204,8 @@ impl SandboxBank {
 
     async fn read_incoming(&self, after: u64, limit: usize) -> Result<Vec<IncomingTransfer>, PortError> {
         let trouble = self.check_faults(BankCall::Incoming).await?;
-        let (found, durable) = {
-            let book = self.records.lock();
-            (book.incoming_after(after, limit), book.rows.barrier())
-        };
-        durable.or(ErrorKind::Temporary, "incoming").await?;
+        let found = self.records.run(|book| book.incoming_after(after, limit));
+        let found = found.or(ErrorKind::Temporary, "incoming").await?;
         let incoming = found.into_iter().filter_map(|(number, entry)| match entry {
             BankRecord::Deposited {
                 account,

@@ -14,7 +14,6 @@ mod solana;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use parking_lot::Mutex;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
     AttestationStatus, AttestedMessage, BoxFuture, Bridge, BridgeTransfer, ChainStatus, Clock, Decline, ErrorKind,
@@ -25,9 +24,10 @@ use self::faults::{BridgeLeg, magic_amounts};
 use self::records::{BridgeRecord, BridgeRecordKind, BridgeRecords, SignedBurnRecord};
 use purser_protocol::wallet::TestWallet;
 use purser_sandbox::chains::remote::ChainRpc;
+use purser_sandbox::clock::advance;
 use purser_sandbox::faults::{self as fault_layer, Fault, FaultTexts, Faults};
 use purser_sandbox::keys::bridge_wallet;
-use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::records::{RecordBook as _, Records};
 use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 const TEXTS: FaultTexts = FaultTexts {
@@ -41,7 +41,7 @@ pub struct SandboxBridge {
     wallet: TestWallet,
     clock: Arc<dyn Clock>,
     attest_after_ms: u64,
-    records: Mutex<BridgeRecords>,
+    records: Records<BridgeRecords>,
     pub faults: Faults<BridgeLeg>,
     /// Whether the bridge's token account exists on Solana.
     is_open: AtomicBool,
@@ -58,14 +58,13 @@ impl SandboxBridge {
         clock: Arc<dyn Clock>,
         attest_after_ms: u64,
     ) -> Result<Self, SandboxStoreError> {
-        let book = BridgeRecords::default().open(store, Table::Bridge)?;
         Ok(Self {
             chains,
             // The sentences of the sandbox's keys are constants that yield valid keys.
             wallet: bridge_wallet().map_err(|_| SandboxStoreError::Stopped)?,
             clock,
             attest_after_ms,
-            records: Mutex::new(book),
+            records: Records::open(store, Table::Bridge)?,
             faults: Faults::new(TEXTS, 0),
             is_open: AtomicBool::new(false),
         })
@@ -83,25 +82,16 @@ impl SandboxBridge {
         transaction: &str,
         decide: impl FnOnce(&[BridgeRecord], Timestamp) -> (Option<BridgeRecordKind>, R) + Send,
     ) -> Result<R, PortError> {
-        let (result, durable) = {
-            let mut book = self.records.lock();
-            book.totals.now = book.totals.now.max(self.clock.now());
-            let now = book.totals.now;
-            let known = book.of(transaction);
-            let (what, result) = decide(&known, now);
-            let noted = what.map(|what| BridgeRecord {
-                transaction: transaction.to_owned(),
-                at: now,
-                kind: what,
-            });
-            let durable = match noted {
-                None => book.rows.barrier(),
-                Some(noted) => book.append(&[noted]),
-            };
-            (result, durable)
-        };
-        durable.or(ErrorKind::Unknown, "bridge").await?;
-        Ok(result)
+        let result = self.records.run(|book| {
+            let at = advance(&mut book.totals.now, &*self.clock);
+            let (kind, result) = decide(&book.of(transaction), at);
+            if let Some(kind) = kind {
+                let transaction = transaction.to_owned();
+                book.append(&[BridgeRecord { transaction, at, kind }]);
+            }
+            result
+        });
+        result.or(ErrorKind::Unknown, "bridge").await
     }
 
     /// The fault that a call meets: from the sandbox controls, or from its amount. A fault of an amount applies once

@@ -16,7 +16,7 @@ use self::deposit_watcher::{DepositSource, IncomingUsdc};
 use self::records::{BalanceRecord, BalanceRecords};
 use crate::CardBalanceReader;
 use purser_sandbox::keys::treasury;
-use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::records::{RecordBook as _, Records};
 use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 /// Transfers read from the chain at once. They are stored as one batch, whose size is limited.
@@ -29,7 +29,7 @@ pub struct SandboxCardBalances {
     chain: Arc<dyn DepositSource>,
     clock: Arc<dyn Clock>,
     credit_after_ms: u64,
-    records: Mutex<BalanceRecords>,
+    records: Records<BalanceRecords>,
     faults: Mutex<BalanceFaults>,
     /// Serializes scans of the chain.
     scan_lock: tokio::sync::Mutex<()>,
@@ -54,12 +54,11 @@ impl SandboxCardBalances {
         clock: Arc<dyn Clock>,
         credit_after_ms: u64,
     ) -> Result<Self, SandboxStoreError> {
-        let book = BalanceRecords::default().open(store, Table::CardBalances)?;
         Ok(Self {
             chain,
             clock,
             credit_after_ms,
-            records: Mutex::new(book),
+            records: Records::open(store, Table::CardBalances)?,
             faults: Mutex::default(),
             scan_lock: tokio::sync::Mutex::default(),
         })
@@ -98,12 +97,9 @@ impl SandboxCardBalances {
                 return Ok(());
             };
             let arrived = page.into_iter().filter(|seen| seen.to != ours).map(arrival);
-            let durable = {
-                let mut book = self.records.lock();
-                let entries = arrived.chain([BalanceRecord::Cursor(last)]).collect::<Vec<_>>();
-                book.append(&entries)
-            };
-            durable.wait().await.map_err(stopped)?;
+            let entries: Vec<_> = arrived.chain([BalanceRecord::Cursor(last)]).collect();
+            let stored = self.records.run(|book| book.append(&entries));
+            stored.wait().await.map_err(stopped)?;
         }
     }
 

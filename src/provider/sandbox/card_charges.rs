@@ -115,32 +115,26 @@ impl SandboxIssuer {
 
     /// Status of a card, after it is durable.
     pub(super) async fn card_status(&self, order: CardOrderRecord) -> Result<CardSnapshot, PortError> {
-        let (standing, durable) = {
-            let lives = self.ledgers.lock();
-            (lives.of(order).snapshot(), lives.rows.barrier())
-        };
-        durable.or(ErrorKind::Unknown, "standing").await?;
-        Ok(standing)
+        let standing = self.ledgers.run(|lives| lives.of(order).snapshot());
+        standing.or(ErrorKind::Unknown, "standing").await
     }
 
     pub(super) async fn read_events(&self, after: u64, limit: usize) -> Result<Vec<CardEvent>, PortError> {
-        let (words, durable) = {
+        let words = self.ledgers.run(|lives| {
             // In this order wherever both are locked.
-            let lives = self.ledgers.lock();
             let book = self.records.lock();
             let changes = lives.changes_after(after, limit).into_iter();
-            let word = |(number, card, name): (u64, _, String)| {
-                let standing = lives.of(book.by_ref(&name)?).snapshot();
+            let word = |(position, card, name): (u64, _, String)| {
+                let snapshot = lives.of(book.by_ref(&name)?).snapshot();
                 Some(CardEvent {
-                    position: number,
+                    position,
                     card,
-                    snapshot: standing,
+                    snapshot,
                 })
             };
-            (changes.filter_map(word).collect(), lives.rows.barrier())
-        };
-        durable.or(ErrorKind::Unknown, "card events").await?;
-        Ok(words)
+            changes.filter_map(word).collect()
+        });
+        words.or(ErrorKind::Unknown, "card events").await
     }
 
     async fn change_card(
@@ -160,23 +154,17 @@ impl SandboxIssuer {
         issuer_ref: &str,
         lived: impl FnOnce(&CardLedgers, &CardLedger) -> Option<Vec<CardChange>> + Send,
     ) -> Result<Option<CardSnapshot>, PortError> {
-        let (standing, durable) = {
-            let mut lives = self.ledgers.lock();
-            let card = order.card;
-            let file = lives.of(order.clone());
-            let Some(happened) = lived(&lives, &file) else {
-                return Ok(None);
-            };
-            let event = |what| CardRecord {
+        let standing = self.ledgers.run(|lives| {
+            let happened = lived(lives, &lives.of(order.clone()))?;
+            let event = |change| CardRecord {
                 issuer_ref: issuer_ref.to_owned(),
-                card,
-                change: what,
+                card: order.card,
+                change,
             };
             let events: Vec<CardRecord> = happened.into_iter().map(event).collect();
-            let durable = lives.append(&events);
-            (lives.of(order).snapshot(), durable)
-        };
-        durable.or(ErrorKind::Unknown, "card").await?;
-        Ok(Some(standing))
+            lives.append(&events);
+            Some(lives.of(order).snapshot())
+        });
+        standing.or(ErrorKind::Unknown, "card").await
     }
 }

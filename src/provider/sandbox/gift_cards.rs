@@ -10,7 +10,6 @@ mod redemption;
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use purser_actors::money::Cents;
 use purser_actors::port::{BoxFuture, Clock, PortError};
 use rust_decimal::Decimal;
@@ -21,7 +20,7 @@ use crate::gift_cards::{
     GiftCardApi, GiftCardOrderRequest, GiftCardOrderStatus, GiftCardPage, GiftCardProduct, GiftCardQuery, GiftCardQuote,
 };
 use purser_sandbox::faults::{Fault, FaultTexts, Faults};
-use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::records::{RecordBook as _, Records};
 use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 const TEXTS: FaultTexts = FaultTexts {
@@ -55,7 +54,7 @@ pub struct SandboxGiftCards {
     settings: SandboxGiftCardSettings,
     clock: Arc<dyn Clock>,
     catalog: Catalog,
-    records: Mutex<GiftCardRecords>,
+    records: Records<GiftCardRecords>,
     pub faults: Faults,
 }
 
@@ -93,12 +92,11 @@ impl SandboxGiftCards {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, OpenError> {
         let catalog = Catalog::read(catalog::PRODUCTS).map_err(OpenError::Products)?;
-        let book = GiftCardRecords::default().open(store, Table::GiftCards)?;
         Ok(Self {
             settings,
             clock,
             catalog,
-            records: Mutex::new(book),
+            records: Records::open(store, Table::GiftCards)?,
             faults: Faults::new(TEXTS, settings.timeout_after_ms),
         })
     }
@@ -128,8 +126,8 @@ impl SandboxGiftCards {
         if self.catalog.get(product_id).is_none() {
             return Ok(false);
         }
-        let durable = self.records.lock().append(&[record]);
-        durable.wait().await.map(|()| true)
+        self.records.run(|book| book.append(&[record])).wait().await?;
+        Ok(true)
     }
 
     /// Totals and faults, after they are durable.
@@ -137,18 +135,14 @@ impl SandboxGiftCards {
     /// # Errors
     /// When the store has stopped.
     pub async fn state(&self) -> Result<SandboxGiftCardSummary, SandboxStoreError> {
-        let (state, durable) = {
-            let book = self.records.lock();
-            let all = self.catalog.all();
-            let state = SandboxGiftCardSummary {
-                products: all.len(),
-                sold_out: all.iter().filter(|listed| book.stock(listed) == 0).count(),
-                gift_cards: book.totals.made,
-                declined: book.totals.declined,
-            };
-            (state, book.rows.barrier())
-        };
-        durable.wait().await.map(|()| state)
+        let all = self.catalog.all();
+        let state = self.records.run(|book| SandboxGiftCardSummary {
+            products: all.len(),
+            sold_out: all.iter().filter(|listed| book.stock(listed) == 0).count(),
+            gift_cards: book.totals.made,
+            declined: book.totals.declined,
+        });
+        state.wait().await
     }
 
     fn page(&self, wanted: &GiftCardQuery) -> Option<GiftCardPage> {

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use purser_actors::port::{
     BoxFuture, CheckStatus, Clock, ErrorKind, IdentityCheck, IdentityCheckRequest, PortError, StartedCheck, Timestamp,
     Verdict,
@@ -19,8 +18,9 @@ use self::form::FormResult;
 pub use self::form::{InvalidField, MAGIC_NAMES, MagicFamilyName, VerdictDelivery};
 use self::records::{CheckRecord, CheckRecords, CheckSummary, reference, token};
 use crate::callback::CallbackKey;
+use purser_sandbox::clock::advance;
 use purser_sandbox::faults::{Fault, FaultTexts, Faults, failed};
-use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::records::{RecordBook as _, Records};
 use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 /// Page with the form; the check's token is appended to it.
@@ -67,7 +67,7 @@ pub enum CheckPage {
 pub struct SandboxIdentityCheck {
     decides_after_ms: u64,
     clock: Arc<dyn Clock>,
-    records: Mutex<CheckRecords>,
+    records: Records<CheckRecords>,
     pub faults: Faults,
     /// The service's callback URL and the key that signs callbacks; unknown until the service listens.
     callbacks: OnceLock<(String, CallbackKey)>,
@@ -81,11 +81,10 @@ impl SandboxIdentityCheck {
     /// # Errors
     /// When its rows cannot be read.
     pub fn open(store: &SandboxStore, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, SandboxStoreError> {
-        let book = CheckRecords::default().open(store, Table::IdentityChecks)?;
         Ok(Self {
             decides_after_ms,
             clock,
-            records: Mutex::new(book),
+            records: Records::open(store, Table::IdentityChecks)?,
             faults: Faults::new(TEXTS, TIMEOUT_MS),
             callbacks: OnceLock::new(),
             pages_origin: OnceLock::new(),
@@ -107,27 +106,23 @@ impl SandboxIdentityCheck {
     /// # Errors
     /// When the store has stopped.
     pub async fn state(&self) -> Result<SandboxCheckSummary, SandboxStoreError> {
-        let (state, durable) = {
-            let book = self.records.lock();
-            let state = SandboxCheckSummary {
-                started: book.rows.numbered(),
-                passed: book.totals.passed,
-                failed: book.totals.failed,
-                last_reference: book.totals.last.map(reference),
-            };
-            (state, book.rows.barrier())
-        };
-        durable.wait().await.map(|()| state)
+        let state = self.records.run(|book| SandboxCheckSummary {
+            started: book.rows.numbered(),
+            passed: book.totals.passed,
+            failed: book.totals.failed,
+            last_reference: book.totals.last.map(reference),
+        });
+        state.wait().await
     }
 
     /// State of a person's page; `None` for an unknown token.
     pub fn page(&self, token: &str) -> Option<CheckPage> {
         let mut book = self.records.lock();
-        book.totals.now = book.totals.now.max(self.clock.now());
+        let now = advance(&mut book.totals.now, &*self.clock);
         let check = book.by_token(token)?;
         Some(if check.answered.is_some() {
             CheckPage::Answered
-        } else if has_expired(&check, book.totals.now) {
+        } else if has_expired(&check, now) {
             CheckPage::Expired
         } else {
             CheckPage::Open
@@ -167,30 +162,30 @@ impl SandboxIdentityCheck {
         found: impl Fn(&CheckRecords) -> Result<CheckSummary, InvalidField>,
         judge: impl FnOnce(Timestamp) -> Result<FormResult, InvalidField>,
     ) -> Result<(CheckPage, bool), InvalidField> {
-        let (recorded, durable) = {
-            let mut book = self.records.lock();
+        let recorded = self.records.run(|book| {
             let now = book.totals.now.max(self.clock.now());
-            let check = found(&book)?;
+            let check = found(book)?;
             if check.answered.is_some() {
-                return Ok((CheckPage::Answered, false));
+                return Ok(Err(CheckPage::Answered));
             }
             if has_expired(&check, now) {
-                return Ok((CheckPage::Expired, false));
+                return Ok(Err(CheckPage::Expired));
             }
             let judged = judge(now)?;
-            let entry = CheckRecord::Answered {
+            book.append(&[CheckRecord::Answered {
                 key: check.key,
                 at: now,
                 decided_at: now.plus_ms(judged.after_ms),
                 verdict: judged.verdict.clone(),
-            };
-            ((check, judged), book.append(&[entry]))
+            }]);
+            Ok(Ok((check, judged)))
+        });
+        let stopped = |_| InvalidField("The sandbox has stopped. Try again later.");
+        let (check, judged) = match recorded.wait().await.map_err(stopped)?? {
+            Ok(recorded) => recorded,
+            Err(page) => return Ok((page, false)),
         };
-        if durable.wait().await.is_err() {
-            return Err(InvalidField("The sandbox has stopped. Try again later."));
-        }
         let provider = Arc::downgrade(self);
-        let (check, judged) = recorded;
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(judged.after_ms)).await;
             // If the provider has been dropped by then, no callback is sent; the service queries the check.
@@ -206,25 +201,19 @@ impl SandboxIdentityCheck {
         if fault == Some(Fault::Decline) {
             return Err(failed(ErrorKind::Permanent, START, "the sandbox declines (control)"));
         }
-        let durable = {
-            let mut book = self.records.lock();
-            book.totals.now = book.totals.now.max(self.clock.now());
-            match book.by_key(order.key) {
-                Some(known) if known.wallet != order.wallet => {
+        let started = self.records.run(|book| {
+            let at = advance(&mut book.totals.now, &*self.clock);
+            let (key, wallet) = (order.key, order.wallet);
+            match book.by_key(key) {
+                Some(known) if known.wallet != wallet => {
                     return Err(failed(ErrorKind::Permanent, START, "this key is another wallet's"));
                 }
-                Some(_) => book.rows.barrier(),
-                None => {
-                    let begun = CheckRecord::Started {
-                        key: order.key,
-                        wallet: order.wallet,
-                        at: book.totals.now,
-                    };
-                    book.append(&[begun])
-                }
+                Some(_) => {}
+                None => book.append(&[CheckRecord::Started { key, wallet, at }]),
             }
-        };
-        durable.or(ErrorKind::Unknown, START).await?;
+            Ok(())
+        });
+        started.or(ErrorKind::Unknown, START).await??;
         self.faults.after(START, fault).await?;
         Ok(StartedCheck {
             reference: reference(order.key),
@@ -240,12 +229,11 @@ impl SandboxIdentityCheck {
     async fn check_status(&self, wanted: &str) -> Result<CheckStatus, PortError> {
         let fault = self.faults.before(STATUS, |fault| fault != Fault::Decline).await?;
         self.faults.after(STATUS, fault).await?;
-        let (check, now, durable) = {
-            let mut book = self.records.lock();
-            book.totals.now = book.totals.now.max(self.clock.now());
-            (book.by_reference(wanted), book.totals.now, book.rows.barrier())
-        };
-        durable.or(ErrorKind::Temporary, STATUS).await?;
+        let found = self.records.run(|book| {
+            let now = advance(&mut book.totals.now, &*self.clock);
+            (book.by_reference(wanted), now)
+        });
+        let (check, now) = found.or(ErrorKind::Temporary, STATUS).await?;
         let check = check.ok_or_else(|| failed(ErrorKind::Temporary, STATUS, "no such check"))?;
         Ok(match &check.answered {
             Some((decided_at, verdict)) if *decided_at <= now => CheckStatus::Decided(verdict.clone()),

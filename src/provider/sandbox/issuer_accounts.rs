@@ -5,15 +5,15 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use purser_actors::id::Wallet;
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, IssuerAccountResult, IssuerAccounts, PortError, Timestamp};
 use purser_storage::codec::Stored;
 use sha2::{Digest as _, Sha256};
 
 use purser_sandbox::faults::{Fault, FaultTexts, Faults};
-use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use purser_sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
+use purser_sandbox::record_book;
+use purser_sandbox::records::{Durable, RecordBook, Records, SandboxRecord, name};
+use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 /// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;
@@ -49,9 +49,8 @@ impl SandboxRecord for AccountRecord {
     }
 }
 
-#[derive(Default)]
-struct AccountRecords {
-    rows: RecordRows<AccountRecord>,
+record_book! {
+    struct AccountRecords of AccountRecord {}
 }
 
 impl AccountRecords {
@@ -61,22 +60,12 @@ impl AccountRecords {
     }
 }
 
-impl RecordBook for AccountRecords {
-    type Record = AccountRecord;
-
-    fn rows(&self) -> &RecordRows<AccountRecord> {
-        &self.rows
-    }
-
-    fn rows_mut(&mut self) -> &mut RecordRows<AccountRecord> {
-        &mut self.rows
-    }
-}
+impl RecordBook for AccountRecords {}
 
 /// The simulated issuer's accounts.
 pub struct SandboxIssuerAccounts {
     clock: Arc<dyn Clock>,
-    records: Mutex<AccountRecords>,
+    records: Records<AccountRecords>,
     pub faults: Faults,
 }
 
@@ -86,10 +75,9 @@ impl SandboxIssuerAccounts {
     /// # Errors
     /// When its rows cannot be read.
     pub fn open(store: &SandboxStore, clock: Arc<dyn Clock>) -> Result<Self, SandboxStoreError> {
-        let book = AccountRecords::default().open(store, Table::IssuerAccounts)?;
         Ok(Self {
             clock,
-            records: Mutex::new(book),
+            records: Records::open(store, Table::IssuerAccounts)?,
             faults: Faults::new(TEXTS, TIMEOUT_MS),
         })
     }
@@ -99,11 +87,7 @@ impl SandboxIssuerAccounts {
     /// # Errors
     /// When the store has stopped.
     pub async fn opened(&self) -> Result<u64, SandboxStoreError> {
-        let (opened, durable) = {
-            let book = self.records.lock();
-            (book.rows.numbered(), book.rows.barrier())
-        };
-        durable.wait().await.map(|()| opened)
+        self.records.run(|book| book.rows.numbered()).wait().await
     }
 
     async fn open_account(&self, wallet: &Wallet) -> Result<IssuerAccountResult, PortError> {
@@ -119,16 +103,13 @@ impl SandboxIssuerAccounts {
     }
 
     /// Stores the account if it is new.
-    fn add_account(&self, wallet: &Wallet) -> DurablePromise {
-        let mut book = self.records.lock();
-        if book.has(wallet) {
-            return book.rows.barrier();
-        }
-        let entry = AccountRecord::Opened {
-            wallet: *wallet,
-            at: self.clock.now(),
-        };
-        book.append(&[entry])
+    fn add_account(&self, wallet: &Wallet) -> Durable<()> {
+        self.records.run(|book| {
+            if !book.has(wallet) {
+                let (wallet, at) = (*wallet, self.clock.now());
+                book.append(&[AccountRecord::Opened { wallet, at }]);
+            }
+        })
     }
 }
 

@@ -11,7 +11,8 @@ use purser_storage::codec::Stored;
 use super::card_charges::{CardCharge, can_become};
 use super::card_numbers;
 use super::issuer_records::CardOrderRecord;
-use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use purser_sandbox::record_book;
+use purser_sandbox::records::{RecordBook, SandboxRecord, name};
 
 /// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -166,10 +167,9 @@ impl CardLedger {
     }
 }
 
-/// Ledgers of all cards.
-#[derive(Default)]
-pub(super) struct CardLedgers {
-    pub(super) rows: RecordRows<CardRecord>,
+record_book! {
+    /// Ledgers of all cards.
+    pub(super) struct CardLedgers of CardRecord {}
 }
 
 impl CardLedgers {
@@ -231,14 +231,4 @@ impl CardLedgers {
     }
 }
 
-impl RecordBook for CardLedgers {
-    type Record = CardRecord;
-
-    fn rows(&self) -> &RecordRows<CardRecord> {
-        &self.rows
-    }
-
-    fn rows_mut(&mut self) -> &mut RecordRows<CardRecord> {
-        &mut self.rows
-    }
-}
+impl RecordBook for CardLedgers {}

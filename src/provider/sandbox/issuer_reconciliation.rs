@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use parking_lot::MutexGuard;
+use purser_actors::currency::Currency;
 use purser_actors::port::{EntryKey, ProviderEntry, Timestamp};
-use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::SandboxIssuer;
 use super::issuer_card_ledger::{CardLedgers, CardRecord};
 use super::issuer_records::{CardOrderRecord, IssuerRecords};
 use super::lists::{ListedRecord, RecordList};
+use purser_sandbox::clock::advance;
+use purser_sandbox::records::Records;
 
 /// In any status.
 fn entry(order: &CardOrderRecord, now: Timestamp) -> ProviderEntry {
@@ -61,8 +62,8 @@ impl PrepaidRemainderList {
 impl RecordList for PrepaidRemainderList {
     type Book = CardLedgers;
 
-    fn book(&self) -> MutexGuard<'_, CardLedgers> {
-        self.0.ledgers.lock()
+    fn records(&self) -> &Records<CardLedgers> {
+        &self.0.ledgers
     }
 
     fn listed(&self, lives: &CardLedgers, event: &CardRecord) -> ListedRecord {
@@ -82,10 +83,12 @@ impl RecordList for PrepaidRemainderList {
 impl RecordList for SandboxIssuer {
     type Book = IssuerRecords;
 
-    fn book(&self) -> MutexGuard<'_, IssuerRecords> {
-        let mut book = self.records.lock();
-        book.totals.now = book.totals.now.max(self.clock.now());
-        book
+    fn records(&self) -> &Records<IssuerRecords> {
+        &self.records
+    }
+
+    fn update(&self, book: &mut IssuerRecords) {
+        advance(&mut book.totals.now, &*self.clock);
     }
 
     fn listed(&self, book: &IssuerRecords, order: &CardOrderRecord) -> ListedRecord {

@@ -6,8 +6,9 @@ use purser_actors::port::Timestamp;
 use purser_storage::codec::Stored;
 
 use super::card_numbers;
-use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use purser_sandbox::state::{StateField, StoredValue};
+use purser_sandbox::record_book;
+use purser_sandbox::records::{RecordBook, SandboxRecord, key_name, name};
+use purser_sandbox::state::StoredValue;
 
 /// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -28,7 +29,7 @@ impl Stored for CardOrderRecord {
 
 impl SandboxRecord for CardOrderRecord {
     fn names(&self) -> Vec<u64> {
-        let mut names = vec![by_key(self.key)];
+        let mut names = vec![key_name(self.key)];
         if self.declined.is_none() {
             names.push(by_number(card_numbers::account_part(self.key, self.attempt)));
             names.push(by_ref(&card_numbers::issuer_ref(self.key)));
@@ -39,10 +40,6 @@ impl SandboxRecord for CardOrderRecord {
     fn is_numbered(&self) -> bool {
         true
     }
-}
-
-fn by_key(key: JobId) -> u64 {
-    name(&[b"key", &key.0.to_be_bytes()])
 }
 
 fn by_number(account_part: u64) -> u64 {
@@ -67,15 +64,15 @@ impl Stored for IssuerTotals {
     const SCHEMA: u16 = 704;
 }
 
-#[derive(Default)]
-pub(super) struct IssuerRecords {
-    pub(super) rows: RecordRows<CardOrderRecord>,
-    pub(super) totals: StoredValue<IssuerTotals>,
+record_book! {
+    pub(super) struct IssuerRecords of CardOrderRecord {
+        pub(super) totals: StoredValue<IssuerTotals>,
+    }
 }
 
 impl IssuerRecords {
     pub(super) fn order(&self, key: JobId) -> Option<CardOrderRecord> {
-        self.rows.find(by_key(key)).into_iter().find(|order| order.key == key)
+        self.rows.find(key_name(key)).into_iter().find(|order| order.key == key)
     }
 
     /// A card, ready or in preparation, by the issuer's reference.
@@ -94,8 +91,6 @@ impl IssuerRecords {
 }
 
 impl RecordBook for IssuerRecords {
-    type Record = CardOrderRecord;
-
     fn apply(&mut self, order: &CardOrderRecord) -> Result<(), String> {
         let totals = &mut *self.totals;
         if order.declined.is_none() {
@@ -106,17 +101,5 @@ impl RecordBook for IssuerRecords {
         }
         totals.now = totals.now.max(order.at);
         Ok(())
-    }
-
-    fn rows(&self) -> &RecordRows<CardOrderRecord> {
-        &self.rows
-    }
-
-    fn rows_mut(&mut self) -> &mut RecordRows<CardOrderRecord> {
-        &mut self.rows
-    }
-
-    fn fields(&mut self) -> Vec<&mut dyn StateField> {
-        vec![&mut self.totals]
     }
 }

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use parking_lot::MutexGuard;
 use purser_actors::port::{
     BoxFuture, EntryKey, ErrorKind, ListCursor, ListPage, PortError, ProviderEntry, ProviderList,
 };
 
 use purser_sandbox::faults::failed;
-use purser_sandbox::records::RecordBook;
+use purser_sandbox::records::{RecordBook, RecordFields, Records};
 
 const LIST: &str = "list";
 
@@ -28,13 +27,17 @@ impl From<Option<ProviderEntry>> for ListedRecord {
 
 /// A list over the records of one book.
 pub(super) trait RecordList: Send + Sync + 'static {
-    type Book: RecordBook<Record: Send + Sync> + Send;
+    type Book: RecordBook + Send;
 
-    /// The records, with the provider's time and its events up to date.
-    fn book(&self) -> MutexGuard<'_, Self::Book>;
+    fn records(&self) -> &Records<Self::Book>;
+
+    /// Brings the provider's time and its events up to date.
+    fn update(&self, book: &mut Self::Book) {
+        let _ = book;
+    }
 
     /// What is shown for a numbered record.
-    fn listed(&self, book: &Self::Book, record: &<Self::Book as RecordBook>::Record) -> ListedRecord;
+    fn listed(&self, book: &Self::Book, record: &<Self::Book as RecordFields>::Record) -> ListedRecord;
 
     /// The entry of this name, in any status.
     fn find(&self, book: &Self::Book, name: &EntryKey) -> Option<ProviderEntry>;
@@ -69,21 +72,21 @@ impl<L: RecordList> ProviderList for Listed<L> {
         Box::pin(async move {
             let wrong = || failed(ErrorKind::Permanent, LIST, "not a cursor of this list");
             let after = after.map_or(Ok(0), |cursor| cursor.number().ok_or_else(wrong))?;
-            let (page, durable) = {
-                let book = self.0.book();
-                (self.page(&book, after, limit), book.rows().barrier())
-            };
-            durable.or(ErrorKind::Temporary, LIST).await.map(|()| page)
+            let page = self.0.records().run(|book| {
+                self.0.update(book);
+                self.page(book, after, limit)
+            });
+            page.or(ErrorKind::Temporary, LIST).await
         })
     }
 
     fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
         Box::pin(async move {
-            let (found, durable) = {
-                let book = self.0.book();
-                (self.0.find(&book, name), book.rows().barrier())
-            };
-            durable.or(ErrorKind::Temporary, LIST).await.map(|()| found)
+            let found = self.0.records().run(|book| {
+                self.0.update(book);
+                self.0.find(book, name)
+            });
+            found.or(ErrorKind::Temporary, LIST).await
         })
     }
 }

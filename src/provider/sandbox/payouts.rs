@@ -11,18 +11,18 @@ mod records;
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use purser_actors::currency::Country;
 use purser_actors::id::{JobId, PayoutId};
 use purser_actors::port::payouts::{PayoutEvent, PayoutStatusUpdate, RecallResult};
-use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
-use purser_actors::product::Country;
+use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
 
 use self::records::{PayoutEventRecord, PayoutRecord, PayoutRecords};
 use crate::payouts::{PayoutApi, PlainPayout};
 use purser_host::secret::Secret;
+use purser_sandbox::clock::advance;
 use purser_sandbox::faults::{FaultTexts, Faults};
-use purser_sandbox::records::RecordBook as _;
-use purser_sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
+use purser_sandbox::records::{RecordBook as _, Records};
+use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 pub use self::records::PayoutEventKind;
 
@@ -58,7 +58,7 @@ impl Default for SandboxPayoutSettings {
 pub struct SandboxPayouts {
     settings: SandboxPayoutSettings,
     clock: Arc<dyn Clock>,
-    records: Mutex<PayoutRecords>,
+    records: Records<PayoutRecords>,
     pub faults: Faults,
 }
 
@@ -80,11 +80,10 @@ impl SandboxPayouts {
         settings: SandboxPayoutSettings,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, SandboxStoreError> {
-        let book = PayoutRecords::default().open(store, Table::Payouts)?;
         Ok(Self {
             settings,
             clock,
-            records: Mutex::new(book),
+            records: Records::open(store, Table::Payouts)?,
             faults: Faults::new(TEXTS, settings.timeout_after_ms),
         })
     }
@@ -94,17 +93,15 @@ impl SandboxPayouts {
     /// # Errors
     /// When the store has stopped.
     pub async fn state(&self) -> Result<SandboxPayoutSummary, SandboxStoreError> {
-        let (state, durable) = {
-            let mut book = self.records.lock();
-            let durable = self.emit_due_events(&mut book);
-            let state = SandboxPayoutSummary {
+        let state = self.records.run(|book| {
+            self.emit_due_events(book);
+            SandboxPayoutSummary {
                 orders: book.totals.orders,
                 events: book.rows.numbered(),
                 recalled: book.totals.recalled,
-            };
-            (state, durable)
-        };
-        durable.wait().await.map(|()| state)
+            }
+        });
+        state.wait().await
     }
 
     /// Emits a payout event now, as the next one or with an explicit sequence. False for a payout that was not ordered
@@ -118,45 +115,41 @@ impl SandboxPayouts {
         says: PayoutEventKind,
         sequence: Option<u64>,
     ) -> Result<bool, SandboxStoreError> {
-        let durable = {
-            let mut book = self.records.lock();
-            drop(self.emit_due_events(&mut book));
+        let emitted = self.records.run(|book| {
+            let at = self.emit_due_events(book);
             let Some(order) = book.order_of(payout) else {
-                return Ok(false);
+                return false;
             };
             let sequence = sequence.unwrap_or(book.latest(order.key).map_or(1, |word| word.sequence + 1));
-            let at = book.totals.now;
             book.append(&[PayoutRecord::Event(PayoutEventRecord {
                 at,
                 key: order.key,
                 payout,
                 sequence,
                 kind: says,
-            })])
-        };
-        durable.wait().await.map(|()| true)
+            })]);
+            true
+        });
+        emitted.wait().await
     }
 
-    /// Emits every event that is due, in the order of their times.
-    fn emit_due_events(&self, book: &mut PayoutRecords) -> DurablePromise {
-        book.totals.now = book.totals.now.max(self.clock.now());
-        let mut durable = book.rows.barrier();
+    /// Emits every event that is due, in the order of their times. Returns the rails' time.
+    fn emit_due_events(&self, book: &mut PayoutRecords) -> Timestamp {
+        let now = advance(&mut book.totals.now, &*self.clock);
         while let Some(word) = book.due() {
-            durable = book.append(&[PayoutRecord::Event(word)]);
+            book.append(&[PayoutRecord::Event(word)]);
         }
-        durable
+        now
     }
 
     async fn read(&self, after: u64, limit: usize) -> Result<Vec<PayoutEvent>, PortError> {
         const CALL: &str = "payout events";
         self.faults.before(CALL, faults::affects_event_reads).await?;
-        let (page, durable) = {
-            let mut book = self.records.lock();
-            let durable = self.emit_due_events(&mut book);
-            (book.events_after(after, limit), durable)
-        };
-        durable.or(ErrorKind::Temporary, CALL).await?;
-        Ok(page)
+        let page = self.records.run(|book| {
+            self.emit_due_events(book);
+            book.events_after(after, limit)
+        });
+        page.or(ErrorKind::Temporary, CALL).await
     }
 }
 

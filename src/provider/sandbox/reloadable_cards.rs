@@ -10,7 +10,6 @@ mod records;
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
@@ -24,7 +23,7 @@ use crate::reloadable_cards::{PlainOpenResult, ReloadableCardApi};
 use crate::{CardBalanceReader, PlainCard};
 use purser_host::secret::Secret;
 use purser_sandbox::faults::{Fault, FaultTexts, Faults, conflict, failed};
-use purser_sandbox::records::RecordBook as _;
+use purser_sandbox::records::{RecordBook as _, Records};
 use purser_sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 /// Duration of a call that times out.
@@ -38,7 +37,7 @@ const TEXTS: FaultTexts = FaultTexts {
 pub struct SandboxReloadableCards<B> {
     balances: Arc<B>,
     clock: Arc<dyn Clock>,
-    records: Mutex<ReloadableCardRecords>,
+    records: Records<ReloadableCardRecords>,
     pub faults: Faults,
 }
 
@@ -48,11 +47,10 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     /// # Errors
     /// When its rows cannot be read.
     pub fn open_in(store: &SandboxStore, balances: Arc<B>, clock: Arc<dyn Clock>) -> Result<Self, SandboxStoreError> {
-        let book = ReloadableCardRecords::default().open(store, Table::ReloadableCards)?;
         Ok(Self {
             balances,
             clock,
-            records: Mutex::new(book),
+            records: Records::open(store, Table::ReloadableCards)?,
             faults: Faults::new(TEXTS, TIMEOUT_MS),
         })
     }
@@ -68,8 +66,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     /// Those of a provider call.
     pub async fn charge(&self, id: CardId, sale: CardCharge<'_>) -> Result<CardTransaction, PortError> {
         let refused = |message: &str| failed(ErrorKind::Permanent, "charge", message);
-        let (transaction, durable) = {
-            let mut book = self.records.lock();
+        let charged = self.records.run(|book| {
             let file = book.card(id).ok_or_else(|| refused("no such card"))?;
             let transaction = file.charge(sale, self.clock.now());
             let charged = ReloadableCardRecord::Charged {
@@ -83,10 +80,10 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 state_change(&file, None, (CardState::Closed, left), transaction.at)
             });
             let entries: Vec<_> = std::iter::once(charged).chain(closed).collect();
-            (transaction, book.append(&entries))
-        };
-        durable.or(ErrorKind::Unknown, "charge").await?;
-        Ok(transaction)
+            book.append(&entries);
+            Ok(transaction)
+        });
+        charged.or(ErrorKind::Unknown, "charge").await?
     }
 
     /// Settles or refunds a pending charge. `Permanent` if the charge cannot change that way.
@@ -95,21 +92,16 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     /// Those of a provider call.
     pub async fn end_charge(&self, id: CardId, charge: &str, status: TransactionStatus) -> Result<(), PortError> {
         const CALL: &str = "end charge";
-        let durable = {
-            let mut book = self.records.lock();
+        let ended = self.records.run(|book| {
             let now = self.clock.now();
-            let ended = book.card(id).and_then(|file| file.update_charge(charge, status, now));
-            let no = || {
-                failed(
-                    ErrorKind::Permanent,
-                    CALL,
-                    "this card has no charge that can change that way",
-                )
-            };
-            let entries = ended.ok_or_else(no)?;
-            book.append(&entries)
-        };
-        durable.or(ErrorKind::Unknown, CALL).await
+            let file = book.card(id);
+            let ended = file.and_then(|file| file.update_charge(charge, status, now));
+            ended.map(|entries| book.append(&entries))
+        });
+        ended.or(ErrorKind::Unknown, CALL).await?.ok_or_else(|| {
+            let message = "this card has no charge that can change that way";
+            failed(ErrorKind::Permanent, CALL, message)
+        })
     }
 
     /// Credited deposits of an account, in whole cents.
@@ -121,23 +113,19 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         const CALL: &str = "open card";
         let fault = self.faults.before(CALL, |_| true).await?;
         let counted = self.counted(&order.account).await?;
-        let (answer, durable) = {
-            let mut book = self.records.lock();
-            match book.records_of(order.key).first() {
-                Some(ReloadableCardRecord::Opened(known))
-                    if known.card == order.card && known.amount == order.amount =>
-                {
-                    (PlainOpenResult::Open { card: plain(known) }, book.rows.barrier())
-                }
-                Some(ReloadableCardRecord::Declined { reason, .. }) => (declined(reason.clone()), book.rows.barrier()),
-                Some(_) => return Err(conflict(CALL)),
-                None => {
-                    let (answer, entry) = self.decide_order(&book, order, fault, counted);
-                    (answer, book.append(&[entry]))
-                }
+        let answer = self.records.run(|book| match book.records_of(order.key).first() {
+            Some(ReloadableCardRecord::Opened(known)) if known.card == order.card && known.amount == order.amount => {
+                Ok(PlainOpenResult::Open { card: plain(known) })
             }
-        };
-        durable.or(ErrorKind::Unknown, CALL).await?;
+            Some(ReloadableCardRecord::Declined { reason, .. }) => Ok(declined(reason.clone())),
+            Some(_) => Err(conflict(CALL)),
+            None => {
+                let (answer, entry) = self.decide_order(book, order, fault, counted);
+                book.append(&[entry]);
+                Ok(answer)
+            }
+        });
+        let answer = answer.or(ErrorKind::Unknown, CALL).await??;
         self.faults.after(CALL, fault).await?;
         Ok(answer)
     }
@@ -187,8 +175,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     async fn run_card_action(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
         const CALL: &str = "change card state";
         let fault = self.faults.before(CALL, |_| true).await?;
-        let (standing, durable) = {
-            let mut book = self.records.lock();
+        let standing = self.records.run(|book| {
             let file = book
                 .by_ref(&order.issuer_ref)
                 .filter(|file| file.opened.card == order.card);
@@ -200,30 +187,21 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 _ => None,
             };
             // An action that was applied is not applied again, whatever happened after it.
-            match to.filter(|_| book.records_of(order.key).is_empty()) {
-                Some((state, back)) => {
-                    let moved = state_change(&file, Some(order.key), (state, back), self.clock.now());
-                    let durable = book.append(&[moved]);
-                    let now = book
-                        .card(order.card)
-                        .map_or_else(|| file.snapshot(), |now| now.snapshot());
-                    (now, durable)
-                }
-                None => (file.snapshot(), book.rows.barrier()),
-            }
-        };
-        durable.or(ErrorKind::Unknown, CALL).await?;
+            let Some((state, back)) = to.filter(|_| book.records_of(order.key).is_empty()) else {
+                return Ok(file.snapshot());
+            };
+            let moved = state_change(&file, Some(order.key), (state, back), self.clock.now());
+            book.append(&[moved]);
+            Ok(book.card(order.card).unwrap_or(file).snapshot())
+        });
+        let standing = standing.or(ErrorKind::Unknown, CALL).await??;
         self.faults.after(CALL, fault).await?;
         Ok(standing)
     }
 
     async fn read_events(&self, after: u64, limit: usize) -> Result<Vec<CardEvent>, PortError> {
-        let (words, durable) = {
-            let book = self.records.lock();
-            (book.events_after(after, limit), book.rows.barrier())
-        };
-        durable.or(ErrorKind::Unknown, "card events").await?;
-        Ok(words)
+        let words = self.records.run(|book| book.events_after(after, limit));
+        words.or(ErrorKind::Unknown, "card events").await
     }
 
     fn file(&self, operation: &'static str, issuer_ref: &str) -> Result<CardLedger, PortError> {
@@ -313,11 +291,8 @@ impl<B: CardBalanceReader> CardBalanceReader for SandboxReloadableCards<B> {
     fn balance<'a>(&'a self, account: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>> {
         Box::pin(async move {
             let counted = self.balances.balance(account).await?.atomic();
-            let (drawn, durable) = {
-                let book = self.records.lock();
-                (book.spent_balance(account), book.rows.barrier())
-            };
-            durable.or(ErrorKind::Unknown, "card balance").await?;
+            let drawn = self.records.run(|book| book.spent_balance(account));
+            let drawn = drawn.or(ErrorKind::Unknown, "card balance").await?;
             Ok(Usdc::from_atomic(
                 counted.saturating_sub(drawn.saturating_mul(ATOMIC_PER_CENT)),
             ))

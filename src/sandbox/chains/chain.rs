@@ -154,11 +154,10 @@ impl SandboxChain {
             // The decision was made on incomplete state: the result is not reported and has no consequence.
             return (result, DurablePromise::Broken);
         }
-        let durable = match changed || !records.is_empty() {
-            true => state.ledger.append(&records),
-            false => state.ledger.rows.barrier(),
-        };
-        (result, durable)
+        if changed || !records.is_empty() {
+            state.ledger.append(&records);
+        }
+        (result, state.ledger.rows.barrier())
     }
 
     /// The newest block hash and its last valid height. Depends only on the first record, so it does not wait.

@@ -38,17 +38,15 @@ impl Stored for Sum {
     const SCHEMA: u16 = 749;
 }
 
-#[derive(Default)]
-struct Numbers {
-    rows: RecordRows<Number>,
-    sum: StoredValue<Sum>,
-    /// How many there are of each last digit; none of a digit after a nine.
-    digits: StoredMap<u64, Sum>,
+record_book! {
+    struct Numbers of Number {
+        sum: StoredValue<Sum>,
+        /// How many there are of each last digit; none of a digit after a nine.
+        digits: StoredMap<u64, Sum>,
+    }
 }
 
 impl RecordBook for Numbers {
-    type Record = Number;
-
     fn apply(&mut self, number: &Number) -> Result<(), String> {
         if number.0 == u64::MAX {
             return Err("too large".into());
@@ -60,21 +58,14 @@ impl RecordBook for Numbers {
         }
         Ok(())
     }
-
-    fn rows(&self) -> &RecordRows<Number> {
-        &self.rows
-    }
-
-    fn rows_mut(&mut self) -> &mut RecordRows<Number> {
-        &mut self.rows
-    }
-
-    fn fields(&mut self) -> Vec<&mut dyn StateField> {
-        vec![&mut self.sum, &mut self.digits]
-    }
 }
 
 impl Numbers {
+    fn write(&mut self, numbers: &[Number]) -> DurablePromise {
+        self.append(numbers);
+        self.rows.barrier()
+    }
+
     fn at(dir: &TempDir) -> Self {
         let store = store_in(dir.path());
         Self::default().open(&store, Table::Bank).unwrap()
@@ -125,7 +116,7 @@ async fn records_and_state_survive_a_restart() {
         let mut book = Numbers::at(&dir);
         book.check(count);
         for _ in 0..211 {
-            let durable = book.append(&[Number(count), Number(count + 1)]);
+            let durable = book.write(&[Number(count), Number(count + 1)]);
             count += 2;
             if count % 100 == 0 {
                 book.check(count);
@@ -134,7 +125,7 @@ async fn records_and_state_survive_a_restart() {
             }
         }
         book.rows.barrier().wait().await.unwrap();
-        book.append(&[Number(count)]).wait().await.unwrap();
+        book.write(&[Number(count)]).wait().await.unwrap();
         count += 1;
         assert!(book.rows.resident() <= 2, "{}", book.rows.resident());
         book.check(count);
@@ -150,7 +141,7 @@ async fn durable_records_survive_a_kill() {
     let dir = tempfile::tempdir().unwrap();
     let mut book = Numbers::at(&dir);
     for count in 1..40 {
-        book.append(&[Number(count - 1)]).wait().await.unwrap();
+        book.write(&[Number(count - 1)]).wait().await.unwrap();
         if count % 13 == 0 {
             let left = tempfile::tempdir().unwrap();
             copy_after_kill(dir.path(), left.path());
@@ -164,10 +155,10 @@ async fn durable_records_survive_a_kill() {
 async fn refused_record_ends_the_book() {
     let dir = tempfile::tempdir().unwrap();
     let mut book = Numbers::at(&dir);
-    book.append(&[Number(0), Number(1)]).wait().await.unwrap();
-    assert!(book.append(&[Number(2), Number(u64::MAX)]).wait().await.is_err());
+    book.write(&[Number(0), Number(1)]).wait().await.unwrap();
+    assert!(book.write(&[Number(2), Number(u64::MAX)]).wait().await.is_err());
     assert!(book.rows.barrier().wait().await.is_err());
-    assert!(book.append(&[Number(2)]).wait().await.is_err());
+    assert!(book.write(&[Number(2)]).wait().await.is_err());
     drop(book);
     Numbers::at(&dir).check(2);
 }
@@ -178,7 +169,7 @@ async fn unreadable_record_ends_all_responses() {
     let dir = tempfile::tempdir().unwrap();
     let store = store_in(dir.path());
     let mut book = Numbers::default().open(&store, Table::Bank).unwrap();
-    book.append(&[Number(1)]).wait().await.unwrap();
+    book.write(&[Number(1)]).wait().await.unwrap();
     assert!(book.rows.find(named(2)).is_empty());
     let (done, durable) = oneshot::channel();
     let (name, place) = (named(2).to_be_bytes(), 0_u64.to_be_bytes());
@@ -194,11 +185,11 @@ async fn unreadable_record_ends_all_responses() {
         .commit(damage, Box::new(move |_| done.send(()).unwrap_or_default()));
     durable.await.unwrap();
     // Its own record is durable and no longer in memory after the next one.
-    book.append(&[Number(3)]).wait().await.unwrap();
+    book.write(&[Number(3)]).wait().await.unwrap();
     assert!(book.rows.find(named(2)).is_empty());
     assert!(book.rows.has_failed());
     assert!(book.rows.barrier().wait().await.is_err());
-    assert!(book.append(&[Number(4)]).wait().await.is_err());
+    assert!(book.write(&[Number(4)]).wait().await.is_err());
 }
 
 // Checks: the store of another version, and files of a sandbox before 0.1.0, are refused in words that say what to do.

@@ -4,10 +4,10 @@ use super::{JobOutcome, JobResolution, ResolveError};
 use crate::engine::Engine;
 use crate::engine::dead_letters::ProviderReport;
 use crate::engine::jobs::with_timeout_ms;
-use crate::id::PaymentId;
+use crate::id::{PaymentId, TransferName};
 use crate::kernel::job::AnyJob;
 use crate::payment::{self, Payment};
-use crate::port::{Authorization, ChainMovement, ChainStatus, Finality, TransferName};
+use crate::port::{Authorization, ChainMovement, ChainStatus, Finality};
 use crate::reconciliation::EntryStatus;
 
 /// Margin after the end of a signature's validity, in milliseconds, after which it counts as expired even if the chain

@@ -7,6 +7,7 @@ use purser_storage::mutants::{self, Mutant};
 use super::work::{Inquiry, OperatorResolution, Summary, Work, ask, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::account;
+use crate::currency::Currency;
 use crate::engine::incoming::{SettlementMatch, match_settlement};
 use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::top_ups::PossibleTopUpPayment;
@@ -20,7 +21,7 @@ use crate::port::{
     Authorization, BoxFuture, ChainStatus, EntryKey, ExternalText, OutgoingTransfer, PortError, ProviderEntry,
     Timestamp,
 };
-use crate::product::{Currency, ProductLine};
+use crate::product::ProductLine;
 use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, ReconciliationSource};
 
 /// For a transfer that may have paid for an international card. Only an operator can know.

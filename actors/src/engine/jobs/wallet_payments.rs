@@ -16,13 +16,12 @@ use crate::id::{JobId, PaymentId, Wallet, WalletPaymentId};
 use crate::kernel::{AttemptFailure, EntityKind, OutboxJob, table};
 use crate::payment;
 use crate::port::{
-    BoxFuture, ChainStatus, Decline, ErrorKind, ExternalText, OutgoingTransfer, OutgoingTransferRequest, PortError,
-    Preparation, SealedHttpPart, SealedKeys, SubmitResult,
+    BoxFuture, CallFailure, ChainStatus, Decline, ErrorKind, ExternalText, OutgoingTransfer, OutgoingTransferRequest,
+    PortError, Preparation, SealedHttpPart, SealedKeys, ServerResponse, SubmitResult,
 };
 use crate::reconciliation::EntryAmount;
 use crate::wallet_payment::{
-    self, CallFailure, HttpRecordPart, PaymentMethod, SendTarget, ServerResponse, SignedWalletPayment, Status,
-    WalletPayment,
+    self, HttpRecordPart, PaymentMethod, SendTarget, SignedWalletPayment, Status, WalletPayment,
 };
 
 /// Result of signing a wallet payment.

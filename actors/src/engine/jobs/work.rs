@@ -6,6 +6,7 @@ use std::future::ready;
 use purser_storage::StoreError;
 
 use super::{HandlerResult, JobHandlers, ask_entity, with_timeout_ms};
+use crate::currency::Currency;
 use crate::engine::operator_actions::{AuditEntry, OperatorLock};
 use crate::engine::operators::corrupt;
 use crate::engine::registries::Registries;
@@ -15,7 +16,6 @@ use crate::jobs::JobTypes;
 use crate::kernel::{AskError, Entity, EntityRegistry, OutboxJob};
 use crate::money::Cents;
 use crate::port::{BoxFuture, EntryKey, PortError};
-use crate::product::Currency;
 use crate::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
 /// Reason shown to the account owner where the provider gave none.

@@ -15,19 +15,20 @@ use self::customers::{from_bank_deposit, from_bank_transfer, from_card_balance, 
 use self::lost_orders::{from_attributed_order, from_order_return};
 pub(super) use self::transfers::{deposit_entry, outgoing_index, outgoing_transfer, paying_movement, sent_transfer};
 use crate::banking::transfer::BankTransfer;
+use crate::currency::Currency;
 use crate::discrepancy::DiscrepancyDetails;
 use crate::engine::operators::corrupt;
 use crate::engine::untracked_transfers::recorded::{self, RecordedTransfers};
 use crate::id::{
-    BankTransferId, CardId, DepositId, JobId, Network, PaymentId, PayoutId, TopUpId, Wallet, WithdrawalId,
+    BankTransferId, CardId, DepositId, JobId, Network, PaymentId, PayoutId, TopUpId, TransferName, Wallet, WithdrawalId,
 };
 use crate::incoming::Incoming;
 use crate::kernel::{EntityKind, table};
 use crate::lost_order::AttributedOrder;
 use crate::money::Cents;
 use crate::payment::Payment;
-use crate::port::{AttributedTransfer, EntryKey, Timestamp, TransferName};
-use crate::product::{Currency, ListedOrder, PRODUCTS};
+use crate::port::{AttributedTransfer, EntryKey, Timestamp};
+use crate::product::{ListedOrder, PRODUCTS};
 use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, ReconciliationSource};
 use crate::reloadable_card::ReloadableCard;
 use crate::top_up::TopUp;

@@ -17,15 +17,13 @@ use crate::engine::jobs::with_timeout_ms;
 use crate::engine::operator_actions::{AuditEntry, OperatorLock};
 use crate::engine::operators::put_row;
 use crate::engine::{Engine, IncomingDecisionError};
-use crate::id::{ApprovalId, DepositId, JobId, Network, TopUpId, Wallet, WithdrawalId};
+use crate::id::{ApprovalId, DepositId, JobId, Network, TopUpId, TransferName, Wallet, WithdrawalId};
 use crate::kernel::job::EntityJob;
 use crate::kernel::{AskError, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction, Outlay};
 use crate::money::Usdc;
 use crate::operator::OperatorAction;
-use crate::port::{
-    AttestationStatus, AttestedMessage, AttributedTransfer, ChainStatus, OutgoingTransfer, SignedBurn, TransferName,
-};
+use crate::port::{AttestationStatus, AttestedMessage, AttributedTransfer, ChainStatus, OutgoingTransfer, SignedBurn};
 use crate::top_up::{FirstLeg, TopUp};
 use crate::{incoming, top_up, withdrawal};
 

@@ -7,6 +7,7 @@ use super::PAGE;
 use super::attribution::{Attribution, AttributionError, AttributionWait, map_ask_error, map_decision_error};
 use crate::account;
 use crate::approval::ApprovableAction;
+use crate::currency::Currency;
 use crate::engine::Engine;
 use crate::engine::approvals::Authority;
 use crate::engine::operator_actions::{AuditEntry, OperatorLock};
@@ -18,7 +19,6 @@ use crate::kernel::{AskError, table};
 use crate::lost_order::{AttributedOrder, Direction, LostOrder, OrderPayer, ReturnEvidence};
 use crate::money::Usdc;
 use crate::operator::AuditExtras;
-use crate::product::Currency;
 use crate::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
 impl Engine {

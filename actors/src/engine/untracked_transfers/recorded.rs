@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use purser_storage::{Store, StoreError};
 
 use super::rows::{for_each, for_each_row};
-use crate::id::{OutgoingTransferId, TopUpId, Wallet, WithdrawalId};
+use crate::id::{OutgoingTransferId, TopUpId, TransferName, Wallet, WithdrawalId};
 use crate::kernel::{EntityKind, table};
 use crate::money::Usdc;
-use crate::port::{AttributedTransfer, OutgoingTransfer, Timestamp, TransferName};
+use crate::port::{AttributedTransfer, OutgoingTransfer, Timestamp};
 use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry};
 use crate::top_up::{self, FirstLeg, LegKind, TopUp};
 use crate::withdrawal::{self, Withdrawal};

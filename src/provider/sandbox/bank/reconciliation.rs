@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use parking_lot::MutexGuard;
+use purser_actors::currency::Currency;
 use purser_actors::lost_order::FROM_ACCOUNT;
 use purser_actors::money::Cents;
 use purser_actors::port::{EntryKey, ProviderEntry, Timestamp};
-use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::SandboxBank;
 use super::records::{BankRecord, BankRecords};
 use crate::sandbox::lists::{ListedRecord, RecordList};
+use purser_sandbox::records::Records;
 
 /// Transfers that the service ordered.
 pub(crate) struct BankTransferList(pub(crate) Arc<SandboxBank>);
@@ -78,8 +78,8 @@ fn deposit_entry(entry: &BankRecord) -> Option<ProviderEntry> {
 impl RecordList for BankTransferList {
     type Book = BankRecords;
 
-    fn book(&self) -> MutexGuard<'_, BankRecords> {
-        self.0.records.lock()
+    fn records(&self) -> &Records<BankRecords> {
+        &self.0.records
     }
 
     fn listed(&self, _: &BankRecords, entry: &BankRecord) -> ListedRecord {
@@ -94,8 +94,8 @@ impl RecordList for BankTransferList {
 impl RecordList for BankDepositList {
     type Book = BankRecords;
 
-    fn book(&self) -> MutexGuard<'_, BankRecords> {
-        self.0.records.lock()
+    fn records(&self) -> &Records<BankRecords> {
+        &self.0.records
     }
 
     fn listed(&self, _: &BankRecords, entry: &BankRecord) -> ListedRecord {

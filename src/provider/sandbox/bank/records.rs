@@ -5,8 +5,9 @@ use purser_actors::port::Timestamp;
 use purser_actors::port::banking::AccountType;
 use purser_storage::codec::Stored;
 
-use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use purser_sandbox::state::{StateField, StoredMap, StoredValue};
+use purser_sandbox::record_book;
+use purser_sandbox::records::{RecordBook, SandboxRecord, key_name, name};
+use purser_sandbox::state::{StoredMap, StoredValue};
 
 /// The bank's verdict on an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -81,10 +82,6 @@ impl BankRecord {
     }
 }
 
-fn by_key(key: JobId) -> u64 {
-    name(&[b"key", &key.0.to_be_bytes()])
-}
-
 fn by_reference(reference: &str) -> u64 {
     name(&[b"reference", reference.as_bytes()])
 }
@@ -97,7 +94,7 @@ impl SandboxRecord for BankRecord {
     fn names(&self) -> Vec<u64> {
         match self {
             Self::Deposited { reference, .. } | Self::Returned { reference, .. } => vec![by_reference(reference)],
-            _ => self.request().map(|(key, ..)| by_key(key)).into_iter().collect(),
+            _ => self.request().map(|(key, ..)| key_name(key)).into_iter().collect(),
         }
     }
 
@@ -129,16 +126,14 @@ impl Stored for BankTotals {
     const SCHEMA: u16 = 720;
 }
 
-#[derive(Default)]
-pub(crate) struct BankRecords {
-    pub(super) rows: RecordRows<BankRecord>,
-    pub(super) totals: StoredValue<BankTotals>,
-    pub(super) accounts: StoredMap<u128, AccountState>,
+record_book! {
+    pub(crate) struct BankRecords of BankRecord {
+        pub(super) totals: StoredValue<BankTotals>,
+        pub(super) accounts: StoredMap<u128, AccountState>,
+    }
 }
 
 impl RecordBook for BankRecords {
-    type Record = BankRecord;
-
     fn apply(&mut self, entry: &BankRecord) -> Result<(), String> {
         self.totals.deposits += u64::from(entry.is_incoming());
         match entry {
@@ -174,24 +169,12 @@ impl RecordBook for BankRecords {
         }
         Ok(())
     }
-
-    fn rows(&self) -> &RecordRows<BankRecord> {
-        &self.rows
-    }
-
-    fn rows_mut(&mut self) -> &mut RecordRows<BankRecord> {
-        &mut self.rows
-    }
-
-    fn fields(&mut self) -> Vec<&mut dyn StateField> {
-        vec![&mut self.totals, &mut self.accounts]
-    }
 }
 
 impl BankRecords {
     /// The request under a key.
     pub(super) fn find_request(&self, key: JobId) -> Option<BankRecord> {
-        let mut found = self.rows.find(by_key(key)).into_iter();
+        let mut found = self.rows.find(key_name(key)).into_iter();
         found.find(|entry| entry.request().is_some_and(|(of, ..)| of == key))
     }
 

@@ -1,6 +1,5 @@
 //! The bridge's list of transfers, each from the observed burn until the mint.
 
-use parking_lot::MutexGuard;
 use purser_actors::money::Usdc;
 use purser_actors::port::{EntryKey, ProviderEntry};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
@@ -8,6 +7,7 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use super::records::{BridgeRecord, BridgeRecordKind, BridgeRecords};
 use super::{SandboxBridge, has, signed_of};
 use crate::sandbox::lists::{ListedRecord, RecordList};
+use purser_sandbox::records::Records;
 
 /// Current entry of a bridge transfer; `None` before its burn was observed.
 fn bridge_entry(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry> {
@@ -41,8 +41,8 @@ fn bridge_entry(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry
 impl RecordList for SandboxBridge {
     type Book = BridgeRecords;
 
-    fn book(&self) -> MutexGuard<'_, BridgeRecords> {
-        self.records.lock()
+    fn records(&self) -> &Records<BridgeRecords> {
+        &self.records
     }
 
     fn listed(&self, book: &BridgeRecords, noted: &BridgeRecord) -> ListedRecord {

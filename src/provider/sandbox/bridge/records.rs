@@ -4,8 +4,9 @@ use purser_actors::port::Timestamp;
 use purser_storage::codec::Stored;
 use sha2::{Digest as _, Sha256};
 
-use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use purser_sandbox::state::{StateField, StoredValue};
+use purser_sandbox::record_book;
+use purser_sandbox::records::{RecordBook, SandboxRecord, name};
+use purser_sandbox::state::StoredValue;
 
 /// A stored record. Each record is about one burn, which its transaction names.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -98,10 +99,10 @@ impl Stored for BridgeTotals {
     const SCHEMA: u16 = 723;
 }
 
-#[derive(Default)]
-pub(crate) struct BridgeRecords {
-    pub(super) rows: RecordRows<BridgeRecord>,
-    pub(super) totals: StoredValue<BridgeTotals>,
+record_book! {
+    pub(crate) struct BridgeRecords of BridgeRecord {
+        pub(super) totals: StoredValue<BridgeTotals>,
+    }
 }
 
 impl BridgeRecords {
@@ -130,23 +131,9 @@ impl BridgeRecords {
 }
 
 impl RecordBook for BridgeRecords {
-    type Record = BridgeRecord;
-
     fn apply(&mut self, noted: &BridgeRecord) -> Result<(), String> {
         self.totals.burns += u64::from(noted.kind == BridgeRecordKind::BurnObserved);
         self.totals.now = self.totals.now.max(noted.at);
         Ok(())
-    }
-
-    fn rows(&self) -> &RecordRows<BridgeRecord> {
-        &self.rows
-    }
-
-    fn rows_mut(&mut self) -> &mut RecordRows<BridgeRecord> {
-        &mut self.rows
-    }
-
-    fn fields(&mut self) -> Vec<&mut dyn StateField> {
-        vec![&mut self.totals]
     }
 }

@@ -3,8 +3,9 @@
 use purser_actors::port::Timestamp;
 use purser_storage::codec::Stored;
 
-use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use purser_sandbox::state::{StateField, StoredValue};
+use purser_sandbox::record_book;
+use purser_sandbox::records::{RecordBook, SandboxRecord, name};
+use purser_sandbox::state::StoredValue;
 
 /// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -55,10 +56,10 @@ impl Stored for ScanPosition {
     const SCHEMA: u16 = 716;
 }
 
-#[derive(Default)]
-pub(super) struct BalanceRecords {
-    rows: RecordRows<BalanceRecord>,
-    pub(super) position: StoredValue<ScanPosition>,
+record_book! {
+    pub(super) struct BalanceRecords of BalanceRecord {
+        pub(super) position: StoredValue<ScanPosition>,
+    }
 }
 
 impl BalanceRecords {
@@ -71,24 +72,10 @@ impl BalanceRecords {
 }
 
 impl RecordBook for BalanceRecords {
-    type Record = BalanceRecord;
-
     fn apply(&mut self, entry: &BalanceRecord) -> Result<(), String> {
         if let BalanceRecord::Cursor(position) = entry {
             self.position.0 = self.position.0.max(*position);
         }
         Ok(())
-    }
-
-    fn rows(&self) -> &RecordRows<BalanceRecord> {
-        &self.rows
-    }
-
-    fn rows_mut(&mut self) -> &mut RecordRows<BalanceRecord> {
-        &mut self.rows
-    }
-
-    fn fields(&mut self) -> Vec<&mut dyn StateField> {
-        vec![&mut self.position]
     }
 }

@@ -6,6 +6,7 @@ use super::faults::{MagicOutcome, magic_of};
 use super::records::{GiftCardOrderRecord, GiftCardRecord, GiftCardRecords};
 use super::{SandboxGiftCards, redemption};
 use crate::gift_cards::{GiftCardOrderRequest, GiftCardOrderStatus, GiftCardQuote};
+use purser_sandbox::clock::advance;
 use purser_sandbox::faults::{Fault, OrderResult, failed};
 use purser_sandbox::records::RecordBook as _;
 
@@ -19,20 +20,17 @@ impl SandboxGiftCards {
         let magic = magic_of(&order.product_id);
         // Reads only what never changes. The remaining rules are checked later, under the lock of the records.
         let looked = self.quote(&order.product_id, &order.country, order.amount);
-        let (taken, now, twice, durable) = {
-            let mut book = self.records.lock();
-            book.totals.now = book.totals.now.max(self.clock.now());
-            let now = book.totals.now;
-            let taken = self.decide(&mut book, order, &looked, fault, now);
+        let taken = self.records.run(|book| {
+            let now = advance(&mut book.totals.now, &*self.clock);
+            let taken = self.decide(book, order, &looked, fault, now);
             let twice =
                 magic == Some(MagicOutcome::DuplicateResponse) && book.repeats(order.key, &existing_order(&taken), now);
-            let durable = match &taken {
-                OrderResult::Created(new) => book.append(&[GiftCardRecord::Ordered(new.clone())]),
-                _ => book.rows.barrier(),
-            };
-            (taken, now, twice, durable)
-        };
-        durable.or(ErrorKind::Unknown, CALL).await?;
+            if let OrderResult::Created(new) = &taken {
+                book.append(&[GiftCardRecord::Ordered(new.clone())]);
+            }
+            (taken, now, twice)
+        });
+        let (taken, now, twice) = taken.or(ErrorKind::Unknown, CALL).await?;
         let (known, fresh) = taken.order(CALL, "the catalog is busy (magic product)")?;
         self.faults.after(CALL, fault).await?;
         if fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess) {
@@ -47,7 +45,7 @@ impl SandboxGiftCards {
 
     fn decide(
         &self,
-        book: &mut GiftCardRecords,
+        book: &GiftCardRecords,
         order: &GiftCardOrderRequest,
         looked: &GiftCardQuote,
         fault: Option<Fault>,

@@ -1,13 +1,14 @@
 //! The catalog's list of all orders. A gift card in preparation is left out until it is ready, unless it is queried by
 //! its key.
 
-use parking_lot::MutexGuard;
 use purser_actors::port::{EntryKey, ProviderEntry, Timestamp};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::super::lists::{ListedRecord, RecordList};
 use super::SandboxGiftCards;
 use super::records::{GiftCardOrderRecord, GiftCardRecord, GiftCardRecords};
+use purser_sandbox::clock::advance;
+use purser_sandbox::records::Records;
 
 impl SandboxGiftCards {
     /// Listed once it is ready or declined.
@@ -43,10 +44,12 @@ impl SandboxGiftCards {
 impl RecordList for SandboxGiftCards {
     type Book = GiftCardRecords;
 
-    fn book(&self) -> MutexGuard<'_, GiftCardRecords> {
-        let mut book = self.records.lock();
-        book.totals.now = book.totals.now.max(self.clock.now());
-        book
+    fn records(&self) -> &Records<GiftCardRecords> {
+        &self.records
+    }
+
+    fn update(&self, book: &mut GiftCardRecords) {
+        advance(&mut book.totals.now, &*self.clock);
     }
 
     fn listed(&self, book: &GiftCardRecords, record: &GiftCardRecord) -> ListedRecord {

@@ -10,8 +10,9 @@ use rust_decimal::Decimal;
 
 use super::catalog::CatalogProduct;
 use crate::gift_cards::{GiftCardOrderRequest, GiftCardProduct};
-use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use purser_sandbox::state::{StateField, StoredMap, StoredValue};
+use purser_sandbox::record_book;
+use purser_sandbox::records::{RecordBook, SandboxRecord, key_name};
+use purser_sandbox::state::{StoredMap, StoredValue};
 
 /// An accepted order.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -73,7 +74,7 @@ impl Stored for GiftCardRecord {
 impl SandboxRecord for GiftCardRecord {
     fn names(&self) -> Vec<u64> {
         match self {
-            Self::Ordered(order) => vec![by_key(order.key)],
+            Self::Ordered(order) => vec![key_name(order.key)],
             Self::Stock { .. } | Self::Price { .. } => Vec::new(),
         }
     }
@@ -82,10 +83,6 @@ impl SandboxRecord for GiftCardRecord {
     fn is_numbered(&self) -> bool {
         matches!(self, Self::Ordered(_))
     }
-}
-
-fn by_key(key: JobId) -> u64 {
-    name(&[b"key", &key.0.to_be_bytes()])
 }
 
 #[derive(Debug, Default, bincode::Encode, bincode::Decode)]
@@ -116,18 +113,17 @@ impl Stored for ProductState {
     const SCHEMA: u16 = 708;
 }
 
-#[derive(Default)]
-pub(crate) struct GiftCardRecords {
-    pub(super) rows: RecordRows<GiftCardRecord>,
-    pub(super) totals: StoredValue<GiftCardTotals>,
-    products: StoredMap<String, ProductState>,
-    /// Magic orders whose first response was repeated.
-    repeated: HashSet<JobId>,
+record_book! {
+    pub(crate) struct GiftCardRecords of GiftCardRecord {
+        pub(super) totals: StoredValue<GiftCardTotals>,
+        products: StoredMap<String, ProductState>,
+    } memory {
+        /// Magic orders whose first response was repeated.
+        repeated: HashSet<JobId>,
+    }
 }
 
 impl RecordBook for GiftCardRecords {
-    type Record = GiftCardRecord;
-
     fn apply(&mut self, record: &GiftCardRecord) -> Result<(), String> {
         match record {
             GiftCardRecord::Ordered(order) => {
@@ -151,23 +147,11 @@ impl RecordBook for GiftCardRecords {
         }
         Ok(())
     }
-
-    fn rows(&self) -> &RecordRows<GiftCardRecord> {
-        &self.rows
-    }
-
-    fn rows_mut(&mut self) -> &mut RecordRows<GiftCardRecord> {
-        &mut self.rows
-    }
-
-    fn fields(&mut self) -> Vec<&mut dyn StateField> {
-        vec![&mut self.totals, &mut self.products]
-    }
 }
 
 impl GiftCardRecords {
     pub(super) fn order(&self, key: JobId) -> Option<GiftCardOrderRecord> {
-        let near = self.rows.find(by_key(key)).into_iter();
+        let near = self.rows.find(key_name(key)).into_iter();
         let mut orders = near.filter_map(|record| match record {
             GiftCardRecord::Ordered(order) => Some(order),
             GiftCardRecord::Stock { .. } | GiftCardRecord::Price { .. } => None,

@@ -5,8 +5,9 @@ use purser_actors::port::{Timestamp, Verdict};
 use purser_storage::codec::Stored;
 use sha2::{Digest as _, Sha256};
 
-use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use purser_sandbox::state::{StateField, StoredValue};
+use purser_sandbox::record_book;
+use purser_sandbox::records::{RecordBook, SandboxRecord, key_name, name};
+use purser_sandbox::state::StoredValue;
 
 /// One record of the file.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -57,10 +58,6 @@ fn derive(what: &[u8], key: JobId) -> String {
     hex::encode(&hash.finalize()[..16])
 }
 
-fn by_key(key: JobId) -> u64 {
-    name(&[b"key", &key.0.to_be_bytes()])
-}
-
 fn by_text(text: &str) -> u64 {
     name(&[b"text", text.as_bytes()])
 }
@@ -73,8 +70,8 @@ impl SandboxRecord for CheckRecord {
     fn names(&self) -> Vec<u64> {
         let key = self.key();
         match self {
-            Self::Started { .. } => vec![by_key(key), by_text(&reference(key)), by_text(&token(key))],
-            Self::Answered { .. } => vec![by_key(key)],
+            Self::Started { .. } => vec![key_name(key), by_text(&reference(key)), by_text(&token(key))],
+            Self::Answered { .. } => vec![key_name(key)],
         }
     }
 
@@ -97,16 +94,16 @@ impl Stored for CheckTotals {
     const SCHEMA: u16 = 712;
 }
 
-#[derive(Default)]
-pub(super) struct CheckRecords {
-    pub(super) rows: RecordRows<CheckRecord>,
-    pub(super) totals: StoredValue<CheckTotals>,
+record_book! {
+    pub(super) struct CheckRecords of CheckRecord {
+        pub(super) totals: StoredValue<CheckTotals>,
+    }
 }
 
 impl CheckRecords {
     pub(super) fn by_key(&self, key: JobId) -> Option<CheckSummary> {
         let mut found = None;
-        for entry in self.rows.find(by_key(key)) {
+        for entry in self.rows.find(key_name(key)) {
             match (entry, &mut found) {
                 (CheckRecord::Started { key: of, wallet, at }, None) if of == key => {
                     found = Some(CheckSummary {
@@ -147,8 +144,6 @@ impl CheckRecords {
 }
 
 impl RecordBook for CheckRecords {
-    type Record = CheckRecord;
-
     fn apply(&mut self, entry: &CheckRecord) -> Result<(), String> {
         let totals = &mut *self.totals;
         let (CheckRecord::Started { at, .. } | CheckRecord::Answered { at, .. }) = entry;
@@ -162,17 +157,5 @@ impl RecordBook for CheckRecords {
             CheckRecord::Answered { .. } => totals.failed += 1,
         }
         Ok(())
-    }
-
-    fn rows(&self) -> &RecordRows<CheckRecord> {
-        &self.rows
-    }
-
-    fn rows_mut(&mut self) -> &mut RecordRows<CheckRecord> {
-        &mut self.rows
-    }
-
-    fn fields(&mut self) -> Vec<&mut dyn StateField> {
-        vec![&mut self.totals]
     }
 }

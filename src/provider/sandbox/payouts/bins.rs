@@ -1,7 +1,7 @@
 //! Country of a sandbox debit card: `400000`, which no bank has, followed by the country's ISO 3166-1 number. The
 //! well-known test numbers (`4242…`, `5555…`) are U.S. cards.
 
-use purser_actors::product::Country;
+use purser_actors::currency::Country;
 
 const COUNTRIES: [(&str, &str); 27] = [
     ("040", "AT"),

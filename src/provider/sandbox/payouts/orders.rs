@@ -19,18 +19,17 @@ impl SandboxPayouts {
     pub(super) async fn place_order(&self, order: PlainPayout) -> Result<PayoutStatusUpdate, PortError> {
         let fault = self.faults.before(SEND, |_| true).await?;
         let magic = magic_of(order.amount);
-        let (taken, durable) = {
-            let mut book = self.records.lock();
-            drop(self.emit_due_events(&mut book));
-            let taken = self.decide(&mut book, &order, fault, magic);
+        let taken = self.records.run(|book| {
+            self.emit_due_events(book);
+            let taken = self.decide(book, &order, fault, magic);
             // Events of a new order that are due at once are emitted before it is answered.
-            let durable = self.emit_due_events(&mut book);
+            self.emit_due_events(book);
             if fault == Some(Fault::Duplicate) {
-                self.repeat(&mut book, order.key);
+                repeat(book, order.key);
             }
-            (taken, durable)
-        };
-        durable.or(ErrorKind::Unknown, SEND).await?;
+            taken
+        });
+        let taken = taken.or(ErrorKind::Unknown, SEND).await?;
         let (report, fresh) = taken.order(SEND, "the rail is busy (magic amount)")?;
         self.faults.after(SEND, fault).await?;
         if fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess) {
@@ -79,7 +78,7 @@ impl SandboxPayouts {
             scheduled_events: self.plan(order, magic, book.totals.now),
         };
         let first = taken.scheduled_events.first().map(PayoutEventRecord::status_update);
-        drop(book.append(&[PayoutRecord::Ordered(taken)]));
+        book.append(&[PayoutRecord::Ordered(taken)]);
         OrderResult::Created(
             first.unwrap_or(event_record(order, 1, book.totals.now, PayoutEventKind::InProcess).status_update()),
         )
@@ -117,60 +116,55 @@ impl SandboxPayouts {
         words.into_iter().map(said).collect()
     }
 
-    /// Repeats all events of an order.
-    fn repeat(&self, book: &mut PayoutRecords, key: JobId) {
-        let at = book.totals.now;
-        for word in book.events_of(key) {
-            drop(book.append(&[PayoutRecord::Event(PayoutEventRecord { at, ..word })]));
-        }
-    }
-
     pub(super) async fn find_order(&self, key: JobId) -> Result<Option<PayoutStatusUpdate>, PortError> {
         const CALL: &str = "ask after";
         self.faults.before(CALL, affects_event_reads).await?;
-        let (known, durable) = {
-            let mut book = self.records.lock();
-            let durable = self.emit_due_events(&mut book);
+        let known = self.records.run(|book| {
+            self.emit_due_events(book);
             // Every order has its first event from the moment it is accepted.
             let said = book.order(key).and_then(|_| book.events_of(key).pop());
-            (said.map(|word| word.status_update()), durable)
-        };
-        durable.or(ErrorKind::Unknown, CALL).await?;
-        Ok(known)
+            said.map(|word| word.status_update())
+        });
+        known.or(ErrorKind::Unknown, CALL).await
     }
 
     pub(super) async fn recall_order(&self, key: JobId, payout: PayoutId) -> Result<RecallResult, PortError> {
         let asked = |fault| !matches!(fault, Fault::Decline | Fault::Duplicate);
         let fault = self.faults.before(RECALL, asked).await?;
-        let (recall, durable) = {
-            let mut book = self.records.lock();
-            let durable = self.emit_due_events(&mut book);
+        let recall = self.records.run(|book| {
+            let at = self.emit_due_events(book);
             let paid = book
                 .events_of(key)
                 .iter()
                 .any(|word| word.kind == PayoutEventKind::Complete);
             match book.order(key) {
-                _ if book.is_recalled(key) => (RecallResult::Recalled, durable),
-                Some(order) if order.not_recallable || (paid && !order.paid_after_decline) => {
-                    (RecallResult::TooLate, durable)
-                }
+                _ if book.is_recalled(key) => RecallResult::Recalled,
+                Some(order) if order.not_recallable || (paid && !order.paid_after_decline) => RecallResult::TooLate,
                 _ => {
                     let sequence = book.latest(key).map_or(1, |word| word.sequence + 1);
-                    drop(book.append(&[PayoutRecord::Recalled(key)]));
-                    let word = PayoutEventRecord {
-                        at: book.totals.now,
+                    book.append(&[PayoutRecord::Recalled(key)]);
+                    book.append(&[PayoutRecord::Event(PayoutEventRecord {
+                        at,
                         key,
                         payout,
                         sequence,
                         kind: PayoutEventKind::Returned,
-                    };
-                    (RecallResult::Recalled, book.append(&[PayoutRecord::Event(word)]))
+                    })]);
+                    RecallResult::Recalled
                 }
             }
-        };
-        durable.or(ErrorKind::Unknown, RECALL).await?;
+        });
+        let recall = recall.or(ErrorKind::Unknown, RECALL).await?;
         self.faults.after(RECALL, fault).await?;
         Ok(recall)
+    }
+}
+
+/// Repeats all events of an order.
+fn repeat(book: &mut PayoutRecords, key: JobId) {
+    let at = book.totals.now;
+    for word in book.events_of(key) {
+        book.append(&[PayoutRecord::Event(PayoutEventRecord { at, ..word })]);
     }
 }
 

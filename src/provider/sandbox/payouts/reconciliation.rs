@@ -1,7 +1,6 @@
 //! The rails' list of all orders: one line per event of an order, so that an order is listed again when its status
 //! changes.
 
-use parking_lot::MutexGuard;
 use purser_actors::id::JobId;
 use purser_actors::port::{EntryKey, ProviderEntry};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
@@ -9,6 +8,7 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use super::super::lists::{ListedRecord, RecordList};
 use super::SandboxPayouts;
 use super::records::{PayoutEventKind, PayoutRecord, PayoutRecords};
+use purser_sandbox::records::Records;
 
 impl PayoutEventKind {
     const fn entry_status(self) -> EntryStatus {
@@ -38,10 +38,12 @@ fn entry(book: &PayoutRecords, key: JobId) -> Option<ProviderEntry> {
 impl RecordList for SandboxPayouts {
     type Book = PayoutRecords;
 
-    fn book(&self) -> MutexGuard<'_, PayoutRecords> {
-        let mut book = self.records.lock();
-        drop(self.emit_due_events(&mut book));
-        book
+    fn records(&self) -> &Records<PayoutRecords> {
+        &self.records
+    }
+
+    fn update(&self, book: &mut PayoutRecords) {
+        self.emit_due_events(book);
     }
 
     fn listed(&self, book: &PayoutRecords, record: &PayoutRecord) -> ListedRecord {

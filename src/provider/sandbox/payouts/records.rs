@@ -1,14 +1,16 @@
 //! Records of the sandbox's rails: orders with their scheduled events, and all emitted events in order.
 
+use purser_actors::currency::Currency;
 use purser_actors::id::{JobId, PayoutId};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
 use purser_actors::port::payouts::{PayoutEvent, PayoutRailStatus, PayoutStatusUpdate};
-use purser_actors::product::{Currency, ProductLine};
+use purser_actors::product::ProductLine;
 use purser_storage::codec::Stored;
 
-use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use purser_sandbox::state::{StateField, StoredMap, StoredValue};
+use purser_sandbox::record_book;
+use purser_sandbox::records::{RecordBook, SandboxRecord, key_name, name};
+use purser_sandbox::state::{StoredMap, StoredValue};
 
 /// Maximum delay after which the caller is asked to retry, in milliseconds.
 const RETRY_MS: u64 = 1_000;
@@ -102,19 +104,15 @@ impl Stored for PayoutRecord {
 impl SandboxRecord for PayoutRecord {
     fn names(&self) -> Vec<u64> {
         match self {
-            Self::Ordered(order) => vec![by_key(order.key), by_payout(order.payout)],
-            Self::Event(word) => vec![by_key(word.key)],
-            Self::Recalled(key) => vec![by_key(*key)],
+            Self::Ordered(order) => vec![key_name(order.key), by_payout(order.payout)],
+            Self::Event(word) => vec![key_name(word.key)],
+            Self::Recalled(key) => vec![key_name(*key)],
         }
     }
 
     fn is_numbered(&self) -> bool {
         matches!(self, Self::Event(_))
     }
-}
-
-fn by_key(key: JobId) -> u64 {
-    name(&[b"key", &key.0.to_be_bytes()])
 }
 
 fn by_payout(payout: PayoutId) -> u64 {
@@ -142,18 +140,15 @@ impl Stored for PayoutEventRecord {
     const SCHEMA: u16 = 726;
 }
 
-#[derive(Default)]
-pub(crate) struct PayoutRecords {
-    /// All emitted events are numbered.
-    pub(super) rows: RecordRows<PayoutRecord>,
-    pub(super) totals: StoredValue<PayoutTotals>,
-    /// Events that are not due yet.
-    scheduled_events: StoredMap<DueKey, PayoutEventRecord>,
+record_book! {
+    pub(crate) struct PayoutRecords of PayoutRecord {
+        pub(super) totals: StoredValue<PayoutTotals>,
+        /// Events that are not due yet.
+        scheduled_events: StoredMap<DueKey, PayoutEventRecord>,
+    }
 }
 
 impl RecordBook for PayoutRecords {
-    type Record = PayoutRecord;
-
     fn apply(&mut self, record: &PayoutRecord) -> Result<(), String> {
         match record {
             PayoutRecord::Ordered(order) => {
@@ -178,18 +173,6 @@ impl RecordBook for PayoutRecords {
         }
         Ok(())
     }
-
-    fn rows(&self) -> &RecordRows<PayoutRecord> {
-        &self.rows
-    }
-
-    fn rows_mut(&mut self) -> &mut RecordRows<PayoutRecord> {
-        &mut self.rows
-    }
-
-    fn fields(&mut self) -> Vec<&mut dyn StateField> {
-        vec![&mut self.totals, &mut self.scheduled_events]
-    }
 }
 
 impl PayoutRecords {
@@ -200,7 +183,7 @@ impl PayoutRecords {
     }
 
     pub(super) fn order(&self, key: JobId) -> Option<PayoutOrderRecord> {
-        self.near(by_key(key)).find(|order| order.key == key)
+        self.near(key_name(key)).find(|order| order.key == key)
     }
 
     pub(super) fn order_of(&self, payout: PayoutId) -> Option<PayoutOrderRecord> {
@@ -217,7 +200,7 @@ impl PayoutRecords {
 
     /// All events of an order, oldest first.
     pub(super) fn events_of(&self, key: JobId) -> Vec<PayoutEventRecord> {
-        let found = self.rows.find(by_key(key)).into_iter();
+        let found = self.rows.find(key_name(key)).into_iter();
         let words = found.filter_map(|record| match record {
             PayoutRecord::Event(word) if word.key == key => Some(word),
             _ => None,
@@ -234,7 +217,7 @@ impl PayoutRecords {
     }
 
     pub(super) fn is_recalled(&self, key: JobId) -> bool {
-        let mut found = self.rows.find(by_key(key)).into_iter();
+        let mut found = self.rows.find(key_name(key)).into_iter();
         found.any(|record| matches!(record, PayoutRecord::Recalled(recalled) if recalled == key))
     }
 

@@ -15,69 +15,72 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         const CALL: &str = "reserve";
         let fault = self.faults.before(CALL, |_| true).await?;
         let counted = self.counted(&order.account).await?;
-        let (answer, durable) = {
-            let mut book = self.records.lock();
-            match book.records_of(order.key).first() {
-                Some(ReloadableCardRecord::HoldCreated { account, amount, .. })
-                    if (account, amount) == (&order.account, &order.amount) =>
-                {
-                    let held = match hold_state(&book, order.key).1 {
-                        None => HoldResult::Held,
-                        Some(paid) => HoldResult::AlreadySettled { paid },
-                    };
-                    (held, book.rows.barrier())
-                }
-                Some(ReloadableCardRecord::Declined { reason, .. }) => {
-                    (no_such_hold(reason.clone()), book.rows.barrier())
-                }
-                Some(_) => return Err(conflict(CALL)),
-                None => {
-                    let (key, account, amount) = (order.key, order.account, order.amount);
-                    let at = self.clock.now();
-                    let refused = |reason| ReloadableCardRecord::Declined {
-                        key,
-                        card: false,
-                        amount,
-                        reason,
-                        at,
-                    };
-                    let left = counted.saturating_sub(book.spent_balance(&account));
-                    let (answer, entry) = if fault == Some(Fault::Decline) {
-                        let reason = Some("withdrawal_declined".to_owned());
-                        (no_such_hold(reason.clone()), refused(reason))
-                    } else if amount.get() > left {
-                        (no_such_hold(None), refused(None))
-                    } else {
-                        let reserved = ReloadableCardRecord::HoldCreated {
-                            key,
-                            account,
-                            amount,
-                            at,
-                        };
-                        (HoldResult::Held, reserved)
-                    };
-                    (answer, book.append(&[entry]))
-                }
+        let answer = self.records.run(|book| match book.records_of(order.key).first() {
+            Some(ReloadableCardRecord::HoldCreated { account, amount, .. })
+                if (account, amount) == (&order.account, &order.amount) =>
+            {
+                Ok(match hold_state(book, order.key).1 {
+                    None => HoldResult::Held,
+                    Some(paid) => HoldResult::AlreadySettled { paid },
+                })
             }
-        };
-        durable.or(ErrorKind::Unknown, CALL).await?;
+            Some(ReloadableCardRecord::Declined { reason, .. }) => Ok(no_such_hold(reason.clone())),
+            Some(_) => Err(conflict(CALL)),
+            None => {
+                let (answer, entry) = self.decide_hold(book, order, fault, counted);
+                book.append(&[entry]);
+                Ok(answer)
+            }
+        });
+        let answer = answer.or(ErrorKind::Unknown, CALL).await??;
         self.faults.after(CALL, fault).await?;
         Ok(answer)
+    }
+
+    /// Decides on a new hold under the lock.
+    fn decide_hold(
+        &self,
+        book: &ReloadableCardRecords,
+        order: &HoldRequest,
+        fault: Option<Fault>,
+        counted: u64,
+    ) -> (HoldResult, ReloadableCardRecord) {
+        let (key, account, amount) = (order.key, order.account, order.amount);
+        let at = self.clock.now();
+        let refused = |reason: Option<String>| {
+            let entry = ReloadableCardRecord::Declined {
+                key,
+                card: false,
+                amount,
+                reason: reason.clone(),
+                at,
+            };
+            (no_such_hold(reason), entry)
+        };
+        if fault == Some(Fault::Decline) {
+            return refused(Some("withdrawal_declined".to_owned()));
+        }
+        if amount.get() > counted.saturating_sub(book.spent_balance(&account)) {
+            return refused(None);
+        }
+        let reserved = ReloadableCardRecord::HoldCreated {
+            key,
+            account,
+            amount,
+            at,
+        };
+        (HoldResult::Held, reserved)
     }
 
     pub(super) async fn read_hold_status(&self, key: JobId) -> Result<HoldStatus, PortError> {
         const CALL: &str = "reservation";
         let fault = self.faults.before(CALL, |_| true).await?;
-        let (status, durable) = {
-            let book = self.records.lock();
-            let status = match hold_state(&book, key) {
-                (None, _) => HoldStatus::NotFound,
-                (Some(_), None) => HoldStatus::Held,
-                (Some(_), Some(paid)) => HoldStatus::Settled { paid },
-            };
-            (status, book.rows.barrier())
-        };
-        durable.or(ErrorKind::Unknown, CALL).await?;
+        let status = self.records.run(|book| match hold_state(book, key) {
+            (None, _) => HoldStatus::NotFound,
+            (Some(_), None) => HoldStatus::Held,
+            (Some(_), Some(paid)) => HoldStatus::Settled { paid },
+        });
+        let status = status.or(ErrorKind::Unknown, CALL).await?;
         self.faults.after(CALL, fault).await?;
         Ok(status)
     }
@@ -85,27 +88,23 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     pub(super) async fn end_hold(&self, key: JobId, paid: bool) -> Result<(), PortError> {
         const CALL: &str = "end reservation";
         let fault = self.faults.before(CALL, |_| true).await?;
-        let durable = {
-            let mut book = self.records.lock();
-            match hold_state(&book, key) {
-                (Some(_), Some(before)) if before == paid => book.rows.barrier(),
-                (Some((account, amount)), None) => {
-                    let ended = ReloadableCardRecord::HoldSettled {
-                        key,
-                        account,
-                        amount,
-                        captured: paid,
-                        at: self.clock.now(),
-                    };
-                    book.append(&[ended])
-                }
-                (Some(_), Some(_)) => return Err(failed(ErrorKind::Permanent, CALL, "it has ended the other way")),
-                (None, _) => {
-                    return Err(failed(ErrorKind::Permanent, CALL, "there is no hold under this key"));
-                }
+        let ended = self.records.run(|book| match hold_state(book, key) {
+            (Some(_), Some(before)) if before == paid => Ok(()),
+            (Some((account, amount)), None) => {
+                book.append(&[ReloadableCardRecord::HoldSettled {
+                    key,
+                    account,
+                    amount,
+                    captured: paid,
+                    at: self.clock.now(),
+                }]);
+                Ok(())
             }
-        };
-        durable.or(ErrorKind::Unknown, CALL).await?;
+            (Some(_), Some(_)) => Err("it has ended the other way"),
+            (None, _) => Err("there is no hold under this key"),
+        });
+        let ended = ended.or(ErrorKind::Unknown, CALL).await?;
+        ended.map_err(|message| failed(ErrorKind::Permanent, CALL, message))?;
         self.faults.after(CALL, fault).await
     }
 }

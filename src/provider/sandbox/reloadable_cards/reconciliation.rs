@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use parking_lot::MutexGuard;
+use purser_actors::currency::Currency;
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::{EntryKey, ProviderEntry, Timestamp};
-use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::SandboxReloadableCards;
 use super::records::{ReloadableCardRecord, ReloadableCardRecords};
 use crate::sandbox::card_balances::SandboxCardBalances;
 use crate::sandbox::lists::{ListedRecord, RecordList};
+use purser_sandbox::records::Records;
 
 /// Orders of cards, and holds.
 pub(crate) struct ReloadableCardList(pub(crate) Arc<SandboxReloadableCards<SandboxCardBalances>>);
@@ -75,8 +75,8 @@ fn balance(book: &ReloadableCardRecords, card: CardId) -> Option<ProviderEntry> 
 impl RecordList for ReloadableCardList {
     type Book = ReloadableCardRecords;
 
-    fn book(&self) -> MutexGuard<'_, ReloadableCardRecords> {
-        self.0.records.lock()
+    fn records(&self) -> &Records<ReloadableCardRecords> {
+        &self.0.records
     }
 
     fn listed(&self, book: &ReloadableCardRecords, entry: &ReloadableCardRecord) -> ListedRecord {
@@ -99,8 +99,8 @@ impl RecordList for ReloadableCardList {
 impl RecordList for ReloadableCardBalanceList {
     type Book = ReloadableCardRecords;
 
-    fn book(&self) -> MutexGuard<'_, ReloadableCardRecords> {
-        self.0.records.lock()
+    fn records(&self) -> &Records<ReloadableCardRecords> {
+        &self.0.records
     }
 
     fn listed(&self, book: &ReloadableCardRecords, entry: &ReloadableCardRecord) -> ListedRecord {

@@ -9,8 +9,9 @@ use purser_storage::codec::Stored;
 
 use super::super::card_charges::{CardCharge, can_become};
 use super::card_numbers;
-use purser_sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
-use purser_sandbox::state::{StateField, StoredValue};
+use purser_sandbox::record_book;
+use purser_sandbox::records::{RecordBook, SandboxRecord, key_name, name};
+use purser_sandbox::state::StoredValue;
 
 /// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -86,21 +87,21 @@ impl SandboxRecord for ReloadableCardRecord {
     fn names(&self) -> Vec<u64> {
         match self {
             Self::Opened(opened) => vec![
-                by_key(opened.key),
+                key_name(opened.key),
                 by_card(opened.card),
                 by_ref(&card_numbers::issuer_ref(opened.key)),
                 by_number(card_numbers::account_part(opened.key, opened.attempt)),
                 by_account(&opened.account),
             ],
-            Self::Declined { key, .. } => vec![by_key(*key)],
+            Self::Declined { key, .. } => vec![key_name(*key)],
             Self::StateChanged { card, account, key, .. } => [by_card(*card), by_account(account)]
                 .into_iter()
-                .chain(key.map(by_key))
+                .chain(key.map(key_name))
                 .collect(),
             Self::Charged { card, .. } => vec![by_card(*card)],
             Self::ChargeUpdated { card, account, .. } => vec![by_card(*card), by_account(account)],
             Self::HoldCreated { key, account, .. } | Self::HoldSettled { key, account, .. } => {
-                vec![by_key(*key), by_account(account)]
+                vec![key_name(*key), by_account(account)]
             }
         }
     }
@@ -109,10 +110,6 @@ impl SandboxRecord for ReloadableCardRecord {
     fn is_numbered(&self) -> bool {
         true
     }
-}
-
-fn by_key(key: JobId) -> u64 {
-    name(&[b"key", &key.0.to_be_bytes()])
 }
 
 fn by_card(card: CardId) -> u64 {
@@ -200,16 +197,16 @@ impl Stored for CardCount {
     const SCHEMA: u16 = 718;
 }
 
-#[derive(Default)]
-pub(crate) struct ReloadableCardRecords {
-    pub(super) rows: RecordRows<ReloadableCardRecord>,
-    pub(super) cards: StoredValue<CardCount>,
+record_book! {
+    pub(crate) struct ReloadableCardRecords of ReloadableCardRecord {
+        pub(super) cards: StoredValue<CardCount>,
+    }
 }
 
 impl ReloadableCardRecords {
     /// All records under this key, oldest first.
     pub(super) fn records_of(&self, wanted: JobId) -> Vec<ReloadableCardRecord> {
-        let mut found = self.rows.find(by_key(wanted));
+        let mut found = self.rows.find(key_name(wanted));
         found.retain(|entry| match entry {
             ReloadableCardRecord::Opened(opened) => opened.key == wanted,
             ReloadableCardRecord::Declined { key, .. }
@@ -367,22 +364,8 @@ fn less(from: Cents, by: Cents) -> Cents {
 }
 
 impl RecordBook for ReloadableCardRecords {
-    type Record = ReloadableCardRecord;
-
     fn apply(&mut self, entry: &ReloadableCardRecord) -> Result<(), String> {
         self.cards.0 += u64::from(matches!(entry, ReloadableCardRecord::Opened(_)));
         Ok(())
-    }
-
-    fn rows(&self) -> &RecordRows<ReloadableCardRecord> {
-        &self.rows
-    }
-
-    fn rows_mut(&mut self) -> &mut RecordRows<ReloadableCardRecord> {
-        &mut self.rows
-    }
-
-    fn fields(&mut self) -> Vec<&mut dyn StateField> {
-        vec![&mut self.cards]
     }
 }

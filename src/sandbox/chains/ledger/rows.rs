@@ -3,7 +3,7 @@
 use purser_storage::codec::Stored;
 
 use super::{Account, ChainLedger, ChainTotals, LedgerRecord, Owner, ReplayKey, ScheduledEvent};
-use crate::records::{RecordBook, RecordRows, SandboxRecord, name};
+use crate::records::{RecordBook, RecordFields, RecordRows, SandboxRecord, name};
 use crate::state::StateField;
 
 impl Stored for LedgerRecord {
@@ -55,11 +55,13 @@ pub(super) fn transaction_hash(transaction: &str) -> u64 {
 }
 
 impl RecordBook for ChainLedger {
-    type Record = LedgerRecord;
-
     fn apply(&mut self, record: &LedgerRecord) -> Result<(), String> {
         self.take(record)
     }
+}
+
+impl RecordFields for ChainLedger {
+    type Record = LedgerRecord;
 
     fn rows(&self) -> &RecordRows<LedgerRecord> {
         &self.rows

@@ -3,8 +3,8 @@
 use super::{InternalEntry, order_entry};
 use crate::banking::transfer::{self, BankTransfer, TransferDirection};
 use crate::card_withdrawal::{self, CardWithdrawal};
+use crate::currency::Currency;
 use crate::id::{BankTransferId, CardId, WithdrawalId};
-use crate::product::Currency;
 use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, ReconciliationSource};
 use crate::reloadable_card::{self, ReloadableCard};
 

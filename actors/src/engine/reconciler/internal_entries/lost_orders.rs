@@ -3,10 +3,10 @@
 use purser_storage::{Store, StoreError};
 
 use super::{InternalEntry, own_order, read};
+use crate::currency::Currency;
 use crate::id::JobId;
 use crate::kernel::table;
 use crate::lost_order::AttributedOrder;
-use crate::product::Currency;
 use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, ReconciliationSource};
 
 /// The order placed with a provider under this key, including one that only an operator attributed.
