@@ -30,7 +30,22 @@ const EXAMPLE_URL: &str = "https://pay.example";
 pub struct GeneratedFile {
     /// Relative to the root of the repository.
     pub path: &'static str,
+    /// A member a line, with keys in order.
     pub text: String,
+}
+
+impl GeneratedFile {
+    fn new(path: &'static str, document: &Value) -> Result<Self, serde_json::Error> {
+        let mut text = Vec::new();
+        // The indentation is narrow because the program contains the text.
+        document.serialize(&mut Serializer::with_formatter(
+            &mut text,
+            PrettyFormatter::with_indent(b" "),
+        ))?;
+        text.push(b'\n');
+        let text = String::from_utf8(text).map_err(serde::ser::Error::custom)?;
+        Ok(Self { path, text })
+    }
 }
 
 /// All documents, as the handlers and their types are now.
@@ -40,28 +55,12 @@ pub struct GeneratedFile {
 pub fn files() -> Result<[GeneratedFile; 4], serde_json::Error> {
     let types = purser_actors::engine::event_types();
     let document = document(&types)?;
-    let files = [
-        ("docs/openapi.json", parts::for_clients(&document)),
-        ("docs/sandbox.openapi.json", parts::for_sandbox(&document)),
-        ("docs/asyncapi.json", asyncapi::document(&document, &types)),
-        ("docs/admin.openapi.json", api_doc::document()),
-    ];
-    let [clients, sandbox, events, operators] = files.map(|(path, document)| {
-        let text = text(&document)?;
-        Ok(GeneratedFile { path, text })
-    });
-    Ok([clients?, sandbox?, events?, operators?])
-}
-
-/// A member a line, with keys in order. The indentation is narrow because the program contains the text.
-fn text(document: &Value) -> Result<String, serde_json::Error> {
-    let mut text = Vec::new();
-    document.serialize(&mut Serializer::with_formatter(
-        &mut text,
-        PrettyFormatter::with_indent(b" "),
-    ))?;
-    text.push(b'\n');
-    String::from_utf8(text).map_err(serde::ser::Error::custom)
+    Ok([
+        GeneratedFile::new("docs/openapi.json", &parts::for_clients(&document))?,
+        GeneratedFile::new("docs/sandbox.openapi.json", &parts::for_sandbox(&document))?,
+        GeneratedFile::new("docs/asyncapi.json", &asyncapi::document(&document, &types))?,
+        GeneratedFile::new("docs/admin.openapi.json", &api_doc::document())?,
+    ])
 }
 
 /// All operations in one document, before it is divided. `event_types` are all types of an account's events.
