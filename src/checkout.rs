@@ -21,11 +21,11 @@ use std::time::Duration;
 use axum::response::Response;
 use http::HeaderMap;
 use purser_actors::engine::{ClaimError, Engine, PaymentRequest, PaymentResult};
+use purser_actors::entities::Purchase;
 use purser_actors::id::PaymentId;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
 use purser_actors::port::{Authorization, Clock, Timestamp};
-use purser_actors::product::Purchase;
 use tokio::time::error::Elapsed;
 
 use crate::edge::auth::BearerAuth;

@@ -1,7 +1,7 @@
 //! The HTTP layer. Handlers parse requests, call the engine and render responses. They contain no business logic.
 //!
 //! In `purser-edge`: `server` (sockets) → `front` (common to all requests). Behind them are the routes, one file per area.
-//! Each file has a table of its routes (`route`), and `routes` lists the tables. Every error is an [`error::ApiError`],
+//! Each file has a table of its routes (`route`). `APP` lists the tables. Every error is an [`error::ApiError`],
 //! and the front writes its body.
 
 pub mod account;
@@ -53,3 +53,33 @@ pub mod webhooks;
 pub mod withdrawals;
 
 pub use purser_edge::{auth, error, front, headers, json, query, rate_limit, request_metrics, server};
+
+/// Tables of the routes that share [`app::App`].
+static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
+    &account::ROUTES,
+    &agent_wallet::ROUTES,
+    &api_keys::ROUTES,
+    &banking::ROUTES,
+    &callbacks::ROUTES,
+    &card_actions::ROUTES,
+    &card_refresh::ROUTES,
+    &card_withdrawals::ROUTES,
+    &cards::ROUTES,
+    &gift_card_orders::ROUTES,
+    &gift_cards::ROUTES,
+    &intl_orders::ROUTES,
+    &kyc::ROUTES,
+    &login::ROUTES,
+    &merchants::ROUTES,
+    &owner::ROUTES,
+    &payments::ROUTES,
+    &payouts::ROUTES,
+    &recipients::ROUTES,
+    &redeem::ROUTES,
+    &reloadable_cards::ROUTES,
+    &sign_in::ROUTES,
+    &signup::ROUTES,
+    &top_ups::ROUTES,
+    &webhooks::ROUTES,
+    &withdrawals::ROUTES,
+];

@@ -23,13 +23,14 @@ mod statement;
 
 use purser_storage::codec::Stored;
 
+use crate::entities::Purchase;
 use crate::id::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, SessionId, Wallet, WithdrawalId};
 use crate::lost_order::AttributedOrder;
 use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
 use crate::payment::{ResolvedPreconditions, SessionSeed};
 use crate::port::{Authorization, OutgoingTransfer, Timestamp};
-use crate::product::{DailyCap, Precondition, ProductLine, Purchase};
+use crate::product::{DailyCap, Precondition, ProductLine};
 use crate::session::AuthMethod;
 
 pub use self::job::Job;

@@ -30,6 +30,7 @@ use crate::port::{CardAction, CardSnapshot, CardTransaction, ExternalText, Issue
 use crate::refund::Refunded;
 
 pub use self::job::Job;
+pub use self::product::CardPurchase;
 pub use refresh::{MAX_REFRESHES_PER_DAY, REFRESH_SPACING_MS};
 
 /// State of a prepaid card.

@@ -59,9 +59,10 @@ use crate::kernel::registry::{EntityDeps, JobStarter};
 use crate::kernel::{OutboxJob, root_supervisor, table, timer};
 use crate::port::{BoxFuture, Clock, Entropy, ReconciliationLists};
 
+pub use crate::port::Ports;
 pub use access::{ApprovalPending, ExceedsOperatorLimit, OperationError, UserIdCollision};
 pub use approvals::ApprovalError;
-pub use builder::{EngineDeps, EngineSettings, Ports};
+pub use builder::{EngineDeps, EngineSettings};
 pub use dead_letters::{DeadLetters, JobSummary, LateJob, ProviderReport, UnknownPayment};
 pub use idempotency::{KeyGuard, KeyState};
 pub use incoming::{IncomingDecision, IncomingDecisionError, LostHistory};

@@ -12,13 +12,20 @@ use purser_storage::codec::Stored;
 
 use crate::account;
 use crate::account::CreditCause;
+use crate::currency::{Country, Currency};
 use crate::id::{CardId, JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{Charge, LedgerProvider};
+use crate::money::Cents;
 use crate::money::Usdc;
-use crate::port::{ExternalText, GiftCardOrder, Timestamp};
-use crate::product::{ListedOrder, Money, Product, ProductLine, Sale, Usable};
+use crate::port::ExternalText;
+use crate::port::GiftCardOrder;
+use crate::port::Timestamp;
+use crate::product::{
+    ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable, encode_fingerprint,
+};
+use crate::quote::QuoteFacts;
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
 jobs! { GiftCard:
@@ -35,6 +42,65 @@ jobs! { GiftCard:
             pending_means_not_completed: false,
         }),
     };
+}
+
+/// Purchase of a gift card.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct GiftCardPurchase {
+    /// Amount in the product's currency.
+    pub amount: Cents,
+    /// Currency of the product.
+    pub currency: Currency,
+    /// Id of the product in the catalog.
+    pub product: String,
+    /// Country where it will be redeemed.
+    pub country: Country,
+}
+
+impl PurchaseTerms for GiftCardPurchase {
+    type Product = GiftCard;
+    type Resolved = StockOffer;
+
+    const LINE: ProductLine = ProductLine::GiftCard;
+    const STORES_QUOTE: bool = true;
+
+    fn amount(&self) -> (Cents, Currency) {
+        (self.amount, self.currency)
+    }
+
+    fn fingerprint_bytes(&self) -> Vec<u8> {
+        let Self {
+            amount,
+            currency,
+            product,
+            country,
+        } = self;
+        encode_fingerprint((2_u32, amount, currency, product, country))
+    }
+
+    fn preconditions(&self) -> Vec<Precondition> {
+        vec![Precondition::InStock]
+    }
+
+    fn order(&self, _: &Sale, offer: StockOffer, _: &Context) -> GiftCardOrder {
+        GiftCardOrder {
+            product: self.product.clone(),
+            amount: self.amount,
+            currency: self.currency,
+            country: self.country,
+            fee_rate: offer.fee_rate,
+            quoted: offer.quoted,
+        }
+    }
+}
+
+/// The catalog's offer when the stock was checked.
+#[derive(Debug, Default)]
+pub struct StockOffer {
+    /// Fee rate of the catalog, as decimal text.
+    pub fee_rate: String,
+    /// Quote of the sale.
+    pub quoted: Box<QuoteFacts>,
 }
 
 /// State of a gift card order.
@@ -183,6 +249,10 @@ impl Product for GiftCard {
             .open(Self::order(id, sale.owner, sale.charge, order, context)?)
             .index_for_owner(&sale.owner, EntityKind::GiftCard, id.0, context)
             .enqueue_as(JobId(id.0), Job::OrderGiftCard(id), context))
+    }
+
+    fn return_instructions(_: &CardId) -> String {
+        "A gift card code cannot be revoked.".to_owned()
     }
 
     fn charge(&self) -> &Charge {

@@ -26,12 +26,13 @@ mod machine;
 use purser_storage::codec::Stored;
 
 use crate::currency::{Country, Currency};
+use crate::entities::PurchasedProduct;
 use crate::id::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, Wallet};
 use crate::lost_order::AttributedOrder;
 use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
 use crate::port::{ChainMovement, ExternalText, OutgoingTransfer, Timestamp, key_of};
-use crate::product::{ProductLine, PurchasedProduct};
+use crate::product::ProductLine;
 
 pub use self::job::Job;
 

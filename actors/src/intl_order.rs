@@ -36,7 +36,7 @@ use crate::port::{CardAction, CardActivity, CardState, CardTransaction, Timestam
 use crate::refund::Refunded;
 
 pub use self::job::Job;
-pub use self::product::IntlCardTerms;
+pub use self::product::IntlCardPurchase;
 
 /// Milliseconds from the payment until an open order is overdue.
 pub const OVERDUE_AFTER_MS: u64 = 86_400_000;

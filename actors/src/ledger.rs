@@ -6,8 +6,8 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{Network, PaymentId, Wallet};
+pub use crate::kinds::LedgerProvider;
 use crate::money::{Cents, Usdc};
-use crate::named_enum::named_enum;
 use crate::time::Timestamp;
 
 /// A ledger account. Internal accounts are not entities; their balances are sums of postings.
@@ -36,29 +36,6 @@ pub enum LedgerAccount {
     /// Amount delivered to card balances beyond the purchase, because the bridge took less than its maximum fee. Posted
     /// out of [`LedgerAccount::OperatingCosts`], which then contains the fee that the bridge took.
     BridgeSurplus,
-}
-
-named_enum! {
-    /// Provider with a clearing account.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
-    pub enum LedgerProvider {
-        /// Issues US prepaid cards.
-        CardIssuer = "card_issuer",
-        /// Operators who fulfil international cards.
-        IntlFulfilment = "intl_fulfilment",
-        /// Sells gift cards.
-        GiftCards = "gift_cards",
-        /// Pays out to debit cards.
-        PushToCard = "push_to_card",
-        /// Pays out to bank accounts.
-        Bank = "bank",
-        /// Pay out to the users of payment apps.
-        PaymentApps = "payment_apps",
-        /// Holds the card balances that top-ups load.
-        CardBalances = "card_balances",
-        /// Holds account owners' bank accounts.
-        Banking = "banking",
-    }
 }
 
 impl LedgerProvider {

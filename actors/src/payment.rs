@@ -34,12 +34,13 @@ pub use resolution::{IncomingOutcome, Resolution};
 pub use resolved_preconditions::ResolvedPreconditions;
 
 use crate::account::CapReservation;
+use crate::card::CardPurchase;
+use crate::entities::{Purchase, PurchasedProduct};
 use crate::id::{JobId, PaymentId, SessionId, Wallet};
 use crate::kernel::{EntityKind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::port::{Authorization, ChainStatus, Decline, Finality, PreparedTransaction, Timestamp};
-use crate::product::{Purchase, PurchasedProduct};
 
 pub use self::job::Job;
 
@@ -91,7 +92,7 @@ impl Claim {
     /// Whether a restored store adopted it as the payment for another product. The full original request is unknown.
     pub fn bought_other_product(&self, purchase: &Purchase) -> bool {
         let amount = |purchase: &Purchase| match purchase {
-            Purchase::UsaCard { amount } => Some(*amount),
+            Purchase::UsaCard(CardPurchase { amount }) => Some(*amount),
             _ => None,
         };
         self.is_taken_over() && (self.purchase.line(), amount(&self.purchase)) != (purchase.line(), amount(purchase))

@@ -18,7 +18,7 @@ use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject};
 use crate::money::Cents;
 use crate::port::Timestamp;
-use crate::product::{AppPayee, Platform};
+use crate::port::payouts::{AppPayee, Platform};
 
 jobs! { PaymentRecipient:
     /// Save the recipient of an app payment.

@@ -30,13 +30,14 @@ use crate::id::{BankDestinationId, JobId, PaymentRecipientId, PayoutId, Wallet};
 use crate::kernel::{Context, InvalidTransition, NewEntity};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::port::payouts::BankDetails;
-use crate::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
-use crate::port::{ExternalText, Timestamp};
-use crate::product::{AppPayee, Platform, ProductLine};
+use crate::port::ExternalText;
+use crate::port::Timestamp;
+use crate::port::payouts::{AppPayee, BankDetails, PayoutRailStatus, PayoutStatusUpdate, Platform};
+use crate::product::ProductLine;
 use crate::quote::QuoteFacts;
 
 pub use self::job::Job;
+pub use self::product::{AppPaymentPurchase, BankPaymentPurchase, PushToCardPurchase};
 
 /// The rail's terms when the payout was claimed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -20,6 +20,7 @@ mod webhooks;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
@@ -55,6 +56,39 @@ pub use settlement::{
 };
 pub use signature::EvmSignature;
 pub use webhooks::{WebhookPostError, WebhookPostRequest, WebhookResponse, WebhookSender};
+
+/// The ports that the engine is started with: providers, chains and the vault.
+#[derive(Clone)]
+pub struct Ports {
+    /// Settles USDC payments and transfers.
+    pub settlement: Arc<dyn Settlement>,
+    /// Issues prepaid cards.
+    pub issuer: Arc<dyn CardIssuer>,
+    /// Sells gift cards.
+    pub gift_cards: Arc<dyn GiftCardProvider>,
+    /// Destroys the keys of CVVs.
+    pub shredder: Arc<dyn KeyShredder>,
+    /// Provider that verifies the identity of account owners.
+    pub identity_check: Arc<dyn IdentityCheck>,
+    /// Keeps the owners' accounts at the card issuer.
+    pub issuer_accounts: Arc<dyn IssuerAccounts>,
+    /// Rails that send payouts to cards, bank accounts and apps.
+    pub payout_rails: Arc<dyn payouts::PayoutRails>,
+    /// Reports credits to card balances.
+    pub card_balances: Arc<dyn CardBalances>,
+    /// Keeps reloadable cards and debits card balances.
+    pub reloadable_cards: Arc<dyn ReloadableCardProvider>,
+    /// Transfers USDC from Solana to Base.
+    pub bridge: Arc<dyn Bridge>,
+    /// Signs with the keys of agent wallets.
+    pub wallet_signer: Arc<dyn WalletSigner>,
+    /// Makes the paid calls of agent wallets.
+    pub paid_http: Arc<dyn PaidHttpClient>,
+    /// Keeps customers' bank accounts.
+    pub bank: Arc<dyn banking::Bank>,
+    /// Posts webhook events.
+    pub webhooks: Arc<dyn WebhookSender>,
+}
 
 /// A boxed future, which keeps the port traits dyn-compatible.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -11,38 +11,10 @@ use rust_decimal::Decimal;
 
 use crate::currency::Currency;
 use crate::id::Network;
+pub use crate::kinds::ReconciliationSource;
 use crate::money::{Cents, Usdc};
 use crate::named_enum::named_enum;
 use crate::time::Timestamp;
-
-named_enum! {
-    /// External list that our records are compared with. Stored numbers: never reuse one.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
-    pub enum ReconciliationSource {
-        /// Transfers on Base.
-        Base = "base",
-        /// Transfers on Solana.
-        Solana = "solana",
-        /// Orders at the issuer of prepaid cards.
-        Cards = "cards",
-        /// Orders from the gift card catalog.
-        GiftCards = "gift_cards",
-        /// Orders at the payout rails.
-        Payouts = "payouts",
-        /// Transfers that the bank was asked to make.
-        BankTransfers = "bank_transfers",
-        /// Incoming transfers and returns at the bank.
-        BankDeposits = "bank_deposits",
-        /// Reloadable cards and holds at the card issuer.
-        ReloadableCards = "reloadable_cards",
-        /// Remaining amount of each reloadable card.
-        CardBalances = "card_balances",
-        /// Transfers over the bridge.
-        Bridge = "bridge",
-        /// Amounts released by the issuer for prepaid cards that have ended.
-        PrepaidRemainders = "prepaid_remainders",
-    }
-}
 
 impl ReconciliationSource {
     /// Hashed into the ids of discrepancies and orders, so it never changes: a name may.

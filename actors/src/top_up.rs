@@ -28,7 +28,7 @@ use crate::port::{AttestedMessage, BridgeTransfer, ExternalText, SignedBurn, Sig
 use crate::withdrawal::SignedTransfer;
 
 pub use self::job::Job;
-pub use self::product::TopUpTerms;
+pub use self::product::{CardBalancePurchase, DepositAddress, TopUpTerms};
 
 /// How often a first leg is signed before the top-up fails.
 pub const MAX_SIGNING_ATTEMPTS: u8 = 3;

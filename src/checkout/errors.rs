@@ -43,14 +43,7 @@ pub(crate) fn product_unavailable(not_sold: LineUnavailable) -> ApiError {
 /// A purchase that was not claimed. Where time can be moved, the error for a reached cap explains how.
 pub(super) fn claim_error(error: ClaimError, line: ProductLine, time_moves: bool) -> ApiError {
     let cap = |most: String| {
-        let what = match line.cap_group() {
-            ProductLine::UsaCard | ProductLine::IntlCard => "prepaid cards",
-            ProductLine::GiftCard => "gift cards",
-            ProductLine::PushToCard => "payouts to debit cards",
-            ProductLine::BankPayment => "bank payments",
-            ProductLine::AppPayment => "payments to apps",
-            ProductLine::CardBalance => "top-ups",
-        };
+        let what = line.sells();
         ApiError::new(
             ErrorCode::CapExceeded,
             format!("An account buys {what} at most {most} a day."),

@@ -1,7 +1,7 @@
 //! The fingerprint of a paid request. A payment claimed for one request is refused for another, so it must stay the same
 //! across upgrades.
 
-use purser_actors::product::Purchase;
+use purser_actors::entities::Purchase;
 use sha2::{Digest, Sha256};
 
 /// The exact request, in canonical form: the notation and order of parameters do not matter, the purchase does.
@@ -18,10 +18,16 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::collections::BTreeSet;
 
+    use purser_actors::card::CardPurchase;
     use purser_actors::currency::Currency;
+    use purser_actors::gift_card::GiftCardPurchase;
     use purser_actors::id::BankDestinationId;
+    use purser_actors::intl_order::IntlCardPurchase;
     use purser_actors::money::Cents;
-    use purser_actors::product::{AppPayee, Platform, ProductLine};
+    use purser_actors::payout::{AppPaymentPurchase, BankPaymentPurchase, PushToCardPurchase};
+    use purser_actors::port::payouts::{AppPayee, Platform};
+    use purser_actors::product::ProductLine;
+    use purser_actors::top_up::CardBalancePurchase;
 
     use super::*;
 
@@ -55,72 +61,72 @@ mod tests {
         vec![
             sample(
                 "/get-card",
-                Purchase::UsaCard { amount: amount(525) },
+                Purchase::UsaCard(CardPurchase { amount: amount(525) }),
                 "7821ae755f394ff784a9cd2790f54a36c32f90978f73b1255597d024fee7e4ca",
             ),
             sample(
                 "/order-intl-card",
-                Purchase::IntlCard {
+                Purchase::IntlCard(IntlCardPurchase {
                     amount: amount(50_000),
                     label: None,
-                },
+                }),
                 "4d0c4f9e8cb8ddea5b571f6a787dcb60ff66dfede1985f55d67971f4d6efedf0",
             ),
             sample(
                 "/order-intl-card",
-                Purchase::IntlCard {
+                Purchase::IntlCard(IntlCardPurchase {
                     amount: amount(50_000),
                     label: Some("Trip".into()),
-                },
+                }),
                 "ea22d8e063926d5850e58c1fb792793c085c9e138f308c4f36d3f9e1aa04bdd9",
             ),
             sample(
                 "/order-gift-card",
-                Purchase::GiftCard {
+                Purchase::GiftCard(GiftCardPurchase {
                     amount: amount(2_500),
                     currency: "EUR".parse().unwrap(),
                     product: "gift_example".into(),
                     country: "DE".parse().unwrap(),
-                },
+                }),
                 "e8fd90996567677af61b369b903971d4f120c469b6decfe4545eba057d46c078",
             ),
             sample(
                 "/get-push-to-card",
-                Purchase::PushToCard {
+                Purchase::PushToCard(PushToCardPurchase {
                     amount: amount(1_000),
                     currency: Currency::USD,
-                },
+                }),
                 "7253cc40244743888925beb1a8a87b5a7a18796fc994d84e845638f9d6eed550",
             ),
             sample(
                 "/send-bank-payment",
-                Purchase::BankPayment {
+                Purchase::BankPayment(BankPaymentPurchase {
                     amount: amount(100_000),
                     destination: BankDestinationId(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef),
-                },
+                }),
                 "55dfe0f6c2fc144c0d2b00b65d2eee6bf6c8807952e01e011b33638d86623ac3",
             ),
             sample(
                 "/send-payment",
-                Purchase::AppPayment {
+                Purchase::AppPayment(AppPaymentPurchase {
                     amount: amount(700),
                     platform: Some(Platform::Venmo),
                     payee: payee(["+15551234567", "Ada", "Lovelace", "ada@example.com"]),
-                },
+                }),
                 "a8a8ba74747e9dc0074d889093069269bf754483e1ee312adec409d88865b1da",
             ),
             sample(
                 "/send-payment",
-                Purchase::AppPayment {
+                Purchase::AppPayment(AppPaymentPurchase {
                     amount: amount(700),
                     platform: None,
                     payee: payee(["rcp_1", "", "", ""]),
-                },
+                }),
                 "6d50c788ca4b9a51b6772e838465cf329638657668eee24406b715ec2dcbcad2",
             ),
             sample(
                 "/fund-card-balance",
-                Purchase::CardBalance { amount: amount(2_000) },
+                Purchase::CardBalance(CardBalancePurchase { amount: amount(2_000) }),
                 "f0cba7ea0d2df3f67056e757013c471681a53699b1402cc582747ef74110269d",
             ),
         ]
@@ -141,7 +147,7 @@ mod tests {
                 hex::encode(request_fingerprint(route, &purchase)),
                 fingerprint,
                 "{purchase:?}: a payment that was claimed before this change gets a 409 when it is sent again. Change \
-                 Purchase::fingerprint_bytes so that a new field is only in the bytes of requests that have it, not this \
+                 PurchaseTerms::fingerprint_bytes so that a new field is only in the bytes of requests that have it, not this \
                  text"
             );
         }

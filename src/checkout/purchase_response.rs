@@ -5,12 +5,12 @@ use std::time::Duration;
 use purser_actors::card::Card;
 use purser_actors::currency::Currency;
 use purser_actors::engine::Engine;
+use purser_actors::entities::PurchasedProduct;
 use purser_actors::gift_card::GiftCard;
 use purser_actors::id::{CardId, PayoutId, TopUpId, Wallet};
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::JsonObject;
 use purser_actors::payout::{Payout, PayoutTarget};
-use purser_actors::product::PurchasedProduct;
 use purser_actors::top_up::TopUp;
 
 use super::response::ResponseWriter;

@@ -2,9 +2,9 @@
 //! prices, rates and catalogs do not matter.
 
 use http::HeaderMap;
+use purser_actors::entities::Purchase;
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::Authorization;
-use purser_actors::product::Purchase;
 
 use super::Checkout;
 use super::presented_payment::{PaymentHeader, find_payment_header};

@@ -7,12 +7,12 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use purser_actors::engine::Engine;
+use purser_actors::entities::PurchasedProduct;
 use purser_actors::id::{PaymentId, SessionId, Wallet};
 use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, Decline, Timestamp};
-use purser_actors::product::PurchasedProduct;
 use purser_actors::session::AuthMethod;
 
 use super::purchase_response::PurchasedRecord;

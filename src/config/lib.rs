@@ -32,14 +32,13 @@ pub use agent_wallet::{AgentWalletConfig, Outbound};
 pub use data_dir::{DataDir, DataDirError};
 pub use layers::{ConfigSources, DEFAULTS};
 pub use log::{Log, LogFormat};
-pub use products::{CountryList, ProductConfig, ProductsConfig};
+pub use products::{CountryList, ProductConfig, ProductsConfig, RemoteProvider, RemoteProviders};
 pub use proxies::{ForwardedHeader, IpNetwork, ParseNetworkError};
 pub use rates::{RateTable, Rates};
 pub use reconciliation::Reconciliation;
 pub use sections::{
-    Availability, Caps, Engine, Identity, Limits, Operator, OperatorTokenConfig, PayTo, Payment, Payouts,
-    RemoteProvider, RemoteProviders, Sandbox, Server, SettlementConfig, SettlementKind, SignatureRecovery, Storage,
-    Stream,
+    Availability, Caps, Engine, Identity, Limits, Operator, OperatorTokenConfig, PayTo, Payment, Payouts, Sandbox,
+    Server, SettlementConfig, SettlementKind, SignatureRecovery, Storage, Stream,
 };
 pub use signup::Signup;
 pub use versions::{DeprecatedRoute, SunsetDate, Versions};

@@ -1,7 +1,8 @@
-//! Product settings: prices, ranges and countries in one table, so that `/get-supported-countries` and the enforced
-//! rules cannot differ.
+//! Settings of products and of their providers: prices, ranges and countries in one table, so that
+//! `/get-supported-countries` and the enforced rules cannot differ.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use purser_actors::money::{Cents, FeeRule};
 use purser_actors::port::Timestamp;
@@ -128,16 +129,18 @@ impl ProductConfig {
     }
 }
 
-/// Writes [`ProductsConfig`], with a field per product line.
+/// Writes [`ProductsConfig`], with a field per product line. A row ends with the providers without which the line cannot
+/// be sold.
 ///
 /// ```ignore
-/// products! { GiftCard: gift_card, }
+/// products! { GiftCard: gift_card needs [gift_cards], }
 /// // becomes
 /// pub struct ProductsConfig { pub gift_card: ProductConfig }
-/// // and `of`, which is `&self.gift_card` for `ProductLine::GiftCard`, and `each_mut`
+/// // and `of`, which is `&self.gift_card` for `ProductLine::GiftCard`, `needs`, which is the provider's name and
+/// // settings, and `each_mut`
 /// ```
 macro_rules! products {
-    ($($line:ident: $name:ident,)+) => {
+    ($($line:ident: $name:ident needs [$($provider:ident),*],)+) => {
         /// The contract's products; every one is listed, sold or not.
         #[derive(Clone, Debug, Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -153,6 +156,13 @@ macro_rules! products {
                 }
             }
 
+            /// The providers that the line needs, with their names in the settings.
+            pub(super) fn needs(line: ProductLine, all: &RemoteProviders) -> Vec<(&'static str, &RemoteProvider)> {
+                match line {
+                    $(ProductLine::$line => vec![$((concat!("providers.", stringify!($provider)), &all.$provider)),*],)+
+                }
+            }
+
             fn each_mut(&mut self) -> [&mut ProductConfig; ProductLine::ALL.len()] {
                 [$(&mut self.$name),+]
             }
@@ -161,13 +171,15 @@ macro_rules! products {
 }
 
 products! {
-    UsaCard: usa_prepaid_card,
-    IntlCard: intl_prepaid_card,
-    GiftCard: gift_card,
-    PushToCard: push_to_card,
-    BankPayment: bank_payment,
-    AppPayment: app_payment,
-    CardBalance: card_balance,
+    UsaCard: usa_prepaid_card needs [issuer],
+    IntlCard: intl_prepaid_card needs [],
+    GiftCard: gift_card needs [gift_cards],
+    PushToCard: push_to_card needs [payouts],
+    BankPayment: bank_payment needs [payouts],
+    // App payments and balances at the card issuer need a verified account owner.
+    AppPayment: app_payment needs [payouts, identity],
+    // The bridge is built in: see [chains.bridge].
+    CardBalance: card_balance needs [issuer_accounts, identity],
 }
 
 impl ProductsConfig {
@@ -189,4 +201,57 @@ impl ProductsConfig {
                 .for_each(|c| c.resolve(service));
         }
     }
+}
+
+/// Writes [`RemoteProviders`]: `remote_providers! { issuer, }` is a field `issuer`, and in `all` the pair
+/// `("providers.issuer", &self.issuer)`.
+macro_rules! remote_providers {
+    ($($name:ident,)+) => {
+        /// Providers, one per port.
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct RemoteProviders {
+            $(pub $name: RemoteProvider,)+
+        }
+
+        impl RemoteProviders {
+            /// Each with its name in the settings.
+            pub const fn all(&self) -> [(&'static str, &RemoteProvider); [$(stringify!($name)),+].len()] {
+                [$((concat!("providers.", stringify!($name)), &self.$name)),+]
+            }
+        }
+    };
+}
+
+remote_providers! {
+    issuer,
+    gift_cards,
+    payouts,
+    identity,
+    issuer_accounts,
+    banking,
+    bridge,
+    rates,
+    merchants,
+}
+
+impl RemoteProviders {
+    /// Whether any provider is remote and so uses its own clock.
+    pub fn configured(&self) -> bool {
+        self.all().iter().any(|(_, outside)| !outside.url.is_empty())
+    }
+
+    /// The providers that report events.
+    pub const fn event_sources(&self) -> [&RemoteProvider; 3] {
+        [&self.payouts, &self.issuer_accounts, &self.banking]
+    }
+}
+
+/// Address of a provider; an empty URL uses the sandbox's own, in this process.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RemoteProvider {
+    pub url: String,
+    pub token_file: PathBuf,
+    pub timeout_ms: u64,
 }

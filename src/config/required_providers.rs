@@ -2,8 +2,8 @@
 
 use purser_actors::product::ProductLine;
 
-use super::Config;
 use super::found::ConfigErrors;
+use super::{Config, ProductsConfig};
 
 /// Each sold product has its providers, and none is the sandbox's.
 pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
@@ -29,22 +29,15 @@ fn products_that_need(config: &Config, provider: &str) -> Vec<&'static str> {
         // A gift card has the currency of the card itself.
         currencies.is_empty() || currencies.iter().any(|currency| *currency != "USD")
     };
-    let lines: Vec<ProductLine> = match provider {
-        "providers.issuer" => vec![ProductLine::UsaCard],
-        "providers.gift_cards" => vec![ProductLine::GiftCard],
-        "providers.payouts" => vec![
-            ProductLine::PushToCard,
-            ProductLine::BankPayment,
-            ProductLine::AppPayment,
-        ],
-        // App payments and balances at the card issuer need a verified account owner.
-        "providers.identity" => vec![ProductLine::AppPayment, ProductLine::CardBalance],
-        // The bridge is built in: see [chains.bridge].
-        "providers.issuer_accounts" => vec![ProductLine::CardBalance],
-        "providers.rates" => ProductLine::ALL.into_iter().filter(in_other_currencies).collect(),
-        // Bank accounts and the merchant search are not products: without a provider they are disabled.
-        _ => Vec::new(),
+    // Bank accounts and the merchant search are not products: without a provider they are disabled.
+    let needs = |line: &ProductLine| match provider {
+        "providers.rates" => in_other_currencies(line),
+        _ => ProductsConfig::needs(*line, &config.providers)
+            .iter()
+            .any(|(name, _)| *name == provider),
     };
-    let sold = lines.into_iter().filter(|line| products.of(*line).available);
+    let sold = ProductLine::ALL
+        .into_iter()
+        .filter(|line| products.of(*line).available && needs(line));
     sold.map(ProductLine::name).collect()
 }

@@ -185,59 +185,6 @@ pub struct SettlementConfig {
     pub kind: SettlementKind,
 }
 
-/// Writes [`RemoteProviders`]: `remote_providers! { issuer, }` is a field `issuer`, and in `all` the pair
-/// `("providers.issuer", &self.issuer)`.
-macro_rules! remote_providers {
-    ($($name:ident,)+) => {
-        /// Providers, one per port.
-        #[derive(Clone, Debug, Deserialize)]
-        #[serde(deny_unknown_fields)]
-        pub struct RemoteProviders {
-            $(pub $name: RemoteProvider,)+
-        }
-
-        impl RemoteProviders {
-            /// Each with its name in the settings.
-            pub const fn all(&self) -> [(&'static str, &RemoteProvider); [$(stringify!($name)),+].len()] {
-                [$((concat!("providers.", stringify!($name)), &self.$name)),+]
-            }
-        }
-    };
-}
-
-remote_providers! {
-    issuer,
-    gift_cards,
-    payouts,
-    identity,
-    issuer_accounts,
-    banking,
-    bridge,
-    rates,
-    merchants,
-}
-
-impl RemoteProviders {
-    /// Whether any provider is remote and so uses its own clock.
-    pub fn configured(&self) -> bool {
-        self.all().iter().any(|(_, outside)| !outside.url.is_empty())
-    }
-
-    /// The providers that report events.
-    pub const fn event_sources(&self) -> [&RemoteProvider; 3] {
-        [&self.payouts, &self.issuer_accounts, &self.banking]
-    }
-}
-
-/// Address of a provider; an empty URL uses the sandbox's own, in this process.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RemoteProvider {
-    pub url: String,
-    pub token_file: PathBuf,
-    pub timeout_ms: u64,
-}
-
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, Uri, header};
+use purser_actors::card::CardPurchase;
 use purser_actors::engine::{Engine, GateHold as Unopened};
+use purser_actors::entities::Purchase;
 use purser_actors::id::{CardId, PaymentId};
 use purser_actors::kernel::JsonObject;
-use purser_actors::product::Purchase;
 
 pub(super) use self::any_card::CARD_TYPES;
 pub(super) use self::any_card::{AnyCard, render_transaction};
@@ -76,7 +77,7 @@ async fn get_card(
         bearer: &bearer,
         target: uri.path_and_query().map_or("/get-card", |p| p.as_str()),
         route: "/get-card",
-        purchase: Purchase::UsaCard { amount },
+        purchase: Purchase::UsaCard(CardPurchase { amount }),
         fee_rate: None,
         description: format!("USA prepaid card, {amount} USD"),
         html,

@@ -6,8 +6,10 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
 use purser_actors::currency::{Country, Currency};
+use purser_actors::entities::Purchase;
+use purser_actors::gift_card::GiftCardPurchase;
 use purser_actors::money::Cents;
-use purser_actors::product::{ProductLine, Purchase};
+use purser_actors::product::ProductLine;
 
 use super::app::App;
 use super::auth::MaybeBearer;
@@ -93,12 +95,12 @@ async fn order_gift_card(
         bearer: &bearer,
         target,
         route: "/order-gift-card",
-        purchase: Purchase::GiftCard {
+        purchase: Purchase::GiftCard(GiftCardPurchase {
             amount,
             currency,
             product: product.product_id.clone(),
             country,
-        },
+        }),
         fee_rate: Some(rates),
         description: format!("Gift card, {amount} {currency}, {}", product.name),
         html: false,
@@ -108,7 +110,7 @@ async fn order_gift_card(
 
 /// Whether an earlier purchase matches this request.
 fn same(bought: &Purchase, id: &str, amount: Cents, country: Country) -> bool {
-    matches!(bought, Purchase::GiftCard { product, amount: a, country: c, .. }
+    matches!(bought, Purchase::GiftCard(GiftCardPurchase { product, amount: a, country: c, .. })
         if product == id && *a == amount && *c == country)
 }
 

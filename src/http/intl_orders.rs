@@ -8,12 +8,12 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
 use purser_actors::engine::{Engine, OperationError};
+use purser_actors::entities::Purchase;
 use purser_actors::id::CardId;
-use purser_actors::intl_order::{IntlOrder, Rejection};
+use purser_actors::intl_order::{IntlCardPurchase, IntlOrder, Rejection};
 use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::Cents;
-use purser_actors::product::Purchase;
 use serde::{Deserialize, Serialize};
 
 use super::account::{BearerClaims, authenticated_account};
@@ -78,7 +78,7 @@ async fn order_intl_card(
         bearer: &bearer,
         target: uri.path_and_query().map_or("/order-intl-card", |p| p.as_str()),
         route: "/order-intl-card",
-        purchase: Purchase::IntlCard { amount, label },
+        purchase: Purchase::IntlCard(IntlCardPurchase { amount, label }),
         fee_rate: None,
         description: format!("International prepaid card, {amount} USD"),
         html: false,

@@ -10,7 +10,7 @@ use purser_actors::identity_verification::{IdentityVerification, Status as Ident
 use purser_actors::issuer_link::{IssuerLink, Status as LinkStatus};
 use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::money::Cents;
-use purser_actors::product::{DailyCap, ProductLine};
+use purser_actors::product::DailyCap;
 
 use super::app::App;
 use super::auth::Authenticator as _;
@@ -150,17 +150,6 @@ fn of_link(link: Option<&IssuerLink>, may: bool) -> String {
     panel("issuer", "Card issuer", tone, status, &rest)
 }
 
-const fn title(line: ProductLine) -> &'static str {
-    match line {
-        ProductLine::UsaCard | ProductLine::IntlCard => "Prepaid cards",
-        ProductLine::GiftCard => "Gift cards",
-        ProductLine::PushToCard => "Payouts to debit cards",
-        ProductLine::BankPayment => "Payouts to banks",
-        ProductLine::AppPayment => "Payouts to payment apps",
-        ProductLine::CardBalance => "Card balance top-ups",
-    }
-}
-
 fn of_caps(account: &Account, app: &App, may: bool) -> String {
     let off = if may { "" } else { " disabled" };
     let mut rows = String::new();
@@ -171,7 +160,7 @@ fn of_caps(account: &Account, app: &App, may: bool) -> String {
             sum.map(|sum| format!("{:.2}", sum.decimal())).unwrap_or_default(),
         );
         let (name, most) = (
-            title(line),
+            line.title(),
             service_cap_text(app.config.caps.daily_caps().for_line(line)),
         );
         // Writing to a String cannot fail.

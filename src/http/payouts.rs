@@ -9,11 +9,11 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
 use purser_actors::currency::Currency;
+use purser_actors::entities::Purchase;
 use purser_actors::id::{BankDestinationId, LateReturnId, PayoutId};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::payout;
-use purser_actors::payout::{Payout, Status};
-use purser_actors::product::Purchase;
+use purser_actors::payout::{AppPaymentPurchase, BankPaymentPurchase, Payout, PushToCardPurchase, Status};
 
 pub(super) use self::payee::{is_email, platform};
 use super::account::{BearerClaims, authenticated_account};
@@ -123,7 +123,7 @@ async fn get_push_to_card(
         uri: &uri,
     };
     let description = format!("Payout to a debit card, {amount} {currency}");
-    let purchase = Purchase::PushToCard { amount, currency };
+    let purchase = Purchase::PushToCard(PushToCardPurchase { amount, currency });
     app.sell_payout(asked, "/get-push-to-card", purchase, description).await
 }
 
@@ -164,7 +164,7 @@ async fn send_bank_payment(
         uri: &uri,
     };
     let description = format!("Bank payment, {amount} USD");
-    let purchase = Purchase::BankPayment { amount, destination };
+    let purchase = Purchase::BankPayment(BankPaymentPurchase { amount, destination });
     app.sell_payout(asked, "/send-bank-payment", purchase, description)
         .await
 }
@@ -211,11 +211,11 @@ async fn send_payment(
         Some(platform) => format!("Payment by {}, {amount} USD", platform.name()),
         None => format!("Payment to a saved recipient, {amount} USD"),
     };
-    let purchase = Purchase::AppPayment {
+    let purchase = Purchase::AppPayment(AppPaymentPurchase {
         amount,
         platform,
         payee: Box::new(payee),
-    };
+    });
     app.sell_payout(asked, "/send-payment", purchase, description).await
 }
 

@@ -8,43 +8,8 @@ use axum::Router;
 use utoipa::openapi::OpenApi;
 
 use super::app::App;
-use super::route::{self, Listing, Route, Table};
-use super::{
-    account, agent_wallet, api_keys, banking, callbacks, card_actions, card_refresh, card_withdrawals, cards,
-    discovery, events, gift_card_orders, gift_cards, health, intl_orders, kyc, login, merchants, openapi, operator,
-    owner, payments, payouts, pricing, recipients, redeem, reloadable_cards, sandbox, sign_in, signup, top_ups,
-    version, webhooks, withdrawals,
-};
-
-/// Tables of the routes that share [`App`].
-static APP: [&Table<Arc<App>>; 26] = [
-    &account::ROUTES,
-    &agent_wallet::ROUTES,
-    &api_keys::ROUTES,
-    &banking::ROUTES,
-    &callbacks::ROUTES,
-    &card_actions::ROUTES,
-    &card_refresh::ROUTES,
-    &card_withdrawals::ROUTES,
-    &cards::ROUTES,
-    &gift_card_orders::ROUTES,
-    &gift_cards::ROUTES,
-    &intl_orders::ROUTES,
-    &kyc::ROUTES,
-    &login::ROUTES,
-    &merchants::ROUTES,
-    &owner::ROUTES,
-    &payments::ROUTES,
-    &payouts::ROUTES,
-    &recipients::ROUTES,
-    &redeem::ROUTES,
-    &reloadable_cards::ROUTES,
-    &sign_in::ROUTES,
-    &signup::ROUTES,
-    &top_ups::ROUTES,
-    &webhooks::ROUTES,
-    &withdrawals::ROUTES,
-];
+use super::route::{self, Listing, Route};
+use super::{APP, discovery, events, health, openapi, operator, pricing, sandbox, version};
 
 pub fn app() -> impl Iterator<Item = Listing> {
     APP.iter().map(|table| table.listing)
@@ -93,7 +58,7 @@ pub fn documents(listings: impl IntoIterator<Item = Listing>) -> impl Iterator<I
 
 /// A router with the handlers that share [`App`].
 pub fn router(app: Arc<App>) -> Router {
-    route::router(&APP, app)
+    route::router(APP, app)
 }
 
 /// Paths of all routes, including the operator's, each once.

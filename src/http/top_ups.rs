@@ -7,13 +7,13 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
 use purser_actors::engine::Engine;
+use purser_actors::entities::Purchase;
 use purser_actors::id::{CardId, TopUpId, Wallet};
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
-use purser_actors::product::Purchase;
 use purser_actors::top_up;
-use purser_actors::top_up::{Status, TopUp};
+use purser_actors::top_up::{CardBalancePurchase, Status, TopUp};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -94,7 +94,7 @@ async fn fund_card_balance(
         bearer: &bearer,
         target: uri.path_and_query().map_or(FUND, |p| p.as_str()),
         route: FUND,
-        purchase: Purchase::CardBalance { amount },
+        purchase: Purchase::CardBalance(CardBalancePurchase { amount }),
         fee_rate: None,
         description: format!("Card balance top-up, {amount} USD"),
         html: false,

@@ -54,7 +54,7 @@ macro_rules! provider {
     };
     (port $port:path, client $client:ident, tag $tag:literal; $(fn $name:ident($($arg:ident: $ty:ty),*) -> $value:ty {
         $method:ident $path:literal $id:ident $summary:literal;
-        $(at $place:ident = $at:expr, $place_doc:literal;)*
+        $(at $place:ident = $at:expr, $place_doc:expr;)*
         $(key $key:ident = $key_of:expr, $key_doc:literal;)?
         $(asks $kind:ident $it:ident: $asked:ty = $make:expr;)?
         calls ($($pass:expr),*);
@@ -84,7 +84,7 @@ macro_rules! provider {
             $($($own)*)?
         }
 
-        pub(super) fn routes(port: &std::sync::Arc<dyn $port>) -> axum::Router {
+        pub(crate) fn routes(port: &std::sync::Arc<dyn $port>) -> axum::Router {
             use $crate::server::{Call, Failure, on, reply};
             let router = axum::Router::new();
             $(let port_of_it = port.clone();
@@ -107,7 +107,7 @@ macro_rules! provider {
         }
 
         #[cfg(feature = "documents")]
-        pub(super) fn describe(document: &mut $crate::document::Operations) {
+        pub(crate) fn describe(document: &mut $crate::document::Operations) {
             $(document.operation(stringify!($method), $path, stringify!($id), $tag, $summary)
                 $(.at(stringify!($place), $place_doc))*$(.key($key_doc))?$(.$kind::<$asked>())?
                 .answers::<$response>($response_doc);)*

@@ -1,25 +1,8 @@
 //! Customers' accounts at the card issuer, the deposits to them, and their balances: three small ports of one provider.
 
-use super::Providers;
-#[cfg(feature = "documents")]
-use super::document::Operations;
-
 pub use self::accounts::RemoteIssuerAccounts;
 pub use self::balances::{CardBalanceReader, RemoteCardBalances};
 pub use self::deposits::RemoteCardDeposits;
-
-pub(super) fn routes(providers: &Providers) -> axum::Router {
-    accounts::routes(&providers.accounts)
-        .merge(deposits::routes(&providers.deposits))
-        .merge(balances::routes(&providers.balances))
-}
-
-#[cfg(feature = "documents")]
-pub(super) fn describe(document: &mut Operations) {
-    accounts::describe(document);
-    deposits::describe(document);
-    balances::describe(document);
-}
 
 pub mod accounts {
     use purser_actors::id::Wallet;

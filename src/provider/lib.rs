@@ -28,93 +28,160 @@ use std::sync::Arc;
 
 use axum::Router;
 pub use purser_actors::intl_order::BillingAddress;
-use purser_actors::port::{Bridge, CardBalances, IdentityCheck, IssuerAccounts, ProviderList};
+use purser_actors::port::{
+    Bridge, CardBalances, IdentityCheck, IssuerAccounts, KeyShredder, PaidHttpClient, Ports, ProviderList, Settlement,
+    WalletSigner, WebhookSender,
+};
 use purser_actors::reconciliation::ReconciliationSource;
+use purser_config::RemoteProviders;
 pub use purser_protocol::callback;
+use purser_vault::{DocumentStore, Vault};
 
-use self::banking::BankApi;
+use self::banking::{BankApi, SealingBank};
 pub use self::cards::{CardIssuerApi, PlainCard, PlainIssueResult, SealingIssuer};
 #[cfg(feature = "documents")]
 use self::document::Operations;
-use self::gift_cards::GiftCardApi;
+use self::gift_cards::{GiftCardApi, SealingGiftCards};
 pub use self::issuer_accounts::CardBalanceReader;
 use self::merchants::MerchantDirectory;
-use self::payouts::PayoutApi;
+use self::payouts::{PayoutApi, SealingPayouts};
 use self::rates::RateSource;
-use self::reconciliation::ReconciliationApi;
-use self::reloadable_cards::ReloadableCardApi;
+use self::reconciliation::{ReconciliationApi, RemoteReconciliationList};
+use self::reloadable_cards::{ReloadableCardApi, SealingReloadableCards};
+use self::remote::RemoteClient;
 
 /// The protocol's OpenAPI document. Tests generate it from the definitions.
 pub const OPENAPI: &str = include_str!("../../docs/providers.openapi.json");
 
-/// All providers with unsealed data, local or remote.
-#[derive(Clone)]
-pub struct Providers {
-    pub issuer: Arc<dyn CardIssuerApi>,
-    /// Of the issuer's cards, as it was at the start.
-    pub billing_address: BillingAddress,
-    pub gift_cards: Arc<dyn GiftCardApi>,
-    pub payouts: Arc<dyn PayoutApi>,
-    pub identity_check: Arc<dyn IdentityCheck>,
-    pub accounts: Arc<dyn IssuerAccounts>,
+/// Writes [`Providers`], and what is the same for all of them. A row has a provider's field and trait, the module of its
+/// definition and its client, its name in the settings, the reconciliation lists that it keeps, and its tag in the
+/// document unless it has that of the row before.
+///
+/// ```ignore
+/// providers! {
+///     /// Sells gift cards.
+///     gift_cards: GiftCardApi = gift_cards: RemoteGiftCards at gift_cards keeps [GiftCards] tag "Gift cards": "…";
+/// }
+/// // becomes
+/// pub struct Providers { pub gift_cards: Arc<dyn GiftCardApi>, /* … */ }
+/// // and `unconfigured_ports`, `connect`, `routes` and `describe`, which go through the rows
+/// ```
+macro_rules! providers {
+    ($($(#[$doc:meta])* $field:ident: $port:path = $module:ident $(:: $inner:ident)?: $client:ident at $setting:ident keeps [$($list:ident),*]
+        $(tag $tag:literal: $about:literal)?;)+) => {
+        /// All providers with unsealed data, local or remote.
+        #[derive(Clone)]
+        pub struct Providers {
+            $($(#[$doc])* pub $field: Arc<dyn $port>,)+
+            /// Of the issuer's cards, as it was at the start.
+            pub billing_address: BillingAddress,
+            pub lists: ProviderLists,
+        }
+
+        impl Providers {
+            /// Clients without an address: every call fails as `Temporary`.
+            fn unconfigured_ports(billing_address: BillingAddress) -> Self {
+                Self {
+                    $($field: Arc::new($module::$($inner::)?$client(RemoteClient::unconfigured())),)+
+                    billing_address,
+                    lists: ProviderLists::new(),
+                }
+            }
+
+            /// Replaces the providers that have a client by remote ones, with their lists.
+            fn connect(&mut self, remote: &RemoteProviders, clients: &mut connect::Clients) -> Result<(), String> {
+                $(if let Some(client) = clients.get(stringify!($setting), &remote.$setting)? {
+                    $(self.replace_list(ReconciliationSource::$list, &client);)*
+                    self.$field = Arc::new($module::$($inner::)?$client(client));
+                })+
+                Ok(())
+            }
+        }
+
+        /// Routes of every operation.
+        fn routes(providers: &Providers) -> Router {
+            let lists: Arc<dyn ReconciliationApi> = Arc::new(providers.lists.clone());
+            Router::new()
+                $(.merge($module::$($inner::)?routes(&providers.$field)))+
+                .merge(reconciliation::routes(&lists))
+        }
+
+        /// Every operation, by its tag.
+        #[cfg(feature = "documents")]
+        fn describe(document: &mut Operations) {
+            $($(document.tag($tag, $about);)?
+            $module::$($inner::)?describe(document);)+
+            document.tag("Reconciliation", "Everything that the provider did, for comparison.");
+            reconciliation::describe(document);
+        }
+    };
+}
+
+providers! {
+    issuer: CardIssuerApi = cards: RemoteIssuer at issuer keeps [Cards, PrepaidRemainders]
+        tag "Cards": "Prepaid cards.";
+    gift_cards: GiftCardApi = gift_cards: RemoteGiftCards at gift_cards keeps [GiftCards]
+        tag "Gift cards": "The gift card catalog and its orders.";
+    payouts: PayoutApi = payouts: RemotePayouts at payouts keeps [Payouts]
+        tag "Payouts": "Payouts to debit cards, bank accounts and payment apps.";
+    identity_check: IdentityCheck = identity: RemoteIdentityCheck at identity keeps []
+        tag "Identity": "Identity checks.";
+    accounts: IssuerAccounts = issuer_accounts::accounts: RemoteIssuerAccounts at issuer_accounts keeps []
+        tag "Issuer accounts": "Accounts at the card issuer and their deposits.";
     /// Observes deposits to issuer accounts.
-    pub deposits: Arc<dyn CardBalances>,
-    pub balances: Arc<dyn CardBalanceReader>,
+    deposits: CardBalances = issuer_accounts::deposits: RemoteCardDeposits at issuer_accounts keeps [];
+    balances: CardBalanceReader = issuer_accounts::balances: RemoteCardBalances at issuer_accounts keeps [];
     /// Opens reloadable cards and takes the money from those balances.
-    pub reloadable_cards: Arc<dyn ReloadableCardApi>,
-    pub bank: Arc<dyn BankApi>,
+    reloadable_cards: ReloadableCardApi = reloadable_cards: RemoteReloadableCards at issuer_accounts
+        keeps [ReloadableCards, CardBalances]
+        tag "Reloadable cards": "Reloadable cards and holds on the balances that they spend.";
+    bank: BankApi = banking: RemoteBank at banking keeps [BankTransfers, BankDeposits]
+        tag "Banking": "Applications, accounts and transfers at the bank.";
     /// Moves USDC from Solana to Base.
-    pub bridge: Arc<dyn Bridge>,
-    pub rates: Arc<dyn RateSource>,
-    pub merchants: Arc<dyn MerchantDirectory>,
-    pub lists: ProviderLists,
+    bridge: Bridge = bridge: RemoteBridge at bridge keeps [Bridge]
+        tag "Bridge": "Burns, attestations and mints of USDC.";
+    rates: RateSource = rates: RemoteRates at rates keeps []
+        tag "Reference data": "Exchange rates and merchants.";
+    merchants: MerchantDirectory = merchants: RemoteMerchantDirectory at merchants keeps [];
+}
+
+/// The ports of the engine that are no providers.
+pub struct OwnPorts {
+    pub settlement: Arc<dyn Settlement>,
+    pub shredder: Arc<dyn KeyShredder>,
+    pub wallet_signer: Arc<dyn WalletSigner>,
+    pub paid_http: Arc<dyn PaidHttpClient>,
+    pub webhooks: Arc<dyn WebhookSender>,
+}
+
+impl Providers {
+    /// The engine's ports: what the engine must not read is sealed by `vault`.
+    pub fn ports(&self, vault: &Arc<Vault>, documents: DocumentStore, own: OwnPorts) -> Ports {
+        let sealed = || vault.clone();
+        Ports {
+            settlement: own.settlement,
+            issuer: Arc::new(SealingIssuer::new(self.issuer.clone(), sealed())),
+            gift_cards: Arc::new(SealingGiftCards::new(self.gift_cards.clone(), sealed())),
+            shredder: own.shredder,
+            identity_check: self.identity_check.clone(),
+            issuer_accounts: self.accounts.clone(),
+            payout_rails: Arc::new(SealingPayouts::new(self.payouts.clone(), sealed())),
+            card_balances: self.deposits.clone(),
+            reloadable_cards: Arc::new(SealingReloadableCards::new(self.reloadable_cards.clone(), sealed())),
+            bridge: self.bridge.clone(),
+            wallet_signer: own.wallet_signer,
+            paid_http: own.paid_http,
+            webhooks: own.webhooks,
+            bank: Arc::new(SealingBank::new(self.bank.clone(), sealed(), documents)),
+        }
+    }
+
+    fn replace_list(&mut self, list: ReconciliationSource, client: &RemoteClient) {
+        let remote = client.clone();
+        self.lists
+            .insert(list, Arc::new(RemoteReconciliationList { remote, list }));
+    }
 }
 
 /// Reconciliation lists by source.
 pub type ProviderLists = BTreeMap<ReconciliationSource, Arc<dyn ProviderList>>;
-
-/// Routes of every operation.
-fn routes(providers: &Providers) -> Router {
-    let lists: Arc<dyn ReconciliationApi> = Arc::new(providers.lists.clone());
-    Router::new()
-        .merge(cards::routes(&providers.issuer))
-        .merge(gift_cards::routes(&providers.gift_cards))
-        .merge(payouts::routes(&providers.payouts))
-        .merge(identity::routes(&providers.identity_check))
-        .merge(issuer_accounts::routes(providers))
-        .merge(reloadable_cards::routes(&providers.reloadable_cards))
-        .merge(banking::routes(&providers.bank))
-        .merge(bridge::routes(&providers.bridge))
-        .merge(rates::routes(&providers.rates))
-        .merge(merchants::routes(&providers.merchants))
-        .merge(reconciliation::routes(&lists))
-}
-
-/// Every operation, by its tag.
-#[cfg(feature = "documents")]
-fn describe(document: &mut Operations) {
-    document.tag("Cards", "Prepaid cards.");
-    cards::describe(document);
-    document.tag("Gift cards", "The gift card catalog and its orders.");
-    gift_cards::describe(document);
-    document.tag("Payouts", "Payouts to debit cards, bank accounts and payment apps.");
-    payouts::describe(document);
-    document.tag("Identity", "Identity checks.");
-    identity::describe(document);
-    document.tag("Issuer accounts", "Accounts at the card issuer and their deposits.");
-    issuer_accounts::describe(document);
-    document.tag(
-        "Reloadable cards",
-        "Reloadable cards and holds on the balances that they spend.",
-    );
-    reloadable_cards::describe(document);
-    document.tag("Banking", "Applications, accounts and transfers at the bank.");
-    banking::describe(document);
-    document.tag("Bridge", "Burns, attestations and mints of USDC.");
-    bridge::describe(document);
-    document.tag("Reference data", "Exchange rates and merchants.");
-    rates::describe(document);
-    merchants::describe(document);
-    document.tag("Reconciliation", "Everything that the provider did, for comparison.");
-    reconciliation::describe(document);
-}

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use purser_actors::currency::{Country, Currency};
 use purser_actors::id::{CardId, JobId, PayoutId};
 use purser_actors::money::Cents;
+use purser_actors::port::payouts::{AppPayee, Platform};
 use purser_actors::port::payouts::{
     PayoutDestination, PayoutEvent, PayoutRailStatus, PayoutRails, PayoutRequest, PayoutStatusUpdate, RecallResult,
 };
 use purser_actors::port::{BoxFuture, ErrorKind, ExternalText, PortError};
-use purser_actors::product::{AppPayee, Platform, ProductLine};
+use purser_actors::product::ProductLine;
 use serde::{Deserialize, Serialize};
 
 use super::definition::provider;

@@ -32,7 +32,7 @@ provider! {
     /// One page of a list, or the one entry with a key. `Permanent` for a list that is not kept.
     fn page(asked: &'a ReconciliationQuery) -> ListPage<ProviderEntry> {
         GET "/reconciliation-entries/{list}" listReconciliationEntries "List orders, deposits or balances with their outcomes\n\nThe order never changes, except that a changed entry is listed again at the end. An undecided entry may be left out.";
-        at list = asked.list.source().name(), "`cards`, `gift_cards`, `payouts`, `bank_transfers`, `bank_deposits`, `reloadable_cards`, `card_balances`, `bridge` or `prepaid_remainders`.";
+        at list = asked.list.source().name(), &ReconciliationListName::in_words();
         asks query it: AfterQuery = AfterQuery::from(asked);
         calls (&it.read(&list)?);
         answers ReconciliationPage {
@@ -69,7 +69,7 @@ const NO_LIST: &str = "this provider does not keep that list";
 /// One list over HTTP.
 pub struct RemoteReconciliationList {
     pub remote: RemoteClient,
-    pub list: ReconciliationListName,
+    pub list: ReconciliationSource,
 }
 
 impl RemoteReconciliationList {
@@ -85,7 +85,7 @@ impl ProviderList for RemoteReconciliationList {
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         Box::pin(self.fetch(ReconciliationQuery {
-            list: self.list,
+            list: ReconciliationListName(self.list),
             after: after.cloned(),
             key: None,
             limit,
@@ -95,7 +95,7 @@ impl ProviderList for RemoteReconciliationList {
     fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
         Box::pin(async move {
             let asked = ReconciliationQuery {
-                list: self.list,
+                list: ReconciliationListName(self.list),
                 after: None,
                 key: Some(name.clone()),
                 limit: 1,
@@ -176,57 +176,63 @@ impl AfterQuery {
     }
 }
 
-/// Writes [`ReconciliationListName`]: each list has the name of its source.
-macro_rules! reconciliation_lists {
-    ($($(#[$doc:meta])+ $list:ident,)+) => {
-        /// A provider's reconciliation list.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-        #[serde(rename_all = "snake_case")]
-        pub enum ReconciliationListName {
-            $($(#[$doc])+ $list,)+
-        }
-
-        impl ReconciliationListName {
-            pub const ALL: [Self; [$(Self::$list),+].len()] = [$(Self::$list),+];
-
-            /// Source that the list belongs to.
-            pub const fn source(self) -> ReconciliationSource {
-                match self {
-                    $(Self::$list => ReconciliationSource::$list,)+
-                }
-            }
-        }
-    };
-}
-
-reconciliation_lists! {
-    /// Orders of prepaid cards.
-    Cards,
-    /// Orders of gift cards.
-    GiftCards,
-    /// Orders of payouts.
-    Payouts,
-    /// Transfers that the service ordered at the bank.
-    BankTransfers,
-    /// Bank deposits for the service to credit, and returned transfers.
-    BankDeposits,
-    /// Orders of reloadable cards, and holds on balances.
-    ReloadableCards,
-    /// Remaining balance of each reloadable card.
-    CardBalances,
-    /// Burns of bridge transfers.
-    Bridge,
-    /// Money returned from closed prepaid cards.
-    PrepaidRemainders,
-}
+/// A provider's reconciliation list, by the name of its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
+pub struct ReconciliationListName(ReconciliationSource);
 
 impl ReconciliationListName {
+    /// Every list: each source that is not a chain.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let sources = ReconciliationSource::ALL.into_iter();
+        sources.filter(|source| source.network().is_none()).map(Self)
+    }
+
+    /// Source that the list belongs to.
+    pub const fn source(self) -> ReconciliationSource {
+        self.0
+    }
+
     /// The list with this name in a path.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|list| list.source().name() == name)
+        Self::all().find(|list| list.0.name() == name)
+    }
+
+    /// The names, for the document.
+    #[cfg(feature = "documents")]
+    fn in_words() -> String {
+        let mut names: Vec<_> = Self::all().map(|list| format!("`{}`", list.0.name())).collect();
+        let last = names.pop().unwrap_or_default();
+        format!("{} or {last}.", names.join(", "))
     }
 }
+
+impl From<ReconciliationListName> for &'static str {
+    fn from(list: ReconciliationListName) -> Self {
+        list.0.name()
+    }
+}
+
+impl TryFrom<String> for ReconciliationListName {
+    type Error = MalformedResponse;
+
+    fn try_from(name: String) -> Result<Self, MalformedResponse> {
+        Self::from_name(&name).ok_or(MalformedResponse(NO_LIST))
+    }
+}
+
+#[cfg(feature = "documents")]
+impl utoipa::PartialSchema for ReconciliationListName {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::schema::{ObjectBuilder, Type};
+        let string = ObjectBuilder::new().schema_type(Type::String);
+        let string = string.description(Some("A provider's reconciliation list."));
+        string.enum_values(Some(Self::all().map(<&str>::from))).build().into()
+    }
+}
+
+#[cfg(feature = "documents")]
+impl utoipa::ToSchema for ReconciliationListName {}
 
 /// Outcome of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -419,7 +425,7 @@ mod tests {
     #[test]
     fn page_advances_or_is_the_last() {
         let asked = ReconciliationQuery {
-            list: ReconciliationListName::Cards,
+            list: ReconciliationListName(ReconciliationSource::Cards),
             after: ListCursor::new("b".to_owned()),
             key: None,
             limit: 10,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use purser_actors::approval;
 use purser_actors::breaker::BreakerSettings;
-use purser_actors::engine::{EngineDeps, EngineSettings, LostHistory, Ports, ReconcilerDeps, RestoreWindow};
+use purser_actors::engine::{EngineDeps, EngineSettings, LostHistory, ReconcilerDeps, RestoreWindow};
 use purser_actors::id::CardId;
 use purser_actors::kernel::outbox::RetryPolicy;
 use purser_actors::kernel::registry::ActivationLimits;
@@ -24,11 +24,7 @@ use crate::config::Config;
 use crate::config::DataDir;
 use crate::outbound::client::OutboundClient;
 use crate::payment::RecentBlockhash;
-use crate::provider::banking::SealingBank;
-use crate::provider::gift_cards::SealingGiftCards;
-use crate::provider::payouts::SealingPayouts;
-use crate::provider::reloadable_cards::SealingReloadableCards;
-use crate::provider::{Providers, SealingIssuer, connect};
+use crate::provider::{OwnPorts, Providers, connect};
 use crate::sandbox::clock::SandboxClock;
 use crate::settlement::chain::{Blockhash, BlockhashSource, ChainParts};
 use crate::settlement::real::RealPorts;
@@ -232,34 +228,21 @@ pub fn engine_deps(
     world: &Dependencies,
     (lost, restored): (Option<LostHistory>, Option<RestoreWindow>),
 ) -> EngineDeps {
-    let providers = &world.providers;
     EngineDeps {
         store,
         clock: world.clock.clone(),
         entropy: world.entropy.clone(),
-        ports: Ports {
-            settlement: world.chains.settlement.clone(),
-            issuer: Arc::new(SealingIssuer::new(providers.issuer.clone(), world.vault.clone())),
-            gift_cards: Arc::new(SealingGiftCards::new(providers.gift_cards.clone(), world.vault.clone())),
-            shredder: Arc::new(world.cvvs.clone()),
-            identity_check: providers.identity_check.clone(),
-            issuer_accounts: providers.accounts.clone(),
-            payout_rails: Arc::new(SealingPayouts::new(providers.payouts.clone(), world.vault.clone())),
-            card_balances: providers.deposits.clone(),
-            reloadable_cards: Arc::new(SealingReloadableCards::new(
-                providers.reloadable_cards.clone(),
-                world.vault.clone(),
-            )),
-            bridge: providers.bridge.clone(),
-            wallet_signer: world.wallets.clone(),
-            paid_http: world.paid_http_client.clone(),
-            webhooks: world.webhook_sender.clone(),
-            bank: Arc::new(SealingBank::new(
-                providers.bank.clone(),
-                world.vault.clone(),
-                world.documents.clone(),
-            )),
-        },
+        ports: world.providers.ports(
+            &world.vault,
+            world.documents.clone(),
+            OwnPorts {
+                settlement: world.chains.settlement.clone(),
+                shredder: Arc::new(world.cvvs.clone()),
+                wallet_signer: world.wallets.clone(),
+                paid_http: world.paid_http_client.clone(),
+                webhooks: world.webhook_sender.clone(),
+            },
+        ),
         lost_history: lost,
         restored,
         reconciler: Some(reconciler_deps(config, world)),

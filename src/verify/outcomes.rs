@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::account;
 use purser_actors::account::{CreditCause, underlying_payment};
+use purser_actors::entities::PurchasedProduct;
 use purser_actors::id::PaymentId;
 use purser_actors::payment;
 use purser_actors::payment::Status;
-use purser_actors::product::PurchasedProduct;
 
 use super::ledger::LedgerTotals;
 use super::money_history::MoneyHistory;

@@ -11,9 +11,8 @@ mod top_up;
 
 use purser_actors::account;
 use purser_actors::account::{CreditCause, DebitPurpose};
-use purser_actors::card::Job as CardJob;
 use purser_actors::currency::Currency;
-use purser_actors::gift_card::Job as GiftCardJob;
+use purser_actors::entities::PurchasedProduct;
 use purser_actors::id::{
     BankTransferId, CardId, LateReturnId, OutgoingTransferId, PayoutId, RefundId, TopUpId, Wallet,
 };
@@ -21,10 +20,7 @@ use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::{Charge, LedgerProvider};
 use purser_actors::money::Cents;
-use purser_actors::payout::Job as PayoutJob;
-use purser_actors::product::PurchasedProduct;
 use purser_actors::quote::QuoteFacts;
-use purser_actors::top_up::Job as TopUpJob;
 use purser_storage::Row;
 use purser_storage::codec::DecodeError;
 use rust_decimal::Decimal;
@@ -221,26 +217,58 @@ impl OutgoingTransfer {
     }
 }
 
-/// Reads a snapshot, with its name. `None` if the kind is not a product.
-pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(PurchasedProduct, Result<SoldProduct, DecodeError>)> {
-    if kind == EntityKind::Card as u8 {
-        return Some((PurchasedProduct::Card(CardId(id)), card::read(CardId(id), row)));
-    }
-    if kind == EntityKind::GiftCard as u8 {
-        return Some((PurchasedProduct::GiftCard(CardId(id)), gift_card::read(CardId(id), row)));
-    }
-    if kind == EntityKind::IntlOrder as u8 {
-        let id = CardId(id);
-        return Some((PurchasedProduct::IntlOrder(id), intl_order::read(id, row)));
-    }
-    if kind == EntityKind::Payout as u8 {
-        let id = PayoutId(id);
-        return Some((PurchasedProduct::Payout(id), payout::read(id, row)));
-    }
-    if kind == EntityKind::TopUp as u8 {
-        return Some((PurchasedProduct::TopUp(TopUpId(id)), top_up::read(TopUpId(id), row)));
-    }
-    None
+/// Writes the functions that ask the product of an entity kind. A row has the product and the module of its rules.
+///
+/// ```ignore
+/// products! { GiftCard: gift_card, }
+/// // becomes
+/// pub(crate) fn read(kind: u8, id: u128, row: &Row) -> /* … */ {
+///     if kind == EntityKind::GiftCard as u8 {
+///         return Some((PurchasedProduct::GiftCard(id.into()), gift_card::read(id.into(), row)));
+///     }
+///     None
+/// }
+/// // and `fold` and `product_of_job` in the same way
+/// ```
+macro_rules! products {
+    ($($product:ident: $module:ident,)+) => {
+        /// Reads a snapshot, with its name. `None` if the kind is not a product.
+        pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(PurchasedProduct, Result<SoldProduct, DecodeError>)> {
+            $(if kind == EntityKind::$product as u8 {
+                return Some((PurchasedProduct::$product(id.into()), $module::read(id.into(), row)));
+            })+
+            None
+        }
+
+        /// The status after an event: the inner `None` leaves it unchanged. The outer `None` means that the kind is not
+        /// a product.
+        pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
+            $(if kind == EntityKind::$product as u8 {
+                return Some($module::fold(event));
+            })+
+            None
+        }
+
+        /// The product that a job moves on, if any.
+        pub(crate) fn product_of_job(work: &AnyJob) -> Option<String> {
+            let found = None;
+            $(let found = found.or_else(|| $module::product_of_job(work));)+
+            found
+        }
+
+        /// Every product has its rules: a missing one does not compile.
+        const _: fn(PurchasedProduct) = |product| match product {
+            $(PurchasedProduct::$product(_) => (),)+
+        };
+    };
+}
+
+products! {
+    Card: card,
+    IntlOrder: intl_order,
+    GiftCard: gift_card,
+    Payout: payout,
+    TopUp: top_up,
 }
 
 /// The treasury transfer of a product, as far as its snapshot knows. `None` for a kind that sends nothing.
@@ -248,51 +276,10 @@ pub(crate) fn outgoing_transfer(kind: u8, id: u128, row: &Row) -> Option<Outgoin
     (kind == EntityKind::TopUp as u8).then(|| top_up::outgoing_transfer(TopUpId(id), row))?
 }
 
-/// The status after an event: the inner `None` leaves it unchanged. The outer `None` means that the kind is not a
-/// product.
-pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
-    if kind == EntityKind::Card as u8 {
-        return Some(card::fold(event));
-    }
-    if kind == EntityKind::GiftCard as u8 {
-        return Some(gift_card::fold(event).map(Some));
-    }
-    if kind == EntityKind::IntlOrder as u8 {
-        return Some(intl_order::fold(event));
-    }
-    if kind == EntityKind::Payout as u8 {
-        return Some(payout::fold(event));
-    }
-    if kind == EntityKind::TopUp as u8 {
-        return Some(top_up::fold(event).map(Some));
-    }
-    None
-}
-
 /// Checks the rows that products have besides their snapshots.
 pub(crate) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     intl_order::queue(contents, report);
     intl_order::check_pending_actions(contents, report);
-}
-
-/// The product that a job moves on, if any.
-pub(crate) fn product_of_job(work: &AnyJob) -> Option<String> {
-    if let Some(CardJob::IssueCard(id) | CardJob::ChangePrepaidCardState(id)) = work.typed() {
-        return Some(id.to_string());
-    }
-    if let Some(GiftCardJob::OrderGiftCard(id)) = work.typed() {
-        return Some(id.to_string());
-    }
-    if let Some(job) = work.typed() {
-        return Some(match job {
-            PayoutJob::SendPayout(id)
-            | PayoutJob::RecallPayout(id)
-            | PayoutJob::ExpirePayout(id)
-            | PayoutJob::CloseReturnWindow(id) => id.to_string(),
-        });
-    }
-    let (TopUpJob::SendTopUp(id) | TopUpJob::BridgeTopUp(id) | TopUpJob::AwaitIssuerCredit(id)) = work.typed()?;
-    Some(id.to_string())
 }
 
 /// The payment or product of a pending credit, and the amount in atomic USDC. `None` for other jobs.

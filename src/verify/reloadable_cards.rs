@@ -5,10 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::card_withdrawal::{self, CardWithdrawal};
+use purser_actors::entities::Purchase;
 use purser_actors::id::{CardId, JobId, PaymentId, WithdrawalId};
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::product::Purchase;
 use purser_actors::reloadable_card::{self, ReloadableCard};
+use purser_actors::top_up::CardBalancePurchase;
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
@@ -186,7 +187,7 @@ fn funded(contents: &StoreContents, report: &mut VerifyReport) {
             .get(payment)
             .map(|(payment, _)| payment.claim.purchase.clone());
         let brought = match bought {
-            Some(Purchase::CardBalance { amount }) => amount.get(),
+            Some(Purchase::CardBalance(CardBalancePurchase { amount })) => amount.get(),
             _ => 0,
         };
         if loaded > brought {

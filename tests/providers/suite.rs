@@ -13,12 +13,12 @@ use purser::vault::CardNumberRecord;
 use purser_actors::currency::Currency;
 use purser_actors::id::{CardId, JobId, PayoutId, Wallet};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate, RecallResult};
+use purser_actors::port::payouts::{AppPayee, PayoutRailStatus, PayoutStatusUpdate, Platform, RecallResult};
 use purser_actors::port::{
     CardAction, CardActionRequest, CardState, CheckStatus, ErrorKind, IdentityCheckRequest, IssueCardRequest,
     IssuerAccountResult,
 };
-use purser_actors::product::{AppPayee, Platform, ProductLine};
+use purser_actors::product::ProductLine;
 use rust_decimal::Decimal;
 
 use super::control::ProviderControl;

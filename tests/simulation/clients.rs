@@ -5,13 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use purser_actors::card::CardPurchase;
 use purser_actors::currency::Currency;
 use purser_actors::engine::{ClaimError, Engine, PaymentRequest, PaymentResult};
+use purser_actors::entities::{Purchase, PurchasedProduct};
+use purser_actors::gift_card::GiftCardPurchase;
 use purser_actors::id::{CardId, PaymentId, SessionId, Wallet, WalletPaymentId};
+use purser_actors::intl_order::IntlCardPurchase;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{Outcome, SessionSeed};
 use purser_actors::port::{Authorization, Entropy, EvmAuthorization, SolanaTransfer};
-use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_actors::quote::{ExchangeRate, QuoteFacts};
 use sha2::{Digest, Sha256};
 
@@ -185,17 +188,17 @@ fn purchase(world: &Environment, payment: u32) -> Purchase {
     }
     if payment % 6 == intl(0) {
         let label = Some(format!("payment {payment}"));
-        return Purchase::IntlCard { amount, label };
+        return Purchase::IntlCard(IntlCardPurchase { amount, label });
     }
     if is_gift(payment) {
-        return Purchase::GiftCard {
+        return Purchase::GiftCard(GiftCardPurchase {
             amount,
             currency: "USD".parse().unwrap(),
             product: "any".into(),
             country: "US".parse().unwrap(),
-        };
+        });
     }
-    Purchase::UsaCard { amount }
+    Purchase::UsaCard(CardPurchase { amount })
 }
 
 pub(crate) fn payment_of_amount(amount: Cents) -> u32 {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use purser_actors::card::{self, Card};
+use purser_actors::entities::PurchasedProduct;
 use purser_actors::gift_card::{self, GiftCard};
 use purser_actors::id::{CardId, PaymentId, PayoutId, TopUpId, Wallet};
 use purser_actors::intl_order::{self, IntlOrder};
@@ -11,7 +12,6 @@ use purser_actors::kernel::job::AnyJob;
 use purser_actors::kernel::{Entity, EntityKind, table};
 use purser_actors::payout;
 use purser_actors::payout::Payout;
-use purser_actors::product::PurchasedProduct;
 use purser_actors::top_up;
 use purser_actors::top_up::TopUp;
 use purser_storage::codec::{self, Stored};

@@ -4,12 +4,17 @@ use std::time::Duration;
 
 use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
 use purser_actors::currency::Currency;
-use purser_actors::id::{BankDestinationId, BankRecipientId, PaymentRecipientId, PayoutId, Wallet};
-use purser_actors::kernel::{EntityKind, table};
+use purser_actors::entities::{Purchase, PurchasedProduct};
+use purser_actors::id::BankDestinationId;
+use purser_actors::id::BankRecipientId;
+use purser_actors::id::PaymentRecipientId;
+use purser_actors::id::PayoutId;
+use purser_actors::id::Wallet;
+use purser_actors::kernel::EntityKind;
+use purser_actors::kernel::table;
 use purser_actors::payment_recipient::PaymentRecipient;
-use purser_actors::payout::{Payout, Status};
-use purser_actors::port::payouts::BankDetails;
-use purser_actors::product::{AppPayee, Platform, Purchase, PurchasedProduct};
+use purser_actors::payout::{AppPaymentPurchase, BankPaymentPurchase, Payout, PushToCardPurchase, Status};
+use purser_actors::port::payouts::{AppPayee, BankDetails, Platform};
 use purser_storage::codec;
 
 use crate::account_steps::durable;
@@ -40,23 +45,23 @@ pub(crate) const fn destination(wallet: u8) -> BankDestinationId {
 pub(crate) fn purchase(world: &Environment, payment: u32, payer: u8, amount: purser_actors::money::Cents) -> Purchase {
     let nth = payment / 6 + world.plan.seed as u32;
     match nth % 3 {
-        0 => Purchase::PushToCard {
+        0 => Purchase::PushToCard(PushToCardPurchase {
             amount,
             currency: if payment % 4 == 1 {
                 "EUR".parse().unwrap()
             } else {
                 Currency::USD
             },
-        },
-        1 => Purchase::BankPayment {
+        }),
+        1 => Purchase::BankPayment(BankPaymentPurchase {
             amount,
             destination: destination(if nth % 12 == 1 {
                 (payer + 1) % WALLETS as u8
             } else {
                 payer
             }),
-        },
-        _ => Purchase::AppPayment {
+        }),
+        _ => Purchase::AppPayment(AppPaymentPurchase {
             amount,
             platform: Some(Platform::ALL[payment as usize % 2]),
             payee: Box::new(AppPayee {
@@ -65,7 +70,7 @@ pub(crate) fn purchase(world: &Environment, payment: u32, payer: u8, amount: pur
                 last_name: "Lovelace".into(),
                 email: "ada@example.com".into(),
             }),
-        },
+        }),
     }
 }
 

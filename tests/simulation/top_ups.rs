@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use purser::verify::ChainTransfer;
 use purser_actors::engine::Engine;
+use purser_actors::entities::Purchase;
 use purser_actors::id::{TopUpId, Wallet};
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::kernel::{EntityKind, OutboxJob};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{Authorization, EvmAuthorization, OutgoingTransferRequest, PreparedTransaction};
-use purser_actors::product::Purchase;
 use purser_actors::top_up;
-use purser_actors::top_up::{FirstLeg, Status, TopUp};
+use purser_actors::top_up::{CardBalancePurchase, FirstLeg, Status, TopUp};
 use purser_storage::sim_disk::SeededRng;
 
 use crate::account_steps::durable;
@@ -39,7 +39,7 @@ pub(crate) const fn payer(payment: u32) -> u8 {
 }
 
 pub(crate) const fn purchase(amount: Cents) -> Purchase {
-    Purchase::CardBalance { amount }
+    Purchase::CardBalance(CardBalancePurchase { amount })
 }
 
 /// The payment that bought what arrives.

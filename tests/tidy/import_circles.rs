@@ -23,6 +23,7 @@ const KNOWN: [Known; 1] = [Known {
         "card",
         "discrepancy",
         "engine",
+        "entities",
         "gift_card",
         "id",
         "identity",

@@ -7,8 +7,42 @@ use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::port::{CardActivity, TransactionStatus};
-use crate::product::{ListedOrder, Money, Product, Sale, Usable};
+use crate::product::{
+    ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable, encode_fingerprint,
+};
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
+
+/// Purchase of a card: its amount.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct CardPurchase {
+    /// Amount on the card.
+    pub amount: Cents,
+}
+
+impl PurchaseTerms for CardPurchase {
+    type Product = Card;
+    type Resolved = ();
+
+    const LINE: ProductLine = ProductLine::UsaCard;
+    const STORES_QUOTE: bool = false;
+
+    fn amount(&self) -> (Cents, Currency) {
+        (self.amount, Currency::USD)
+    }
+
+    fn fingerprint_bytes(&self) -> Vec<u8> {
+        let Self { amount } = self;
+        encode_fingerprint((0_u32, amount))
+    }
+
+    fn preconditions(&self) -> Vec<Precondition> {
+        Vec::new()
+    }
+
+    fn order(&self, _: &Sale, (): (), _: &Context) -> Cents {
+        self.amount
+    }
+}
 
 impl Product for Card {
     const ID_FIELD: &'static str = "card_id";
@@ -31,6 +65,13 @@ impl Product for Card {
             .open(Self::order(id, sale.owner, sale.charge, amount, context)?)
             .index_for_owner(&sale.owner, EntityKind::Card, id.0, context)
             .enqueue_as(JobId(id.0), Job::IssueCard(id), context))
+    }
+
+    fn return_instructions(id: &CardId) -> String {
+        format!(
+            "Its holder closes {id} first (`POST /close-card`): what is left on it is credited by itself, and the rest can be \
+             refunded."
+        )
     }
 
     fn charge(&self) -> &Charge {

@@ -10,12 +10,7 @@ use crate::approval;
 use crate::breaker::BreakerSettings;
 use crate::kernel::outbox::RetryPolicy;
 use crate::kernel::registry::ActivationLimits;
-use crate::port::banking::Bank;
-use crate::port::payouts::PayoutRails;
-use crate::port::{
-    Bridge, CardBalances, CardIssuer, Clock, Entropy, GiftCardProvider, IdentityCheck, IssuerAccounts, KeyShredder,
-    PaidHttpClient, ReloadableCardProvider, Settlement, WalletSigner, WebhookSender,
-};
+use crate::port::{Clock, Entropy, Ports};
 use crate::product::{DailyCaps, PriceRange, ProductLine};
 
 /// Dependencies and settings of an engine.
@@ -38,39 +33,6 @@ pub struct EngineDeps {
     pub reconciler: Option<ReconcilerDeps>,
     /// Limits and intervals.
     pub settings: EngineSettings,
-}
-
-/// Providers, chains and the vault.
-#[derive(Clone)]
-pub struct Ports {
-    /// Settles USDC payments and transfers.
-    pub settlement: Arc<dyn Settlement>,
-    /// Issues prepaid cards.
-    pub issuer: Arc<dyn CardIssuer>,
-    /// Sells gift cards.
-    pub gift_cards: Arc<dyn GiftCardProvider>,
-    /// Destroys the keys of CVVs.
-    pub shredder: Arc<dyn KeyShredder>,
-    /// Provider that verifies the identity of account owners.
-    pub identity_check: Arc<dyn IdentityCheck>,
-    /// Keeps the owners' accounts at the card issuer.
-    pub issuer_accounts: Arc<dyn IssuerAccounts>,
-    /// Rails that send payouts to cards, bank accounts and apps.
-    pub payout_rails: Arc<dyn PayoutRails>,
-    /// Reports credits to card balances.
-    pub card_balances: Arc<dyn CardBalances>,
-    /// Keeps reloadable cards and debits card balances.
-    pub reloadable_cards: Arc<dyn ReloadableCardProvider>,
-    /// Transfers USDC from Solana to Base.
-    pub bridge: Arc<dyn Bridge>,
-    /// Signs with the keys of agent wallets.
-    pub wallet_signer: Arc<dyn WalletSigner>,
-    /// Makes the paid calls of agent wallets.
-    pub paid_http: Arc<dyn PaidHttpClient>,
-    /// Keeps customers' bank accounts.
-    pub bank: Arc<dyn Bank>,
-    /// Posts webhook events.
-    pub webhooks: Arc<dyn WebhookSender>,
 }
 
 /// Limits and intervals of the engine.

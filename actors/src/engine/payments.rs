@@ -9,13 +9,14 @@ use super::permits::{AdmissionPermit, OverloadError};
 use super::preconditions::map_rejection;
 use super::{Engine, MAX_CONFLICT_RETRIES};
 use crate::account::{self, ClaimRequest};
+use crate::entities::Purchase;
 use crate::id::{Network, PaymentId, Wallet};
 use crate::kernel::idempotency::IdempotencySlot;
 use crate::kernel::{AskError, request_context, table};
 use crate::money::Cents;
 use crate::payment::{self, Outcome, Payment, Rejection, SessionSeed, Status};
 use crate::port::{Authorization, Decline};
-use crate::product::{Precondition, Purchase};
+use crate::product::Precondition;
 use crate::quote::QuoteFacts;
 
 /// A purchase with its verified payment.

@@ -9,15 +9,16 @@ use super::provider_events::ProviderEventSource;
 use super::registries::Registries;
 use super::{ClaimError, Engine, Inner, OperationError, PaymentRequest};
 use crate::bank_destination::{self, BankDestination};
+use crate::entities::Purchase;
 use crate::id::{BankDestinationId, LateReturnId, PaymentRecipientId, PayoutId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, IdempotencyRecorder, table};
 use crate::late_return::LateReturn;
 use crate::payment_recipient::{self, PaymentRecipient};
-use crate::payout::{self, Payout, PayoutPlan, PayoutTarget, RailTerms};
-use crate::port::payouts::{PayoutEvent, PayoutRails};
+use crate::payout::{self, AppPaymentPurchase, BankPaymentPurchase, Payout, PayoutPlan, PayoutTarget, RailTerms};
+use crate::port::payouts::{AppPayee, PayoutEvent, PayoutRails, Platform};
 use crate::port::{BoxFuture, PortError};
-use crate::product::{AppPayee, Platform, Precondition, Purchase};
+use crate::product::Precondition;
 
 /// Saved recipients read in one page.
 const PAGE: usize = 200;
@@ -46,8 +47,8 @@ impl Engine {
     ) -> Result<Option<PayoutPlan>, ClaimError> {
         let settings = &self.0.settings.payouts;
         let (target, terms) = match &request.purchase {
-            Purchase::PushToCard { .. } => (PayoutTarget::Card(None), settings.push_to_card),
-            Purchase::BankPayment { destination, .. } => {
+            Purchase::PushToCard(_) => (PayoutTarget::Card(None), settings.push_to_card),
+            Purchase::BankPayment(BankPaymentPurchase { destination, .. }) => {
                 let row = self
                     .0
                     .store
@@ -58,7 +59,7 @@ impl Engine {
                 let details = codec::decode(&row.ok_or(missing)?.value).map_err(|_| ClaimError::Unavailable)?;
                 (PayoutTarget::Bank(*destination, details), settings.bank_payment)
             }
-            Purchase::AppPayment { platform, payee, .. } => {
+            Purchase::AppPayment(AppPaymentPurchase { platform, payee, .. }) => {
                 let (id, platform, payee) = self.payee(payer, *platform, payee).await?;
                 (PayoutTarget::App(id, platform, payee), settings.app_payment)
             }

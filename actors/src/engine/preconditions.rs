@@ -6,11 +6,13 @@ use super::jobs::with_timeout_ms;
 use super::payments::{ClaimError, PaymentRequest};
 use super::{Engine, ReservationError};
 use crate::account;
+use crate::entities::Purchase;
+use crate::gift_card::GiftCardPurchase;
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::AskError;
 use crate::payment::ResolvedPreconditions;
 use crate::port::GiftCardOffer;
-use crate::product::{Precondition, Purchase};
+use crate::product::Precondition;
 
 impl Engine {
     /// Resolves what a purchase requires of its payer and of the service, in the contract's error order. The claim's
@@ -45,7 +47,7 @@ impl Engine {
                 found = ResolvedPreconditions::DepositAddress(address);
             }
         }
-        if matches!(request.purchase, Purchase::CardBalance { .. }) {
+        if matches!(request.purchase, Purchase::CardBalance(_)) {
             // It is forwarded from the treasury of the payment's own chain.
             let rail = request.authorization.network();
             self.check_treasury(rail).await.map_err(|why| match why {
@@ -70,12 +72,12 @@ impl Engine {
     /// Whether the catalog has the gift card. A changed fee rate is no reason to reject: we pay the difference, and the
     /// payment matches a valid quote. Without an answer from the catalog nothing is sold.
     async fn in_stock(&self, request: &PaymentRequest) -> Result<ResolvedPreconditions, ClaimError> {
-        let Purchase::GiftCard {
+        let Purchase::GiftCard(GiftCardPurchase {
             amount,
             currency,
             product,
             country,
-        } = &request.purchase
+        }) = &request.purchase
         else {
             return Ok(ResolvedPreconditions::None);
         };

@@ -7,6 +7,7 @@ use purser_storage::{StoreError, codec};
 use super::Engine;
 use crate::account::Account;
 use crate::card::Card;
+use crate::entities::PurchasedProduct;
 use crate::gift_card::GiftCard;
 use crate::id::{CardId, PaymentId, SessionId, TopUpId, Wallet};
 use crate::intl_order::IntlOrder;
@@ -14,7 +15,7 @@ use crate::kernel::registry::LoadError;
 use crate::kernel::{Entity, EntityRegistry, JsonObject, OutboxJob, table};
 use crate::payment::Payment;
 use crate::port::Timestamp;
-use crate::product::{ProductRecord, PurchasedProduct};
+use crate::product::ProductRecord;
 use crate::session::Session;
 use crate::top_up::TopUp;
 

@@ -8,6 +8,7 @@ use super::operators::corrupt;
 use super::registries::Registries;
 use super::{Engine, ListPosition, MAX_CONFLICT_RETRIES};
 use crate::card::Card;
+use crate::entities::PurchasedProduct;
 use crate::id::{PaymentId, RefundId};
 use crate::kernel::entity::EntityId as _;
 use crate::kernel::registry::LoadError;
@@ -16,7 +17,6 @@ use crate::money::Usdc;
 use crate::operator::{AuditExtras, OperatorAction};
 use crate::payment::{Payment, Status};
 use crate::port::CardSnapshot;
-use crate::product::PurchasedProduct;
 use crate::refund::{self, Command, Refund, RefundRequest, Refunded, Rejection};
 
 /// Why there is no refund. Nothing has changed.

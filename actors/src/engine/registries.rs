@@ -1,5 +1,4 @@
-//! All entity registries of the engine. A line here gives an entity kind its actors, supervisor, passivation and
-//! statistics, and its jobs their handler.
+//! All entity registries of the engine, from the list of entities.
 
 use std::sync::Arc;
 
@@ -9,39 +8,11 @@ use ractor::{ActorCell, SpawnErr};
 use super::customers::CustomerResource;
 use super::jobs::table::JobKind;
 use super::stats::{EntityStats, EntitySupervisorInfo};
-use crate::account::Account;
-use crate::agent_wallet::AgentWallet;
-use crate::api_key::ApiKey;
-use crate::bank_destination::BankDestination;
-use crate::banking::account::BankAccount;
-use crate::banking::application::BankingApplication;
-use crate::banking::profile::BankingProfile;
-use crate::banking::transfer::BankTransfer;
-use crate::card::Card;
-use crate::card_withdrawal::CardWithdrawal;
-use crate::discrepancy::Discrepancy;
-use crate::gift_card::GiftCard;
-use crate::identity_verification::IdentityVerification;
-use crate::incoming::Incoming;
-use crate::intl_order::IntlOrder;
-use crate::issuer_link::IssuerLink;
+use crate::entities::entities;
 use crate::kernel::chart::Chart;
 use crate::kernel::entity::EntityId;
 use crate::kernel::registry::{EntityDeps, LoadError};
 use crate::kernel::{Entity, EntityKind, EntityRegistry, StateMachine, event_record};
-use crate::late_return::LateReturn;
-use crate::line::LineState;
-use crate::payment::Payment;
-use crate::payment_recipient::PaymentRecipient;
-use crate::payout::Payout;
-use crate::refund::Refund;
-use crate::reloadable_card::ReloadableCard;
-use crate::session::Session;
-use crate::top_up::TopUp;
-use crate::wallet_payment::WalletPayment;
-use crate::webhook::WebhookEndpoint;
-use crate::webhook_delivery::WebhookDelivery;
-use crate::withdrawal::Withdrawal;
 
 macro_rules! define_registries {
     ($($field:ident: $entity:ty $(=> $job:ty)?,)*) => {
@@ -123,34 +94,4 @@ macro_rules! define_registries {
     };
 }
 
-define_registries! {
-    accounts: Account => crate::account::Job,
-    payments: Payment => crate::payment::Job,
-    cards: Card => crate::card::Job,
-    sessions: Session,
-    gift_cards: GiftCard => crate::gift_card::Job,
-    intl_orders: IntlOrder => crate::intl_order::Job,
-    identities: IdentityVerification => crate::identity_verification::Job,
-    issuer_links: IssuerLink => crate::issuer_link::Job,
-    top_ups: TopUp => crate::top_up::Job,
-    withdrawals: Withdrawal => crate::withdrawal::Job,
-    payouts: Payout => crate::payout::Job,
-    late_returns: LateReturn => crate::late_return::Job,
-    recipients: PaymentRecipient => crate::payment_recipient::Job,
-    destinations: BankDestination => crate::bank_destination::Job,
-    profiles: BankingProfile,
-    reloadable_cards: ReloadableCard => crate::reloadable_card::Job,
-    card_withdrawals: CardWithdrawal => crate::card_withdrawal::Job,
-    agent_wallets: AgentWallet => crate::agent_wallet::Job,
-    wallet_payments: WalletPayment => crate::wallet_payment::Job,
-    applications: BankingApplication => crate::banking::application::Job,
-    bank_accounts: BankAccount => crate::banking::account::Job,
-    bank_transfers: BankTransfer => crate::banking::transfer::Job,
-    discrepancies: Discrepancy => crate::discrepancy::Job,
-    api_keys: ApiKey,
-    webhooks: WebhookEndpoint => crate::webhook::Job,
-    webhook_deliveries: WebhookDelivery => crate::webhook_delivery::Job,
-    refunds: Refund => crate::refund::Job,
-    incoming: Incoming => crate::incoming::Job,
-    lines: LineState,
-}
+entities!(define_registries);

@@ -6,17 +6,23 @@ use super::{AdoptableProduct, Event, Incoming};
 use crate::account;
 use crate::account::CapReservation;
 use crate::account::counted_day;
-use crate::card::Card;
+use crate::card::{Card, CardPurchase};
 use crate::currency::Currency;
-use crate::gift_card::GiftCard;
+use crate::entities::{Purchase, PurchasedProduct};
+use crate::gift_card::{GiftCard, GiftCardPurchase};
 use crate::id::{CardId, SessionId, Wallet};
 use crate::kernel::entity::EntityId as _;
 use crate::kernel::{Context, Decision, EntityKind, InvalidTransition, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Cents;
 use crate::payment::{Claim, Payment, ResolvedPreconditions, SessionSeed};
-use crate::port::{Authorization, EvmAuthorization, EvmSignature, GiftCardOrder, SolanaTransfer};
-use crate::product::{Product as _, Purchase, PurchasedProduct, Sale};
+use crate::port::Authorization;
+use crate::port::EvmAuthorization;
+use crate::port::EvmSignature;
+use crate::port::GiftCardOrder;
+use crate::port::SolanaTransfer;
+use crate::product::Product as _;
+use crate::product::Sale;
 use crate::quote::{ExchangeRate, QuoteFacts};
 
 /// Decimal places of an exchange rate derived from the paid amount.
@@ -59,8 +65,12 @@ impl Incoming {
             )
             .enqueue(self.uncount_job(), context)
             .post_ledger(&sold, context);
-        let number = card.0;
-        let sale = Sale { number, owner, charge };
+        let sale = Sale {
+            number: card.0,
+            owner,
+            charge,
+            network: self.transfer.network,
+        };
         match made {
             AdoptableProduct::Card { amount } => Card::sell(decision, &sale, amount, context),
             AdoptableProduct::GiftCard {
@@ -112,7 +122,7 @@ impl Incoming {
     fn purchase(&self, made: &AdoptableProduct) -> Result<(Purchase, Cents, ResolvedPreconditions), InvalidTransition> {
         Ok(match made {
             AdoptableProduct::Card { amount } => (
-                Purchase::UsaCard { amount: *amount },
+                Purchase::UsaCard(CardPurchase { amount: *amount }),
                 *amount,
                 ResolvedPreconditions::None,
             ),
@@ -123,12 +133,12 @@ impl Incoming {
                 country,
                 fee_rate,
             } => {
-                let purchase = Purchase::GiftCard {
+                let purchase = Purchase::GiftCard(GiftCardPurchase {
                     amount: *amount,
                     currency: *currency,
                     product: product.clone(),
                     country: *country,
-                };
+                });
                 let (quoted, worth) = self.quote(*amount, *currency, fee_rate);
                 let found = ResolvedPreconditions::Offer {
                     fee_rate: fee_rate.clone(),

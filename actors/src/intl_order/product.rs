@@ -1,20 +1,48 @@
 //! An international card as a product.
 
 use super::{IntlOrder, Job, OVERDUE_AFTER_MS, Status};
+use crate::currency::Currency;
 use crate::id::CardId;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, table};
 use crate::ledger::Charge;
 use crate::money::Cents;
-use crate::product::{ListedOrder, Money, Product, Sale, Usable};
+use crate::product::{
+    ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable, encode_fingerprint,
+};
 use crate::reconciliation::ReconciliationSource;
 
-/// What a purchase fixes about the card.
-#[derive(Clone, Debug)]
-pub struct IntlCardTerms {
+/// Purchase of an international card.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct IntlCardPurchase {
     /// Amount on the card.
     pub amount: Cents,
     /// The owner's name for it.
     pub label: Option<String>,
+}
+
+impl PurchaseTerms for IntlCardPurchase {
+    type Product = IntlOrder;
+    type Resolved = ();
+
+    const LINE: ProductLine = ProductLine::IntlCard;
+    const STORES_QUOTE: bool = false;
+
+    fn amount(&self) -> (Cents, Currency) {
+        (self.amount, Currency::USD)
+    }
+
+    fn fingerprint_bytes(&self) -> Vec<u8> {
+        let Self { amount, label } = self;
+        encode_fingerprint((1_u32, amount, label))
+    }
+
+    fn preconditions(&self) -> Vec<Precondition> {
+        Vec::new()
+    }
+
+    fn order(&self, _: &Sale, (): (), _: &Context) -> Self {
+        self.clone()
+    }
 }
 
 impl Product for IntlOrder {
@@ -24,12 +52,12 @@ impl Product for IntlOrder {
     const LISTS: &'static [ReconciliationSource] = &[];
     const WAITS_FOR_FINALITY: bool = false;
 
-    type Order = IntlCardTerms;
+    type Order = IntlCardPurchase;
 
     fn sell<D: Entity>(
         decision: Decision<D>,
         sale: &Sale,
-        order: IntlCardTerms,
+        order: IntlCardPurchase,
         context: &Context,
     ) -> Result<Decision<D>, InvalidTransition> {
         let (id, owner) = (CardId(sale.number), sale.owner);
@@ -39,6 +67,13 @@ impl Product for IntlOrder {
             .index_for_owner(&owner, EntityKind::IntlOrder, id.0, context)
             .put_new(table::intl_order_queue(context.now, id), Vec::new())
             .enqueue_at(overdue, Job::MarkOrderOverdue(id), context))
+    }
+
+    fn return_instructions(id: &CardId) -> String {
+        format!(
+            "Have the card closed where it was made and report it first (`purser admin intl-orders report {id} closed`): what is left \
+             is credited by itself, and the rest can be refunded."
+        )
     }
 
     fn charge(&self) -> &Charge {

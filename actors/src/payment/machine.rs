@@ -6,11 +6,11 @@ use super::view::{never_settled, reorged};
 use super::{Claim, Command, Event, Job, Outcome, Payment, Rejection, Reply, SessionSeed, Status};
 use crate::account;
 use crate::account::CreditCause;
+use crate::entities::PurchasedProduct;
 use crate::id::{JobId, PaymentId, Wallet};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::port::{ChainStatus, Finality};
-use crate::product::PurchasedProduct;
 
 type DecisionResult = Result<Decision<Payment>, Rejection>;
 

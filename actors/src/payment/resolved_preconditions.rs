@@ -1,7 +1,9 @@
 //! Preconditions of a purchase as read before its claim.
 
+use crate::gift_card::StockOffer;
 use crate::payout::PayoutPlan;
 use crate::quote::QuoteFacts;
+use crate::top_up::DepositAddress;
 
 /// Data read from the payer before the claim, which the product depends on. Conditions of the claim's batch ensure that
 /// it still holds.
@@ -23,12 +25,46 @@ pub enum ResolvedPreconditions {
     DepositAddress([u8; 20]),
 }
 
-impl ResolvedPreconditions {
-    /// Fee rate and quote of a gift card that is in stock.
-    pub(super) fn offer(&self) -> (String, Box<QuoteFacts>) {
-        match self {
-            Self::Offer { fee_rate, quoted } => (fee_rate.clone(), quoted.clone()),
-            Self::None | Self::DepositAddress(_) | Self::Payout(_) => Default::default(),
+/// What was resolved is not what the purchase needs.
+#[derive(Debug)]
+pub struct WrongPreconditions;
+
+impl From<&ResolvedPreconditions> for () {
+    fn from(_: &ResolvedPreconditions) {}
+}
+
+impl From<&ResolvedPreconditions> for StockOffer {
+    fn from(resolved: &ResolvedPreconditions) -> Self {
+        match resolved {
+            ResolvedPreconditions::Offer { fee_rate, quoted } => Self {
+                fee_rate: fee_rate.clone(),
+                quoted: quoted.clone(),
+            },
+            ResolvedPreconditions::None
+            | ResolvedPreconditions::DepositAddress(_)
+            | ResolvedPreconditions::Payout(_) => Self::default(),
+        }
+    }
+}
+
+impl TryFrom<&ResolvedPreconditions> for PayoutPlan {
+    type Error = WrongPreconditions;
+
+    fn try_from(resolved: &ResolvedPreconditions) -> Result<Self, WrongPreconditions> {
+        match resolved {
+            ResolvedPreconditions::Payout(plan) => Ok((**plan).clone()),
+            _ => Err(WrongPreconditions),
+        }
+    }
+}
+
+impl TryFrom<&ResolvedPreconditions> for DepositAddress {
+    type Error = WrongPreconditions;
+
+    fn try_from(resolved: &ResolvedPreconditions) -> Result<Self, WrongPreconditions> {
+        match resolved {
+            ResolvedPreconditions::DepositAddress(address) => Ok(Self(*address)),
+            _ => Err(WrongPreconditions),
         }
     }
 }

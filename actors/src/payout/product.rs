@@ -1,13 +1,144 @@
 //! A payout as a product.
 
-use super::{Job, Payout, PayoutOrdered, PayoutTarget, Status};
-use crate::id::PayoutId;
+use super::{Job, Payout, PayoutOrdered, PayoutPlan, PayoutTarget, Status};
+use crate::currency::Currency;
+use crate::id::{BankDestinationId, JobId, PayoutId};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition};
 use crate::ledger::Charge;
-use crate::money::Usdc;
+use crate::money::{Cents, Usdc};
 use crate::payment_recipient;
-use crate::product::{ListedOrder, Money, Product, Sale, Usable};
+use crate::port::payouts::{AppPayee, Platform};
+use crate::product::{
+    ListedOrder, Money, Precondition, Product, ProductLine, PurchaseTerms, Sale, Usable, encode_fingerprint,
+};
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
+
+/// Purchase of a payout to a debit card.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct PushToCardPurchase {
+    /// Amount in its currency.
+    pub amount: Cents,
+    /// Currency that the recipient gets.
+    pub currency: Currency,
+}
+
+/// Purchase of a payout to a registered bank destination.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct BankPaymentPurchase {
+    /// Amount in US dollars.
+    pub amount: Cents,
+    /// Destination of the payer.
+    pub destination: BankDestinationId,
+}
+
+/// Purchase of a payout to a payment app.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct AppPaymentPurchase {
+    /// Amount in US dollars.
+    pub amount: Cents,
+    /// May be omitted for a saved recipient.
+    pub platform: Option<Platform>,
+    /// Recipient as the caller names it.
+    pub payee: Box<AppPayee>,
+}
+
+impl PurchaseTerms for PushToCardPurchase {
+    type Product = Payout;
+    type Resolved = PayoutPlan;
+
+    const LINE: ProductLine = ProductLine::PushToCard;
+    const STORES_QUOTE: bool = true;
+
+    fn amount(&self) -> (Cents, Currency) {
+        (self.amount, self.currency)
+    }
+
+    fn fingerprint_bytes(&self) -> Vec<u8> {
+        let Self { amount, currency } = self;
+        encode_fingerprint((3_u32, amount, currency))
+    }
+
+    fn preconditions(&self) -> Vec<Precondition> {
+        Vec::new()
+    }
+
+    fn order(&self, sale: &Sale, plan: PayoutPlan, context: &Context) -> PayoutOrdered {
+        ordered(sale, self.amount(), plan, context)
+    }
+}
+
+impl PurchaseTerms for BankPaymentPurchase {
+    type Product = Payout;
+    type Resolved = PayoutPlan;
+
+    const LINE: ProductLine = ProductLine::BankPayment;
+    const STORES_QUOTE: bool = true;
+
+    fn amount(&self) -> (Cents, Currency) {
+        (self.amount, Currency::USD)
+    }
+
+    fn fingerprint_bytes(&self) -> Vec<u8> {
+        let Self { amount, destination } = self;
+        encode_fingerprint((4_u32, amount, destination))
+    }
+
+    fn preconditions(&self) -> Vec<Precondition> {
+        vec![Precondition::OwnsDestination(self.destination)]
+    }
+
+    fn order(&self, sale: &Sale, plan: PayoutPlan, context: &Context) -> PayoutOrdered {
+        ordered(sale, self.amount(), plan, context)
+    }
+}
+
+impl PurchaseTerms for AppPaymentPurchase {
+    type Product = Payout;
+    type Resolved = PayoutPlan;
+
+    const LINE: ProductLine = ProductLine::AppPayment;
+    const STORES_QUOTE: bool = true;
+
+    fn amount(&self) -> (Cents, Currency) {
+        (self.amount, Currency::USD)
+    }
+
+    fn fingerprint_bytes(&self) -> Vec<u8> {
+        let Self {
+            amount,
+            platform,
+            payee,
+        } = self;
+        let AppPayee {
+            recipient,
+            first_name,
+            last_name,
+            email,
+        } = &**payee;
+        encode_fingerprint((5_u32, amount, platform, recipient, first_name, last_name, email))
+    }
+
+    fn preconditions(&self) -> Vec<Precondition> {
+        let saved = self.payee.recipient.parse().ok().map(Precondition::OwnsRecipient);
+        [Precondition::IdentityVerified].into_iter().chain(saved).collect()
+    }
+
+    fn order(&self, sale: &Sale, plan: PayoutPlan, context: &Context) -> PayoutOrdered {
+        ordered(sale, self.amount(), plan, context)
+    }
+}
+
+fn ordered(sale: &Sale, (amount, currency): (Cents, Currency), plan: PayoutPlan, context: &Context) -> PayoutOrdered {
+    PayoutOrdered {
+        owner: sale.owner,
+        charge: sale.charge,
+        amount,
+        currency,
+        plan,
+        key: JobId(sale.number),
+        at: context.now,
+    }
+}
 
 impl Product for Payout {
     const ID_FIELD: &'static str = "payout_id";
@@ -35,6 +166,10 @@ impl Product for Payout {
                 .enqueue_as(key, Job::SendPayout(id), context)
                 .enqueue(payment_recipient::Job::SaveRecipient(id), context),
         })
+    }
+
+    fn return_instructions(_: &PayoutId) -> String {
+        "A completed payout cannot be recalled.".to_owned()
     }
 
     fn charge(&self) -> &Charge {

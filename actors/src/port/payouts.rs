@@ -3,10 +3,55 @@
 use super::{BoxFuture, ExternalText, PortError};
 use crate::currency::Currency;
 use crate::id::{BankDestinationId, JobId, PayoutId};
+use crate::kinds::ProductLine;
 use crate::money::Cents;
 use purser_storage::codec::Stored;
 
-use crate::product::{AppPayee, Platform, ProductLine};
+/// A payment app.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+pub enum Platform {
+    /// Available in the U.S. only.
+    Venmo,
+    /// Available wherever the service is.
+    Paypal,
+}
+
+impl Platform {
+    /// Both apps, in declaration order.
+    pub const ALL: [Self; 2] = [Self::Venmo, Self::Paypal];
+
+    /// Name in API documents and settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Venmo => "venmo",
+            Self::Paypal => "paypal",
+        }
+    }
+}
+
+/// Recipient of an app payment, as the caller names it.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct AppPayee {
+    /// A saved recipient, or a handle in the app: phone number, e-mail address or user name.
+    pub recipient: String,
+    /// Given name. For a saved recipient, empty means the saved value; the same applies to the fields below.
+    pub first_name: String,
+    /// Family name of the recipient.
+    pub last_name: String,
+    /// E-mail address of the recipient.
+    pub email: String,
+}
+
+impl AppPayee {
+    /// Resolves a saved recipient to its handle in the app; `None` if the caller's data contradicts the saved data.
+    pub fn merged_with_saved(&self, saved: &Self) -> Option<Self> {
+        let same = |said: &str, saved: &str| said.is_empty() || said == saved;
+        let agrees = same(&self.first_name, &saved.first_name)
+            && same(&self.last_name, &saved.last_name)
+            && (self.email.is_empty() || self.email.eq_ignore_ascii_case(&saved.email));
+        agrees.then(|| saved.clone())
+    }
+}
 
 /// Bank account data that may be stored outside the vault.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

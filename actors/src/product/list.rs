@@ -1,10 +1,12 @@
-//! The list of products, and what shared code needs to know of each.
+//! What shared code needs to know of a product.
 
 use purser_storage::codec::{self, DecodeError, Stored};
 use purser_storage::{Row, Store, StoreError};
 
 use crate::currency::Currency;
+use crate::id::Network;
 use crate::id::Wallet;
+use crate::kernel::chart::Chart;
 use crate::kernel::registry::LoadError;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::ledger::Charge;
@@ -38,6 +40,9 @@ pub trait Product: Entity + Stored {
         context: &Context,
     ) -> Result<Decision<D>, InvalidTransition>;
 
+    /// What an operator has to do, or to know, before a refund of a product that its owner can still use.
+    fn return_instructions(id: &Self::Id) -> String;
+
     /// Charge paid for it.
     fn charge(&self) -> &Charge;
 
@@ -57,6 +62,8 @@ pub struct Sale {
     pub owner: Wallet,
     /// Charge paid.
     pub charge: Charge,
+    /// Chain that it was paid on.
+    pub network: Network,
 }
 
 /// Where the money of a charge is.
@@ -154,6 +161,10 @@ pub struct ProductType {
     pub table: [u8; 2],
     /// Orders of a row, by the number of its id.
     pub listed: fn(u128, &[u8]) -> Result<Vec<ListedOrder>, DecodeError>,
+    /// [`Product::return_instructions`], by the number of its id.
+    pub return_instructions: fn(u128) -> String,
+    /// Its states.
+    pub chart: &'static Chart,
     record: fn(u128, &Row) -> Result<ProductRecord, DecodeError>,
 }
 
@@ -173,6 +184,8 @@ impl ProductType {
                 let product: P = codec::decode(value)?;
                 Ok(product.listed(&P::Id::from(number)))
             },
+            return_instructions: |number| P::return_instructions(&P::Id::from(number)),
+            chart: P::CHART,
             record: |number, row| {
                 let product: P = codec::decode(&row.value)?;
                 Ok(ProductRecord {
@@ -186,57 +199,6 @@ impl ProductType {
         }
     }
 }
-
-/// Generates the enum of what a payment bought and the table of product types. The order is that of the stored enum:
-/// only append.
-///
-/// ```ignore
-/// products! {
-///     /// A gift card from the catalog.
-///     GiftCard: crate::gift_card::GiftCard,
-/// }
-/// // becomes
-/// pub enum PurchasedProduct { GiftCard(CardId) }
-/// pub const PRODUCTS: &[ProductType] = &[ProductType::of::<crate::gift_card::GiftCard>()];
-/// // and functions that map a variant to its number, its id's text and its type
-/// ```
-macro_rules! products {
-    ($($(#[doc = $doc:literal])+ $variant:ident: $entity:ty,)+) => {
-        /// Product that was bought.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-        pub enum PurchasedProduct {
-            $($(#[doc = $doc])+ $variant(<$entity as $crate::kernel::Entity>::Id),)+
-        }
-
-        /// Every type of product.
-        pub const PRODUCTS: &[ProductType] = &[$(ProductType::of::<$entity>()),+];
-
-        impl PurchasedProduct {
-            /// Its type.
-            pub const fn product_type(&self) -> &'static ProductType {
-                match self {
-                    $(Self::$variant(_) => const { &ProductType::of::<$entity>() },)+
-                }
-            }
-
-            /// Number of its id.
-            pub const fn number(&self) -> u128 {
-                match self {
-                    $(Self::$variant(id) => id.0,)+
-                }
-            }
-        }
-
-        impl std::fmt::Display for PurchasedProduct {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                match self {
-                    $(Self::$variant(id) => std::fmt::Display::fmt(id, f),)+
-                }
-            }
-        }
-    };
-}
-pub(crate) use products;
 
 impl ProductType {
     /// The product with this number, if it is of this type.

@@ -3,14 +3,15 @@
 
 use purser_actors::account::Rejection;
 use purser_actors::engine::{ClaimError, GateHold, OperationError, PaymentRequest, ReservationError};
+use purser_actors::entities::{Purchase, PurchasedProduct};
 use purser_actors::id::{Network, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::job::EntityJob;
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
 use purser_actors::payout;
-use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_actors::top_up;
+use purser_actors::top_up::CardBalancePurchase;
 use purser_actors::withdrawal;
 use purser_actors::withdrawal::{Status, Withdrawal};
 use purser_storage::{Batch, Store as _};
@@ -216,7 +217,7 @@ async fn case_77_signed_transfer_is_only_looked_up() {
 fn top_up_for(payer: Wallet) -> PaymentRequest {
     let amount = Cents::new(500);
     PaymentRequest {
-        purchase: Purchase::CardBalance { amount },
+        purchase: Purchase::CardBalance(CardBalancePurchase { amount }),
         ..card_for(payer, 1)
     }
 }

@@ -1,13 +1,15 @@
 //! Gift cards through the whole engine: stock before settlement, one order under one key, credit after a decline.
 
 use purser_actors::engine::{ClaimError, PaymentRequest};
+use purser_actors::entities::{Purchase, PurchasedProduct};
+use purser_actors::gift_card::GiftCardPurchase;
 use purser_actors::id::CardId;
 use purser_actors::kernel::Entity;
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
 use purser_actors::port::{Authorization, ErrorKind, GiftCardOffer};
-use purser_actors::product::{Precondition, Purchase, PurchasedProduct};
+use purser_actors::product::Precondition;
 use purser_actors::quote::QuoteFacts;
 
 use crate::support::eventually;
@@ -30,12 +32,12 @@ pub(crate) fn gift(nonce: u8) -> PaymentRequest {
         signed.value = Usdc::from_atomic(5_100_000);
     }
     PaymentRequest {
-        purchase: Purchase::GiftCard {
+        purchase: Purchase::GiftCard(GiftCardPurchase {
             amount: Cents::new(500),
             currency: "USD".parse().unwrap(),
             product: "coffee-us".into(),
             country: "US".parse().unwrap(),
-        },
+        }),
         quoted: Some(Box::new(quote_facts())),
         ..request
     }

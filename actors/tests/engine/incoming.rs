@@ -6,6 +6,7 @@ use std::sync::Arc;
 use purser_actors::engine::{
     Attribution, AttributionError, AttributionWait, IncomingDecision, IncomingDecisionError, LostHistory, RestoreWindow,
 };
+use purser_actors::entities::PurchasedProduct;
 use purser_actors::id::{DepositId, JobId, Network, RequestId, Wallet};
 use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::Entity as _;
@@ -13,8 +14,8 @@ use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::Usdc;
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::{ChainMovement, ErrorKind, OutgoingTransfer, Timestamp};
-use purser_actors::product::PurchasedProduct;
 use purser_actors::reconciliation::EntryStatus;
+use purser_actors::top_up::CardBalancePurchase;
 
 use super::payouts::{buy as paid_out, to_app, verified};
 use crate::support::eventually;
@@ -374,16 +375,16 @@ async fn declined_top_up_sent_after_the_backup_is_not_credited() {
     // forwarded. After the restore the top-up waits for its burn, and nothing is credited.
     use crate::support::ports::PaymentBehavior;
     use purser_actors::engine::PaymentRequest;
+    use purser_actors::entities::Purchase;
     use purser_actors::kernel::table;
     use purser_actors::money::Cents;
-    use purser_actors::product::Purchase;
     let payer = Wallet::Solana([1; 32]);
     let world = Harness::new().await;
     world.store.overwrite(table::issuer_linked(&payer), &[0xdd; 20]);
     let request = PaymentRequest {
-        purchase: Purchase::CardBalance {
+        purchase: Purchase::CardBalance(CardBalancePurchase {
             amount: Cents::new(500),
-        },
+        }),
         ..card_for(payer, 1)
     };
     world

@@ -2,12 +2,14 @@
 
 use purser_actors::agent_wallet::WalletCaps;
 use purser_actors::engine::{ClaimError, PaymentRequest};
+use purser_actors::entities::Purchase;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::table;
 use purser_actors::money::Cents;
 use purser_actors::payment::Outcome;
 use purser_actors::port::WalletAddresses;
-use purser_actors::product::{Precondition, Purchase};
+use purser_actors::product::Precondition;
+use purser_actors::top_up::CardBalancePurchase;
 
 use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::ports::IssuerBehavior;
@@ -74,9 +76,9 @@ async fn case_73_agent_wallet_pays_under_its_owners_freeze_and_preconditions() {
     // Checks: the owner's preconditions apply, and a frozen owner's wallet buys nothing.
     let world = opened().await;
     let top_up = |nonce| PaymentRequest {
-        purchase: Purchase::CardBalance {
+        purchase: Purchase::CardBalance(CardBalancePurchase {
             amount: Cents::new(500),
-        },
+        }),
         ..card_for(MANAGED, nonce)
     };
     let lacking = world.pay(&top_up(1)).await.unwrap_err();

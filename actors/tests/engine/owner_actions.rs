@@ -2,11 +2,13 @@
 //! holds.
 
 use purser_actors::engine::{ClaimError, OperationError};
+use purser_actors::entities::Purchase;
 use purser_actors::identity_verification::{Rejection, Status};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::Cents;
 use purser_actors::port::Verdict;
-use purser_actors::product::{Precondition, Purchase};
+use purser_actors::product::Precondition;
+use purser_actors::top_up::CardBalancePurchase;
 
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::identity::{CallBehavior, address_of};
@@ -215,9 +217,9 @@ async fn purchase_that_needs_verification_is_rejected_until_verified() {
     // Checks: without the row nothing is claimed and nothing settles.
     let world = Harness::new().await;
     let mut request = card_for(evm(1), 1);
-    request.purchase = Purchase::CardBalance {
+    request.purchase = Purchase::CardBalance(CardBalancePurchase {
         amount: Cents::new(500),
-    };
+    });
     let refused = world.pay(&request).await;
     assert!(
         matches!(refused, Err(ClaimError::PreconditionFailed(Precondition::IssuerLinked))),

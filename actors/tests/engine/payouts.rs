@@ -4,15 +4,16 @@
 use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
 use purser_actors::currency::Currency;
 use purser_actors::engine::{ClaimError, PaymentRequest};
+use purser_actors::entities::{Purchase, PurchasedProduct};
 use purser_actors::id::{BankDestinationId, BankRecipientId, PayoutId, Wallet};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
+use purser_actors::payout::{AppPaymentPurchase, BankPaymentPurchase, PushToCardPurchase};
 use purser_actors::port::ErrorKind;
-use purser_actors::port::payouts::BankDetails;
-use purser_actors::port::payouts::{PayoutDestination, RecallResult};
-use purser_actors::product::{AppPayee, Platform, Precondition, Purchase, PurchasedProduct};
+use purser_actors::port::payouts::{AppPayee, BankDetails, PayoutDestination, Platform, RecallResult};
+use purser_actors::product::Precondition;
 use purser_storage::{Batch, Store as _, Write};
 
 use crate::support::eventually;
@@ -60,12 +61,15 @@ fn request_for(nonce: u8, purchase: Purchase) -> PaymentRequest {
 
 pub(crate) fn to_bank(nonce: u8, destination: BankDestinationId) -> PaymentRequest {
     let amount = Cents::new(4_50);
-    request_for(nonce, Purchase::BankPayment { amount, destination })
+    request_for(
+        nonce,
+        Purchase::BankPayment(BankPaymentPurchase { amount, destination }),
+    )
 }
 
 fn to_card(nonce: u8) -> PaymentRequest {
     let (amount, currency) = (Cents::new(4_50), Currency::USD);
-    request_for(nonce, Purchase::PushToCard { amount, currency })
+    request_for(nonce, Purchase::PushToCard(PushToCardPurchase { amount, currency }))
 }
 
 pub(crate) fn to_app(nonce: u8, recipient: &str) -> PaymentRequest {
@@ -75,11 +79,11 @@ pub(crate) fn to_app(nonce: u8, recipient: &str) -> PaymentRequest {
         last_name: "Lovelace".into(),
         email: "ada@example.com".into(),
     };
-    let purchase = Purchase::AppPayment {
+    let purchase = Purchase::AppPayment(AppPaymentPurchase {
         amount: Cents::new(4_50),
         platform: Some(Platform::Paypal),
         payee: Box::new(payee),
-    };
+    });
     request_for(nonce, purchase)
 }
 

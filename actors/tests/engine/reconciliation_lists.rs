@@ -6,6 +6,7 @@ use std::sync::Arc;
 use purser_actors::account::BankDebit;
 use purser_actors::banking::transfer::TransferRequest;
 use purser_actors::engine::{PaymentRequest, ProviderReport, Reconciler, ReconciliationCursor, ResolveError};
+use purser_actors::entities::{Purchase, PurchasedProduct};
 use purser_actors::id::{BankAccountId, BankTransferId, CardId, JobId, RequestId, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::{Cents, Usdc};
@@ -13,9 +14,8 @@ use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::payment::Outcome;
 use purser_actors::port::banking::AccountType;
 use purser_actors::port::{ChainMovement, ProviderEntry, Timestamp};
-use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
-use purser_actors::top_up::LegKind;
+use purser_actors::top_up::{CardBalancePurchase, LegKind};
 
 use crate::reconciliation::{kinds, pay_and_list, wait_for_discrepancies, wait_for_full_run};
 use crate::support::harness::{Harness, bought_card, card_for, evm};
@@ -311,9 +311,9 @@ async fn wrong_bridge_transfer_is_a_discrepancy() {
     let payer = Wallet::Solana([1; 32]);
     world.store.overwrite(table::issuer_linked(&payer), &DEPOSIT_ADDRESS);
     let request = PaymentRequest {
-        purchase: Purchase::CardBalance {
+        purchase: Purchase::CardBalance(CardBalancePurchase {
             amount: Cents::new(500),
-        },
+        }),
         ..card_for(payer, 1)
     };
     let (paid, _) = pay_and_list(&world, &lists, &request).await;

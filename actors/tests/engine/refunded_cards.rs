@@ -1,13 +1,13 @@
 //! A refund of a card's payment and the remainder of the card: together never more than the charge, in any order.
 
 use purser_actors::engine::{RefundError, RefundParams};
+use purser_actors::entities::PurchasedProduct;
 use purser_actors::id::{CardId, PaymentId, RequestId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::Usdc;
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::CardAction;
-use purser_actors::product::PurchasedProduct;
 
 use crate::support::eventually;
 use crate::support::harness::{Harness, bought_card, card_for, evm};

@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
+use purser_actors::card::CardPurchase;
 use purser_actors::engine::{JobOutcome, JobResolution, RefundError, RefundParams, ResolveError};
+use purser_actors::entities::Purchase;
 use purser_actors::id::RequestId;
 use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::payment::Status;
 use purser_actors::port::{Authorization, CardAction};
-use purser_actors::product::Purchase;
 use purser_actors::reconciliation::EntryStatus;
 
 use crate::reconciliation::pay_and_list;
@@ -41,9 +42,9 @@ async fn transfer_settles_only_its_own_payment() {
     if let Authorization::Evm(a) = &mut second.authorization {
         a.value = Usdc::from_atomic(500_000_000);
     }
-    second.purchase = Purchase::UsaCard {
+    second.purchase = Purchase::UsaCard(CardPurchase {
         amount: Cents::new(50_000),
-    };
+    });
     second.worth = Cents::new(50_000);
     second.request = [9; 32];
     world

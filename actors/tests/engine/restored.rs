@@ -6,17 +6,20 @@ use purser_actors::agent_wallet::WalletCaps;
 use purser_actors::banking::transfer;
 use purser_actors::banking::transfer::TransferRequest;
 use purser_actors::engine::{GateHold, LostHistory, PaymentRequest, RestoreWindow};
+use purser_actors::entities::{Purchase, PurchasedProduct};
 use purser_actors::id::{BankAccountId, BankTransferId, PayoutId, TopUpId, Wallet, WalletPaymentId, WithdrawalId};
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
 use purser_actors::payout;
 use purser_actors::payout::{PayoutPlan, PayoutTarget};
+use purser_actors::port::Clock as _;
+use purser_actors::port::OutgoingTransfer;
+use purser_actors::port::WalletAddresses;
 use purser_actors::port::banking::AccountType;
 use purser_actors::port::payouts::BankDetails;
-use purser_actors::port::{Clock as _, OutgoingTransfer, WalletAddresses};
-use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_actors::top_up;
+use purser_actors::top_up::CardBalancePurchase;
 use purser_actors::wallet_payment;
 use purser_actors::wallet_payment::{PaymentMethod, Status, WalletPayment, WalletPaymentOrder};
 use purser_actors::withdrawal;
@@ -281,7 +284,7 @@ async fn case_78_burn_is_not_resigned_while_the_lost_one_can_settle() {
     world.store.overwrite(table::issuer_linked(&payer), &[0xdd; 20]);
     let amount = Cents::new(500);
     let request = PaymentRequest {
-        purchase: Purchase::CardBalance { amount },
+        purchase: Purchase::CardBalance(CardBalancePurchase { amount }),
         ..card_for(payer, 1)
     };
     world.chain.set_behavior(&request.authorization, PaymentBehavior::Waits);

@@ -2,14 +2,15 @@
 //! balance, or one credit.
 
 use purser_actors::engine::{ClaimError, PaymentRequest};
+use purser_actors::entities::{Purchase, PurchasedProduct};
 use purser_actors::id::{Network, RequestId, TopUpId, Wallet};
 use purser_actors::kernel::{OutboxJob, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::payment::Outcome;
-use purser_actors::product::{Precondition, Purchase, PurchasedProduct};
-use purser_actors::top_up::{LegKind, Status, TopUp};
+use purser_actors::product::Precondition;
+use purser_actors::top_up::{CardBalancePurchase, LegKind, Status, TopUp};
 use purser_storage::{Batch, Store, Write};
 
 use crate::support::bridge::{CallBehavior, CallSite, FEE};
@@ -28,9 +29,9 @@ fn solana(n: u8) -> Wallet {
 /// A top-up of 5 dollars to the payer's card balance.
 pub(crate) fn top_up_for(payer: Wallet, nonce: u8) -> PaymentRequest {
     PaymentRequest {
-        purchase: Purchase::CardBalance {
+        purchase: Purchase::CardBalance(CardBalancePurchase {
             amount: Cents::new(500),
-        },
+        }),
         ..card_for(payer, nonce)
     }
 }

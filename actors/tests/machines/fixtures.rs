@@ -3,7 +3,8 @@
 use purser_actors::account::CapReservation;
 use purser_actors::account::{Account, ClaimRequest};
 use purser_actors::card::lifecycle::CardLifecycle;
-use purser_actors::card::{Card, CardDetails};
+use purser_actors::card::{Card, CardDetails, CardPurchase};
+use purser_actors::entities::{Purchase, PurchasedProduct};
 use purser_actors::id::{CardId, JobId, PaymentId, RequestId, SessionId, ShardId, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Context, Decision, Entity};
 use purser_actors::ledger::Charge;
@@ -13,7 +14,7 @@ use purser_actors::payment::{Claim, Payment, Resolution, ResolvedPreconditions, 
 use purser_actors::port::{
     Authorization, CardAction, Decline, EvmAuthorization, IssuedCard, PreparedTransaction, Timestamp,
 };
-use purser_actors::product::{DailyCap, ProductLine, Purchase, PurchasedProduct};
+use purser_actors::product::{DailyCap, ProductLine};
 use purser_actors::withdrawal::{SignedTransfer, Withdrawal};
 
 pub(crate) const WALLET: Wallet = Wallet::Evm([1; 20]);
@@ -70,9 +71,9 @@ pub(crate) const fn session() -> SessionSeed {
 }
 
 pub(crate) const fn five_dollar_card() -> Purchase {
-    Purchase::UsaCard {
+    Purchase::UsaCard(CardPurchase {
         amount: Cents::new(5_00),
-    }
+    })
 }
 
 pub(crate) fn claim() -> Claim {
@@ -93,7 +94,7 @@ pub(crate) fn claim_request(amount: Cents, cap: DailyCap) -> Box<ClaimRequest> {
     Box::new(ClaimRequest {
         payment: PAYMENT,
         authorization: authorization(),
-        purchase: Purchase::UsaCard { amount },
+        purchase: Purchase::UsaCard(CardPurchase { amount }),
         worth: amount,
         resolved: ResolvedPreconditions::None,
         request: [5; 32],

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use purser_actors::account;
 use purser_actors::account::CapReservation;
+use purser_actors::entities::PurchasedProduct;
 use purser_actors::id::{DepositId, Network, OutgoingTransferId, Wallet};
 use purser_actors::incoming::{
     AdoptableProduct, Command, Event, Incoming, OperatorDecision, PaidFor, Rejection, Transfer, Verdict,
@@ -12,7 +13,7 @@ use purser_actors::kernel::{Decision, Entity, EntityKind, table};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{OutgoingTransfer, Timestamp};
-use purser_actors::product::{ProductLine, PurchasedProduct};
+use purser_actors::product::ProductLine;
 use purser_storage::{Condition, codec};
 
 use crate::fixtures::{CARD, JOB, NOW, PAYMENT, WALLET, at, event_names, fold, job_names, operator, status};

@@ -7,9 +7,7 @@ use purser_actors::kernel::{Entity, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payout::{Command, Event, Payout, PayoutOrdered, PayoutPlan, PayoutTarget, RailTerms, Rejection};
 use purser_actors::port::ExternalText;
-use purser_actors::port::payouts::BankDetails;
-use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
-use purser_actors::product::{AppPayee, Platform};
+use purser_actors::port::payouts::{AppPayee, BankDetails, PayoutRailStatus, PayoutStatusUpdate, Platform};
 use purser_storage::{Condition, Write};
 
 use crate::fixtures::{JOB, NOW, WALLET, at, charge, event_names, fold, job_names, status};

@@ -5,8 +5,7 @@ use purser_actors::id::{BankDestinationId, BankRecipientId, CardId, PaymentRecip
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
 use purser_actors::payment_recipient::{self, PaymentRecipient};
-use purser_actors::port::payouts::BankDetails;
-use purser_actors::product::{AppPayee, Platform};
+use purser_actors::port::payouts::{AppPayee, BankDetails, Platform};
 use purser_storage::{Condition, RowKey, Write, codec};
 
 use crate::fixtures::{JOB, NOW, WALLET, at, event_names, fold, status};

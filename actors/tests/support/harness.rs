@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_actors::card::Card;
+use purser_actors::card::{Card, CardPurchase};
 use purser_actors::engine::{
     ClaimError, Engine, EngineDeps, EngineSettings, LostHistory, PaymentRequest, PaymentResult, Ports, ReconcilerDeps,
     RestoreWindow,
 };
+use purser_actors::entities::{Purchase, PurchasedProduct};
 use purser_actors::id::{CardId, SessionId, Wallet};
+use purser_actors::intl_order::IntlCardPurchase;
 use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{Outcome, SessionSeed};
 use purser_actors::port::{Authorization, EvmAuthorization, SolanaTransfer};
-use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_storage::codec;
 
 use super::bank::FakeBank;
@@ -319,9 +320,9 @@ pub(crate) fn card_for(payer: Wallet, nonce: u8) -> PaymentRequest {
     };
     PaymentRequest {
         authorization,
-        purchase: Purchase::UsaCard {
+        purchase: Purchase::UsaCard(CardPurchase {
             amount: Cents::new(500),
-        },
+        }),
         worth: Cents::new(500),
         quoted: None,
         request: [5; 32],
@@ -340,7 +341,7 @@ pub(crate) fn intl_card_for(payer: Wallet, nonce: u8) -> PaymentRequest {
     let amount = Cents::new(10_000);
     let label = Some("trip".to_owned());
     PaymentRequest {
-        purchase: Purchase::IntlCard { amount, label },
+        purchase: Purchase::IntlCard(IntlCardPurchase { amount, label }),
         worth: amount,
         ..request
     }

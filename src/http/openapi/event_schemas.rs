@@ -1,40 +1,12 @@
 //! One schema for the events of each resource: their types, the resource after the event, and the earlier values of the
 //! members that changed. They replace the general envelope in the public documents.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
 use super::super::schemas;
-
-/// Schema of the resource in the events of each resource's types.
-const RESOURCES: [(&str, &str); 26] = [
-    ("account", "AccountResource"),
-    ("agent_wallet", "AgentWalletResource"),
-    ("api_key", "ApiKeyResource"),
-    ("balance", "AccountResource"),
-    ("bank_account", "BankAccountResource"),
-    ("bank_destination", "BankDestinationResource"),
-    ("bank_transfer", "BankTransferResource"),
-    ("banking_application", "BankingApplicationResource"),
-    ("banking_profile", "BankingProfileResource"),
-    ("card", "Card"),
-    ("card_withdrawal", "Withdrawal"),
-    ("gift_card", "GiftCard"),
-    ("identity", "IdentityResource"),
-    ("intl_order", "IntlCard"),
-    ("issuer_link", "IssuerLinkResource"),
-    ("late_return", "LateReturn"),
-    ("payment", "Payment"),
-    ("payment_recipient", "PaymentRecipientResource"),
-    ("payout", "Payout"),
-    ("refund", "RefundResource"),
-    ("reloadable_card", "ReloadableCard"),
-    ("session", "SessionResource"),
-    ("top_up", "TopUp"),
-    ("wallet_payment", "WalletPaymentResource"),
-    ("webhook", "Webhook"),
-    ("withdrawal", "Withdrawal"),
-];
 
 /// Schemas of resources that only events have.
 #[derive(OpenApi)]
@@ -66,10 +38,29 @@ pub(in crate::http) fn resource_of(event_type: &str) -> &str {
     event_type.split('.').next().unwrap_or_default()
 }
 
+/// Name of the schema of a resource: `GiftCard`, or `AccountResource` if only events show it so.
+fn object_of(resource: &str, schemas: &Value) -> String {
+    let name = match resource {
+        "balance" => "Account".to_owned(),
+        "intl_order" => "IntlCard".to_owned(),
+        "card_withdrawal" => "Withdrawal".to_owned(),
+        resource => camel_case(resource),
+    };
+    let in_events = format!("{name}Resource");
+    match schemas.get(&in_events) {
+        Some(_) => in_events,
+        None => name,
+    }
+}
+
+fn camel_case(resource: &str) -> String {
+    let capitalize = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+    resource.split('_').map(capitalize).collect()
+}
+
 /// Name of the schema of a resource's events: `GiftCardEvent` for `gift_card`.
 pub(in crate::http) fn schema_name(resource: &str) -> String {
-    let capitalize = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
-    resource.split('_').map(capitalize).collect::<String>() + "Event"
+    camel_case(resource) + "Event"
 }
 
 /// Replaces the envelope `Event` by one schema for each resource of `types`, distinguished by `type`.
@@ -77,11 +68,10 @@ pub(super) fn add(schemas: &mut Value, types: &[String]) {
     let envelope = schemas["Event"].take();
     let mut mapping = Map::new();
     let mut choices = Vec::new();
-    for (resource, object) in RESOURCES {
+    let resources: BTreeSet<_> = types.iter().map(|name| resource_of(name)).collect();
+    for resource in resources {
         let names: Vec<_> = types.iter().filter(|name| resource_of(name) == resource).collect();
-        if names.is_empty() {
-            continue;
-        }
+        let object = object_of(resource, schemas);
         let name = schema_name(resource);
         mapping.extend(
             names
@@ -94,10 +84,10 @@ pub(super) fn add(schemas: &mut Value, types: &[String]) {
         event["description"] = format!("An event of `{resource}`.").into();
         event["properties"]["type"] = json!({"type": "string", "enum": names, "description": "`<resource>.<change>`."});
         event["properties"]["data"] = json!({"type": "object", "required": ["object"], "description": "Resource of the event.",
-            "properties": {"object": reference(object)}});
+            "properties": {"object": reference(&object)}});
         event["properties"]["previous"] = reference(&changes);
         schemas[name] = event;
-        let mut earlier = schemas[object].clone();
+        let mut earlier = schemas[&object].clone();
         earlier["description"] = "Earlier values of the members that changed.".into();
         if let Some(members) = earlier.as_object_mut() {
             members.remove("required");

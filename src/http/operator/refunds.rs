@@ -9,7 +9,6 @@ use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::{Cents, Usdc};
 #[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
-use purser_actors::product::PurchasedProduct;
 use purser_actors::refund::Refund;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -237,7 +236,7 @@ fn map_error(why: RefundError) -> ApiError {
             );
             let hint = format!(
                 "{} If the holder is to have both, say so with `holder_keeps_product`: true (`--holder-keeps-product`).",
-                return_instructions(product)
+                (product.product_type().return_instructions)(product.number())
             );
             conflict(ErrorCode::ProductNotReturned, error).hint(hint)
         }
@@ -255,22 +254,5 @@ fn map_error(why: RefundError) -> ApiError {
             "This refund is about another amount.".to_owned(),
         ),
         RefundError::Unavailable => unavailable(),
-    }
-}
-
-/// How the owner returns the product first.
-fn return_instructions(product: PurchasedProduct) -> String {
-    match product {
-        PurchasedProduct::Card(id) => format!(
-            "Its holder closes {id} first (`POST /close-card`): what is left on it is credited by itself, and the rest can be \
-             refunded."
-        ),
-        PurchasedProduct::IntlOrder(id) => format!(
-            "Have the card closed where it was made and report it first (`purser admin intl-orders report {id} closed`): what is left \
-             is credited by itself, and the rest can be refunded."
-        ),
-        PurchasedProduct::GiftCard(_) => "A gift card code cannot be revoked.".to_owned(),
-        PurchasedProduct::TopUp(_) => "A balance at the card issuer cannot be returned.".to_owned(),
-        PurchasedProduct::Payout(_) => "A completed payout cannot be recalled.".to_owned(),
     }
 }

@@ -2,7 +2,7 @@
 
 use purser_actors::id::PaymentRecipientId;
 use purser_actors::money::Cents;
-use purser_actors::product::{AppPayee, Platform};
+use purser_actors::port::payouts::{AppPayee, Platform};
 
 use crate::http::app::App;
 use crate::http::error::{ApiError, ErrorCode};

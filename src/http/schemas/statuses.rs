@@ -11,6 +11,7 @@ use purser_actors::banking::application::BankingApplication;
 use purser_actors::banking::profile::BankingProfile;
 use purser_actors::card::Card;
 use purser_actors::card_withdrawal::CardWithdrawal;
+use purser_actors::entities::PRODUCTS;
 use purser_actors::gift_card::GiftCard;
 use purser_actors::identity_verification::IdentityVerification;
 use purser_actors::intl_order::IntlOrder;
@@ -21,6 +22,7 @@ use purser_actors::late_return::LateReturn;
 use purser_actors::payment::Payment;
 use purser_actors::payment_recipient::PaymentRecipient;
 use purser_actors::payout::Payout;
+use purser_actors::product::ProductLine;
 use purser_actors::refund::Refund;
 use purser_actors::reloadable_card::ReloadableCard;
 use purser_actors::session::Session;
@@ -38,19 +40,31 @@ use utoipa::{PartialSchema, ToSchema};
 /// Enums of the states of entities: description, name, further values, entities.
 macro_rules! entity_states {
     ($($description:literal $name:ident: [$($more:literal)?] $($entity:ty),+;)+) => {$(
+        $crate::http::schemas::statuses::name_set! {
+            $description $name = $crate::http::schemas::statuses::merged_states(&[$($more)?], &[$(<$entity>::CHART),+])
+        }
+    )+};
+}
+pub(in crate::http) use entity_states;
+
+/// An enum of names that other tables have: description, name, values.
+macro_rules! name_set {
+    ($description:literal $name:ident = $values:expr) => {
         #[doc = $description]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $name;
 
         impl $name {
             fn values() -> Vec<&'static str> {
-                merged_states(&[$($more)?], &[$(<$entity>::CHART),+])
+                $values
             }
         }
 
         impl PartialSchema for $name {
             fn schema() -> RefOr<Schema> {
-                let string = ObjectBuilder::new().schema_type(Type::String).description(Some($description));
+                let string = ObjectBuilder::new()
+                    .schema_type(Type::String)
+                    .description(Some($description));
                 string.enum_values(Some(Self::values())).build().into()
             }
         }
@@ -61,12 +75,25 @@ macro_rules! entity_states {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let value = String::deserialize(deserializer)?;
                 let is_known = Self::values().contains(&value.as_str());
-                is_known.then_some(Self).ok_or_else(|| D::Error::custom(format!("no such state: {value}")))
+                is_known
+                    .then_some(Self)
+                    .ok_or_else(|| D::Error::custom(format!("no such state: {value}")))
             }
         }
-    )+};
+    };
 }
-pub(in crate::http) use entity_states;
+pub(in crate::http) use name_set;
+
+name_set! { "Status of any product that a payment can buy." ProductStatus = product_states() }
+name_set! { "Product, as in `GET /get-pricing`." ProductName = ProductLine::ALL.map(ProductLine::name).to_vec() }
+
+/// The states of every product, in the order of the products' fields in a payment.
+fn product_states() -> Vec<&'static str> {
+    let mut products: Vec<_> = PRODUCTS.iter().map(|product| (product.field, product.chart)).collect();
+    products.sort_unstable_by_key(|(field, _)| *field);
+    let charts: Vec<_> = products.into_iter().map(|(_, chart)| chart).collect();
+    merged_states(&[], &charts)
+}
 
 /// Further values and the states of these charts, each once.
 pub(in crate::http) fn merged_states(more: &[&'static str], charts: &[&'static Chart]) -> Vec<&'static str> {
@@ -98,7 +125,6 @@ entity_states! {
     "Status of a late return." LateReturnStatus: [] LateReturn;
     "Status of a payment, not of its product." PaymentStatus: [] Payment;
     "Status of a payout." PayoutStatus: [] Payout;
-    "Status of any product that a payment can buy." ProductStatus: [] Card, GiftCard, IntlOrder, Payout, TopUp;
     "Status of a recipient of app payments." RecipientStatus: [] PaymentRecipient;
     "Status of a refund." RefundStatus: [] Refund;
     "Status of a reloadable card." ReloadableCardStatus: [] ReloadableCard;
@@ -151,19 +177,6 @@ pub enum CardTransactionStatus {
     Settled,
     Declined,
     Refunded,
-}
-
-/// Product, as in `GET /get-pricing`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ProductName {
-    UsaPrepaidCard,
-    IntlPrepaidCard,
-    GiftCard,
-    PushToCard,
-    BankPayment,
-    AppPayment,
-    CardBalance,
 }
 
 /// Product of a payout.
@@ -505,8 +518,9 @@ pub(in crate::http) mod tests {
     use purser_actors::id::Network;
     use purser_actors::payment::Resolution;
     use purser_actors::port::banking::AccountType;
+    use purser_actors::port::payouts::Platform;
     use purser_actors::port::{self, TransactionStatus};
-    use purser_actors::product::{Platform, ProductLine};
+    use purser_actors::product::ProductLine;
     use purser_actors::reloadable_card::CardHistoryEntry;
     use purser_actors::webhook::DisabledReason;
     use purser_actors::webhook_delivery::DroppedReason;

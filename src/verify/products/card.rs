@@ -2,11 +2,12 @@
 
 use purser_actors::card;
 use purser_actors::card::lifecycle::CardUpdate;
-use purser_actors::card::{Card, Event, Status};
+use purser_actors::card::{Card, Event, Job, Status};
+use purser_actors::entities::PurchasedProduct;
 use purser_actors::id::CardId;
+use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::LedgerProvider;
 use purser_actors::port::{CardActivity, TransactionStatus};
-use purser_actors::product::PurchasedProduct;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
@@ -95,4 +96,11 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
         Event::Declined(..) => "failed",
         Event::Expired(_) => "expired",
     }))
+}
+
+pub(super) fn product_of_job(work: &AnyJob) -> Option<String> {
+    match work.typed()? {
+        Job::IssueCard(id) | Job::ChangePrepaidCardState(id) => Some(id.to_string()),
+        Job::ExpireCard(_) | Job::RefreshCard(_) => None,
+    }
 }

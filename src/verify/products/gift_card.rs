@@ -1,9 +1,10 @@
 //! Gift cards.
 
-use purser_actors::gift_card::{Event, GiftCard, Status};
+use purser_actors::entities::PurchasedProduct;
+use purser_actors::gift_card::{Event, GiftCard, Job, Status};
 use purser_actors::id::CardId;
+use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::LedgerProvider;
-use purser_actors::product::PurchasedProduct;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
@@ -45,10 +46,15 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
     })
 }
 
-pub(super) fn fold(event: &[u8]) -> Result<&'static str, DecodeError> {
-    Ok(match codec::decode(event)? {
+pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
+    Ok(Some(match codec::decode(event)? {
         Event::Ordered { .. } => "processing",
         Event::Delivered(_) | Event::Revealed(_) => "completed",
         Event::Declined(..) => "failed",
-    })
+    }))
+}
+
+pub(super) fn product_of_job(work: &AnyJob) -> Option<String> {
+    let Job::OrderGiftCard(id) = work.typed()?;
+    Some(id.to_string())
 }

@@ -1,13 +1,13 @@
 //! Orders of international cards.
 
 use purser_actors::card::lifecycle::CardUpdate;
+use purser_actors::entities::PurchasedProduct;
 use purser_actors::id::CardId;
 use purser_actors::intl_order;
 use purser_actors::intl_order::{Event, IntlOrder, Status};
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::LedgerProvider;
-use purser_actors::product::PurchasedProduct;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
@@ -145,4 +145,9 @@ pub(super) fn queue(contents: &StoreContents, report: &mut VerifyReport) {
             );
         }
     }
+}
+
+/// Its jobs are for operators: none has to be pending for the order.
+pub(super) const fn product_of_job(_: &AnyJob) -> Option<String> {
+    None
 }

@@ -1,10 +1,11 @@
 //! Payouts on all rails.
 
+use purser_actors::entities::PurchasedProduct;
 use purser_actors::id::PayoutId;
+use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::LedgerProvider;
 use purser_actors::payout;
-use purser_actors::payout::{Event, Payout, PayoutTarget, Status};
-use purser_actors::product::PurchasedProduct;
+use purser_actors::payout::{Event, Job, Payout, PayoutTarget, Status};
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
@@ -106,4 +107,10 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
         | Event::RecallCompleted(_)
         | Event::ReturnedLate => return Ok(None),
     }))
+}
+
+pub(super) fn product_of_job(work: &AnyJob) -> Option<String> {
+    let (Job::SendPayout(id) | Job::RecallPayout(id) | Job::ExpirePayout(id) | Job::CloseReturnWindow(id)) =
+        work.typed()?;
+    Some(id.to_string())
 }

@@ -1,9 +1,10 @@
 //! Top-ups of the balance at the card issuer.
 
+use purser_actors::entities::PurchasedProduct;
 use purser_actors::id::{TopUpId, Wallet};
+use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::LedgerProvider;
-use purser_actors::product::PurchasedProduct;
-use purser_actors::top_up::{Event, FirstLeg, LegKind, Status, TopUp};
+use purser_actors::top_up::{Event, FirstLeg, Job, LegKind, Status, TopUp};
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
@@ -76,12 +77,17 @@ pub(super) fn outgoing_transfer(id: TopUpId, row: &Row) -> Option<OutgoingTransf
     })
 }
 
-pub(super) fn fold(event: &[u8]) -> Result<&'static str, DecodeError> {
-    Ok(match codec::decode(event)? {
+pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
+    Ok(Some(match codec::decode(event)? {
         Event::Paid { .. } | Event::Signed(..) | Event::SignatureExpired(_) => "paid",
         Event::Burned(..) | Event::Attested(..) | Event::MintSigned(..) => "bridging",
         Event::Forwarded(..) | Event::Minted(..) => "delivered",
         Event::Credited(_) => "credited",
         Event::Failed(..) => "failed",
-    })
+    }))
+}
+
+pub(super) fn product_of_job(work: &AnyJob) -> Option<String> {
+    let (Job::SendTopUp(id) | Job::BridgeTopUp(id) | Job::AwaitIssuerCredit(id)) = work.typed()?;
+    Some(id.to_string())
 }

@@ -9,12 +9,12 @@ use crate::account;
 use crate::account::CreditCause;
 use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::OutgoingTransferGuard;
+use crate::entities::PRODUCTS;
 use crate::id::{CardId, PaymentId, PayoutId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AttemptFailure, OutboxJob, table};
 use crate::money::Usdc;
 use crate::payment::Status;
-use crate::product::PRODUCTS;
 
 impl JobHandlers {
     /// Credits a balance once. A charge whose payment was reorged is not credited too, but waits for an operator.

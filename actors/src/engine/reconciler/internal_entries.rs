@@ -19,6 +19,7 @@ use crate::currency::Currency;
 use crate::discrepancy::DiscrepancyDetails;
 use crate::engine::operators::corrupt;
 use crate::engine::untracked_transfers::recorded::{self, RecordedTransfers};
+use crate::entities::PRODUCTS;
 use crate::id::{
     BankTransferId, CardId, DepositId, JobId, Network, PaymentId, PayoutId, TopUpId, TransferName, Wallet, WithdrawalId,
 };
@@ -27,8 +28,10 @@ use crate::kernel::{EntityKind, table};
 use crate::lost_order::AttributedOrder;
 use crate::money::Cents;
 use crate::payment::Payment;
-use crate::port::{AttributedTransfer, EntryKey, Timestamp};
-use crate::product::{ListedOrder, PRODUCTS};
+use crate::port::AttributedTransfer;
+use crate::port::EntryKey;
+use crate::port::Timestamp;
+use crate::product::ListedOrder;
 use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, ReconciliationSource};
 use crate::reloadable_card::ReloadableCard;
 use crate::top_up::TopUp;

@@ -4,10 +4,11 @@ use purser_storage::{Condition, StoreError};
 
 use crate::engine::Engine;
 use crate::engine::operators::corrupt;
+use crate::entities::PurchasedProduct;
 use crate::kernel::table;
 use crate::ledger::Charge;
 use crate::money::Usdc;
-use crate::product::{Money, PurchasedProduct, Usable};
+use crate::product::{Money, Usable};
 
 /// Refundable amounts of a payment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

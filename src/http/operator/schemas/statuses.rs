@@ -10,7 +10,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::http::schemas::statuses::{entity_states, merged_states};
+use crate::http::schemas::statuses::entity_states;
 
 entity_states! {
     "Status of a discrepancy." DiscrepancyStatus: [] Discrepancy;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use purser_actors::currency::Currency;
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
-use purser_actors::port::payouts::PayoutRailStatus;
-use purser_actors::product::{AppPayee, Platform, ProductLine};
+use purser_actors::port::payouts::{AppPayee, PayoutRailStatus, Platform};
+use purser_actors::product::ProductLine;
 use tempfile::TempDir;
 
 use super::*;
