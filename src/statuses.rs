@@ -59,6 +59,7 @@ macro_rules! closed_set {
             }
         }
 
+        #[cfg(feature = "documents")]
         impl utoipa::PartialSchema for $name {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
                 use utoipa::openapi::schema::{ObjectBuilder, Type};
@@ -69,6 +70,7 @@ macro_rules! closed_set {
             }
         }
 
+        #[cfg(feature = "documents")]
         impl utoipa::ToSchema for $name {}
 
         impl<'de> serde::Deserialize<'de> for $name {

@@ -17,6 +17,7 @@ use super::json;
 use super::payments::with_product;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 
 routes! { pub static ROUTES: Arc<App>, openapi;

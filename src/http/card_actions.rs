@@ -21,6 +21,7 @@ use super::cards::{self, AnyCard};
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 
 routes! { pub static ROUTES: Arc<App>, openapi;

@@ -25,6 +25,7 @@ use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::checkout::{CardPurchaseResponse, PaidCall, PendingPayment};
 

@@ -1,7 +1,9 @@
 //! Discovery documents: `/llms.txt`, `/skill.md`, `/.well-known/x402`, `/.well-known/api-catalog` and `/asyncapi.json`.
-//! They are generated once at startup from `/openapi.json` and the event types, so they always match the service.
+//! They are made once at startup from `/openapi.json` and the committed `docs/asyncapi.json`, so they always match the
+//! service.
 
-mod asyncapi;
+#[cfg(feature = "documents")]
+pub(super) mod asyncapi;
 mod guides;
 
 use axum::Router;
@@ -14,10 +16,12 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
 use super::error::with_prebuilt_body;
+use super::openapi::ApiDocuments;
 use super::owner::accepts;
 use super::route::routes;
 use super::sandbox_identity_page::framed;
 
+const ASYNCAPI: &str = include_str!("../../docs/asyncapi.json");
 const INDEX: &str = include_str!("pages/index.html");
 const TEXT: &str = "text/plain; charset=utf-8";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
@@ -36,25 +40,41 @@ pub struct DiscoveryDocuments {
 }
 
 impl DiscoveryDocuments {
-    /// Generates the documents from `/openapi.json` for a service at `url` (scheme, host and port). `types` are all
-    /// event types.
-    pub fn of(openapi: &Value, url: &str, types: &[String]) -> Self {
-        let x402 =
-            json!({"version": 1, "resources": guides::samples(openapi, url), "instructions": guides::INSTRUCTIONS});
-        Self {
+    /// Generates the documents for a service at `url` (scheme, host and port).
+    ///
+    /// # Errors
+    /// Never: the embedded document is valid.
+    pub fn of(openapi: &ApiDocuments, url: &str) -> Result<Self, serde_json::Error> {
+        let samples = guides::samples(&openapi.clients, url);
+        let x402 = json!({"version": 1, "resources": samples, "instructions": guides::INSTRUCTIONS});
+        Ok(Self {
             index: index(url).to_string().into(),
             llms: guides::llms(openapi, url).into(),
-            skill: guides::skill(openapi, url).into(),
+            skill: guides::skill(&openapi.clients, url).into(),
             x402: x402.to_string().into(),
             catalog: catalog(url).to_string().into(),
-            asyncapi: asyncapi::document(openapi, url, types).to_string().into(),
-        }
+            asyncapi: asyncapi(url)?.to_string().into(),
+        })
     }
 
     /// Texts of the documents, for the hash of all documents.
     pub fn pages(&self) -> [&[u8]; 5] {
         [&self.llms, &self.skill, &self.x402, &self.catalog, &self.asyncapi]
     }
+}
+
+/// The document of events. `url` provides the host and whether it uses TLS.
+fn asyncapi(url: &str) -> Result<Value, serde_json::Error> {
+    let mut document: Value = ASYNCAPI.parse()?;
+    let (protocol, host) = match url.split_once("://") {
+        Some(("https", host)) => ("wss", host),
+        Some((_, host)) => ("ws", host),
+        None => ("ws", url),
+    };
+    let server = &mut document["servers"]["service"];
+    server["host"] = host.into();
+    server["protocol"] = protocol.into();
+    Ok(document)
 }
 
 /// Links to the other documents of this service (RFC 9727, section 4.2).
@@ -128,9 +148,9 @@ async fn get_index(State(documents): State<DiscoveryDocuments>, headers: HeaderM
     response
 }
 
-/// Body of `/`, for the OpenAPI document only.
-#[derive(serde::Serialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+/// Body of `/`.
+#[cfg(feature = "documents")]
+#[derive(serde::Serialize, utoipa::ToSchema)]
 struct FrontPage {
     /// `Purser`, the name of the service.
     service: &'static str,
@@ -189,9 +209,9 @@ async fn get_asyncapi(State(documents): State<DiscoveryDocuments>) -> Response {
     page(JSON, documents.asyncapi)
 }
 
-/// Body of `/.well-known/x402`, for the OpenAPI document only.
-#[derive(serde::Serialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+/// Body of `/.well-known/x402`.
+#[cfg(feature = "documents")]
+#[derive(serde::Serialize, utoipa::ToSchema)]
 struct X402Resources {
     /// Version of this format, 1.
     version: u32,

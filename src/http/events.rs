@@ -18,6 +18,7 @@ use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::stream::{AHEAD, ClientAccess, EventFilter, StreamContext, StreamEvent, is_ahead, upgrade};
 

@@ -18,6 +18,7 @@ use super::gift_cards::{fee_for, with_timeout};
 use super::merchants::directory_unavailable;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::checkout::{GiftCardPurchaseResponse, PaidCall, PendingPayment, rate_unavailable};
 use crate::prices::ProductFeeRate;

@@ -24,6 +24,7 @@ use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, re
 use super::query::Query;
 use super::readable::is_readable;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::checkout::{IntlOrderPurchaseResponse, PaidCall, PendingPayment};
 

@@ -11,6 +11,7 @@ use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantQuery};
 

@@ -2,6 +2,7 @@
 //! public address.
 
 mod accounts;
+#[cfg(feature = "documents")]
 pub(in crate::http) mod api_doc;
 mod approvals;
 mod audit_log;
@@ -18,8 +19,10 @@ mod intl_orders;
 mod jobs;
 mod leases;
 mod lines;
+mod openapi;
 mod reconciliation;
 mod refunds;
+#[cfg(feature = "documents")]
 pub mod schemas;
 mod suspended;
 pub mod system;
@@ -90,7 +93,7 @@ static TABLES: [&Table<Arc<AdminState>>; 21] = [
     &copies::ROUTES,
     &customers::ROUTES,
     &system::ROUTES,
-    &api_doc::ROUTES,
+    &openapi::ROUTES,
     &accounts::ROUTES,
     &jobs::ROUTES,
     &untracked_transfers::ROUTES,

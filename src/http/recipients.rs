@@ -19,11 +19,13 @@ use super::app::App;
 use super::callable::may_change;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+use super::json;
 use super::payouts::platform;
 use super::query::Query;
 use super::readable::is_readable;
 use super::route::routes;
-use super::{json, schemas};
+#[cfg(feature = "documents")]
+use super::schemas;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/payment-recipients" => get_payment_recipients { Token }

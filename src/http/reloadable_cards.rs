@@ -24,8 +24,10 @@ use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::login::signed_in;
 use super::route::routes;
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::top_ups;
 use super::withdrawals::in_range;
-use super::{schemas, top_ups};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/create-reloadable-card" => create_reloadable_card {

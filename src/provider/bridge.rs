@@ -10,7 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 use super::definition::provider;
-use super::wire::{self, UsdcAmount, hex_bytes};
+#[cfg(feature = "documents")]
+use super::wire::UsdcAmount;
+use super::wire::{self, hex_bytes};
 
 provider! {
     port Bridge, client RemoteBridge, tag "Bridge";

@@ -13,7 +13,9 @@ use purser_actors::port::{
 use serde::{Deserialize, Serialize};
 
 use super::definition::{Reply, provider};
-use super::wire::{self, AfterParam, DecimalAmount, SecretText, rising};
+use super::wire::{self, AfterParam, rising};
+#[cfg(feature = "documents")]
+use super::wire::{DecimalAmount, SecretText};
 use purser_host::secret::Secret;
 use purser_vault::{CardNumberRecord, Vault};
 

@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::definition::provider;
-use super::wire::{self, DecimalAmount, MalformedResponse, SecretText};
+use super::wire::{self, MalformedResponse};
+#[cfg(feature = "documents")]
+use super::wire::{DecimalAmount, SecretText};
 use purser_host::secret::Secret;
 use purser_vault::{Vault, VaultError};
 

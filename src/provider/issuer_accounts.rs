@@ -80,6 +80,7 @@ pub mod deposits {
 
     use super::balances::{account, address_text};
     use crate::definition::provider;
+    #[cfg(feature = "documents")]
     use crate::wire::UsdcAmount;
 
     provider! {
@@ -130,7 +131,9 @@ pub mod balances {
 
     use crate::definition::provider;
     use crate::server::{Failure, missing};
-    use crate::wire::{self, UsdcAmount};
+    use crate::wire;
+    #[cfg(feature = "documents")]
+    use crate::wire::UsdcAmount;
 
     provider! {
         /// Reads card balances at an issuer.

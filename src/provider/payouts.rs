@@ -17,7 +17,9 @@ use serde::{Deserialize, Serialize};
 use super::definition::provider;
 use super::remote::failed;
 use super::server::missing;
-use super::wire::{self, AfterParam, DecimalAmount, MalformedResponse, SecretText, rising};
+use super::wire::{self, AfterParam, MalformedResponse, rising};
+#[cfg(feature = "documents")]
+use super::wire::{DecimalAmount, SecretText};
 use purser_host::secret::Secret;
 use purser_vault::{CardNumberRecord, Vault};
 

@@ -11,16 +11,14 @@ use purser_actors::port::{
 use purser_actors::reconciliation::{self, EntryAmount, ReconciliationSource};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-#[cfg(feature = "documents")]
-use utoipa::{PartialSchema, ToSchema};
 
 use super::ProviderLists;
 use super::definition::{Reply, provider};
 use super::remote::RemoteClient;
 use super::server::{Failure, missing};
-use super::wire::{self, MalformedResponse, UsdcAmount};
+#[cfg(feature = "documents")]
+use super::wire::UsdcAmount;
+use super::wire::{self, MalformedResponse};
 
 /// Maximum number of entries on a page.
 const MAX_ENTRIES: usize = 1_000;
@@ -201,6 +199,7 @@ impl ReconciliationListName {
     }
 
     /// The names, for the document.
+    #[cfg(feature = "documents")]
     fn in_words() -> String {
         let mut names: Vec<_> = Self::all().map(|list| format!("`{}`", list.0.name())).collect();
         let last = names.pop().unwrap_or_default();
@@ -222,15 +221,18 @@ impl TryFrom<String> for ReconciliationListName {
     }
 }
 
-impl PartialSchema for ReconciliationListName {
-    fn schema() -> RefOr<Schema> {
+#[cfg(feature = "documents")]
+impl utoipa::PartialSchema for ReconciliationListName {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::schema::{ObjectBuilder, Type};
         let string = ObjectBuilder::new().schema_type(Type::String);
         let string = string.description(Some("A provider's reconciliation list."));
         string.enum_values(Some(Self::all().map(<&str>::from))).build().into()
     }
 }
 
-impl ToSchema for ReconciliationListName {}
+#[cfg(feature = "documents")]
+impl utoipa::ToSchema for ReconciliationListName {}
 
 /// Outcome of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::cards::{CardActionBody, CardActionResponse, CardEventList, CvvResponse, PlainCard, sealed};
 use super::definition::provider;
-use super::wire::{self, AfterParam, DecimalAmount, MalformedResponse, rising};
+#[cfg(feature = "documents")]
+use super::wire::DecimalAmount;
+use super::wire::{self, AfterParam, MalformedResponse, rising};
 use purser_host::secret::Secret;
 use purser_vault::Vault;
 

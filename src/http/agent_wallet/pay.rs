@@ -19,6 +19,7 @@ use super::super::auth::AuthClaims;
 use super::super::callable::require_spend_rights;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, keyed_fingerprint};
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::payments::{AgentPaymentResult, PaymentRunner, response_body};
 use super::transfer::amount;

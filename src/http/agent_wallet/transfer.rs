@@ -14,6 +14,7 @@ use super::super::callable::require_spend_rights;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::IdempotencyKey;
 use super::super::outgoing_holds::transfer_error;
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::address_book::record;
 use super::payments::AgentPaymentResult;

@@ -7,13 +7,17 @@ use purser_actors::engine::{IncomingDecision, IncomingDecisionError};
 use purser_actors::id::{DepositId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject, to_json};
 use purser_actors::operator::OperatorAction;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use serde::Deserialize;
 
 use super::accounts::{page, paged_after};
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
-use super::{AdminState, approvals, schemas, unavailable};
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::{AdminState, approvals, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::route::routes;

@@ -15,6 +15,7 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::readable::is_readable;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::{ChargeOutcome, ChargeStatus};
 use crate::provider::sandbox::CardCharge;
 

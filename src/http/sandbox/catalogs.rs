@@ -9,9 +9,9 @@ use axum::response::Response;
 use super::{SandboxApp, answer};
 use crate::http::error::ApiError;
 use crate::http::route::routes;
-use crate::provider::sandbox::control::catalogs::{
-    GiftCardControlRequest, MerchantFaultRequest, RateRequest, SandboxCatalogView,
-};
+#[cfg(feature = "documents")]
+use crate::provider::sandbox::control::catalogs::SandboxCatalogView;
+use crate::provider::sandbox::control::catalogs::{GiftCardControlRequest, MerchantFaultRequest, RateRequest};
 
 type SharedState = State<Arc<SandboxApp>>;
 

@@ -9,9 +9,9 @@ use axum::response::Response;
 use super::{SandboxApp, answer};
 use crate::http::error::ApiError;
 use crate::http::route::routes;
-use crate::provider::sandbox::control::payouts::{
-    BankRecipientRequest, BankRecipientResponse, PayoutControlRequest, SandboxPayoutView,
-};
+use crate::provider::sandbox::control::payouts::{BankRecipientRequest, PayoutControlRequest};
+#[cfg(feature = "documents")]
+use crate::provider::sandbox::control::payouts::{BankRecipientResponse, SandboxPayoutView};
 
 type SharedState = State<Arc<SandboxApp>>;
 

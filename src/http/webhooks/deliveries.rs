@@ -20,8 +20,10 @@ use crate::http::app::App;
 use crate::http::auth::AuthClaims;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+use crate::http::json;
 use crate::http::query::Query;
-use crate::http::{json, schemas};
+#[cfg(feature = "documents")]
+use crate::http::schemas;
 use crate::rfc3339;
 
 /// Statuses of a delivery.

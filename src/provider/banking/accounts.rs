@@ -15,7 +15,9 @@ use super::documents::{DocumentsApi as _, RemoteDocuments};
 use crate::definition::{Reply, provider};
 use crate::remote::failed;
 use crate::server::missing;
-use crate::wire::{self, AfterParam, DecimalAmount, MalformedResponse, rising};
+#[cfg(feature = "documents")]
+use crate::wire::DecimalAmount;
+use crate::wire::{self, AfterParam, MalformedResponse, rising};
 
 provider! {
     /// A bank, with unsealed data. The rules are those of [`Bank`](purser_actors::port::banking::Bank).

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::PlainApplication;
 use crate::definition::provider;
-use crate::wire::{self, SecretText};
+use crate::wire;
+#[cfg(feature = "documents")]
+use crate::wire::SecretText;
 use purser_host::secret::Secret;
 
 provider! {
