@@ -204,12 +204,13 @@ impl Checkout {
         answers: Option<&presented_payment::AnsweredChallenge>,
         result: Result<Result<PaymentResult, ClaimError>, Elapsed>,
     ) -> Result<Response, ApiError> {
-        let id = self.engine.payment_id(authorization);
+        let pending = |id| {
+            self.calls.record(PaidCallResult::Pending);
+            Ok(self.response_writer.pending(id))
+        };
         let paid = match result {
-            Err(_) | Ok(Err(ClaimError::OutcomeUnknown(_))) => {
-                self.calls.record(PaidCallResult::Pending);
-                return Ok(self.response_writer.pending(id));
-            }
+            Err(_) => return pending(self.engine.payment_id(authorization)),
+            Ok(Err(ClaimError::OutcomeUnknown(id))) => return pending(id),
             Ok(Err(ClaimError::Declined(decline))) => {
                 self.calls.record(PaidCallResult::Declined);
                 return Ok(self.response_writer.declined_unclaimed(authorization, &decline));
@@ -221,6 +222,7 @@ impl Checkout {
             Ok(Ok(paid)) => paid,
         };
         self.calls.record(PaidCallResult::from_payment(&paid));
+        let id = paid.payment;
         let challenge = match answers {
             Some(answers) => Some((answers.challenge.as_str(), self.settled_at(&id).await)),
             None => None,

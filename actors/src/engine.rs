@@ -54,6 +54,7 @@ use self::incoming::IncomingTracker;
 use self::registries::Registries;
 use self::secret::claim_secret;
 use self::untracked_transfers::OutgoingTransferGuard;
+use crate::id::Wallet;
 use crate::kernel::outbox::{AttemptCounters, Outbox, OutboxDeps};
 use crate::kernel::registry::{EntityDeps, JobStarter};
 use crate::kernel::{OutboxJob, root_supervisor, table, timer};
@@ -121,7 +122,7 @@ struct Inner {
     /// Addresses of agent wallets and their owners.
     account_map: AccountMap,
     permits: Arc<Semaphore>,
-    payers: dashmap::DashMap<u128, usize>,
+    payers: dashmap::DashMap<Wallet, usize>,
     claim_locks: claim_lock::ClaimLocks,
     keys_in_progress: idempotency::KeysInProgress,
     overloads: stats::OverloadCounters,

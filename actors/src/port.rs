@@ -93,6 +93,9 @@ pub struct Ports {
 /// A boxed future, which keeps the port traits dyn-compatible.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// What a call of a port returns.
+pub type PortFuture<'a, T> = BoxFuture<'a, Result<T, PortError>>;
+
 /// The wall clock.
 pub trait Clock: Send + Sync {
     /// Current time by this clock.
@@ -268,22 +271,22 @@ pub struct IssuedCard {
 /// Destroys the keys of sealed records (crypto-shredding).
 pub trait KeyShredder: Send + Sync {
     /// Destroys the key of this record, so that no copy of it can be opened any more. A repeated call is no error.
-    fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>>;
+    fn shred<'a>(&'a self, record: &'a [u8]) -> PortFuture<'a, ()>;
 }
 
 /// Card issuer of prepaid cards. Orders are idempotent by their key.
 pub trait CardIssuer: Send + Sync {
     /// Orders a card, or queries an order that has the same key.
-    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<IssueResult, PortError>>;
+    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> PortFuture<'a, IssueResult>;
 
     /// Fetches a card's current state by the issuer's id. `Permanent` for a card of another issuer.
-    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
+    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> PortFuture<'a, CardSnapshot>;
 
     /// Applies the account owner's action to a card where it is still possible, and returns the card's state.
     /// `Permanent` for a card of another issuer.
-    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> PortFuture<'a, CardSnapshot>;
 
     /// Card events after a position, oldest first, at most `limit`. Transactions occur without a request from us, and
     /// so do releases of what was left on an ended card.
-    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
+    fn events_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<CardEvent>>;
 }

@@ -10,7 +10,7 @@ use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use parking_lot::Mutex;
 use purser_actors::id::WalletPaymentId;
 use purser_actors::port::{
-    BoxFuture, CallFailure, ErrorKind, ExternalText, PaidHttpClient, PortError, SealedHttpPart, ServerResponse,
+    CallFailure, ErrorKind, ExternalText, PaidHttpClient, PortError, PortFuture, SealedHttpPart, ServerResponse,
 };
 use zeroize::Zeroizing;
 
@@ -199,11 +199,7 @@ fn failure(answered: &OutboundResponse) -> Option<CallFailure> {
 }
 
 impl PaidHttpClient for AgentWalletClient {
-    fn call<'a>(
-        &'a self,
-        call: SealedHttpPart<'a>,
-        payment: &'a [u8],
-    ) -> BoxFuture<'a, Result<(ServerResponse, Vec<u8>), PortError>> {
+    fn call<'a>(&'a self, call: SealedHttpPart<'a>, payment: &'a [u8]) -> PortFuture<'a, (ServerResponse, Vec<u8>)> {
         Box::pin(async move {
             let request = PaidHttpRequest::open(&self.vault, call.payment, call.sealed);
             let no = |e: VaultError| failed(ErrorKind::Permanent, "open call", e);

@@ -12,7 +12,7 @@ use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, Clock, Entropy, ErrorKind, OutgoingTransferRequest, PortError, SealedHttpPart,
+    Authorization, Clock, Entropy, ErrorKind, OutgoingTransferRequest, PortError, PortFuture, SealedHttpPart,
     SealedKeys, WalletAddresses, WalletSigner,
 };
 use sha2::{Digest as _, Sha256};
@@ -189,7 +189,7 @@ impl WalletSigner for SealedWalletSigner {
         &'a self,
         keys: SealedKeys<'a>,
         transfer: &'a OutgoingTransferRequest,
-    ) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    ) -> PortFuture<'a, Authorization> {
         Box::pin(async move { sign_transfer(&self.keys(keys)?, transfer, &(&self.chains).into()) })
     }
 
@@ -197,7 +197,7 @@ impl WalletSigner for SealedWalletSigner {
         &'a self,
         keys: SealedKeys<'a>,
         call: SealedHttpPart<'a>,
-    ) -> BoxFuture<'a, Result<(Authorization, Vec<u8>), PortError>> {
+    ) -> PortFuture<'a, (Authorization, Vec<u8>)> {
         Box::pin(async move { self.pay(keys, call) })
     }
 }

@@ -33,7 +33,8 @@ const fn pair(plain: &'static str, prefixed: &'static str) -> [HeaderName; 2] {
 }
 
 pub struct FixedHeaders {
-    /// All headers, with placeholders for the changing ones: cloning the whole map is cheaper than fourteen insertions.
+    /// All headers: cloning the whole map is cheaper than fourteen insertions. The changing ones are the first and the
+    /// last four, without a value, so that they are set by their place instead of being looked up.
     template: HeaderMap,
     /// Texts of small numbers, for most limits and every reset.
     numbers: Vec<HeaderValue>,
@@ -80,15 +81,23 @@ impl FixedHeaders {
     /// Adds the headers. Values that a route has set (a lower limit) stay.
     pub fn write(&self, headers: &mut HeaderMap, request_id: HeaderValue, budget: &RateLimitStatus) {
         let own = std::mem::replace(headers, self.template.clone());
-        for (names, value) in [(&REMAINING, budget.remaining), (&RESET, budget.reset_seconds)] {
-            let value = self.number(value);
-            headers.insert(&names[0], value.clone());
-            headers.insert(&names[1], value);
+        let (remaining, reset) = (self.number(budget.remaining), self.number(budget.reset_seconds));
+        let budget = [remaining.clone(), remaining, reset.clone(), reset];
+        let fixed = self.template.len() - 1 - budget.len();
+        // A map without removals iterates in the order of insertion. A test below fails if that changes.
+        let mut places = headers.values_mut();
+        if let Some(place) = places.next() {
+            *place = request_id;
+        }
+        for (place, value) in places.skip(fixed).zip(budget) {
+            *place = value;
         }
         let mut last = None;
         for (name, value) in own {
             // A map iterator gives a name once for all its values. The first value replaces ours, the others are added.
             match (name, &last) {
+                // No route sets the id of a request.
+                (Some(name), _) if name == REQUEST_ID => last = None,
                 (Some(name), _) => {
                     headers.insert(name.clone(), value);
                     last = Some(name);
@@ -99,7 +108,6 @@ impl FixedHeaders {
                 (None, None) => {}
             }
         }
-        headers.insert(&REQUEST_ID, request_id);
     }
 }
 
@@ -175,10 +183,10 @@ mod tests {
             (all("ratelimit-limit"), all("x-ratelimit-limit")),
             (vec!["3"], vec!["3"])
         );
-        assert_eq!(
-            (all("ratelimit-remaining"), all("ratelimit-reset")),
-            (vec!["599"], vec!["7"])
-        );
+        for prefix in ["", "x-"] {
+            assert_eq!(all(&format!("{prefix}ratelimit-remaining")), ["599"]);
+            assert_eq!(all(&format!("{prefix}ratelimit-reset")), ["7"]);
+        }
         assert_eq!(all("request-id"), ["req_1"]);
     }
 

@@ -11,7 +11,7 @@ use purser_actors::port::banking::{
     Bank, BankApplicationRequest, BankDecision, BankTransferRequest, BankTransferResult, IncomingTransfer,
     OpenAccountRequest, OpenAccountResult, ReviewDecision,
 };
-use purser_actors::port::{BoxFuture, ErrorKind, PortError};
+use purser_actors::port::{ErrorKind, PortError, PortFuture};
 use zeroize::Zeroizing;
 
 pub use self::accounts::{BankApi, RemoteBank};
@@ -126,10 +126,7 @@ impl<B: BankApi + ?Sized> SealingBank<B> {
 }
 
 impl<B: BankApi + ?Sized> Bank for SealingBank<B> {
-    fn review<'a>(
-        &'a self,
-        application: &'a BankApplicationRequest,
-    ) -> BoxFuture<'a, Result<BankDecision<ReviewDecision>, PortError>> {
+    fn review<'a>(&'a self, application: &'a BankApplicationRequest) -> PortFuture<'a, BankDecision<ReviewDecision>> {
         Box::pin(async move {
             // Nothing was sent. An operator has to restore the missing key or file.
             let opened = self.opened(application).await.map_err(|e| PortError {
@@ -141,25 +138,19 @@ impl<B: BankApi + ?Sized> Bank for SealingBank<B> {
         })
     }
 
-    fn open<'a>(
-        &'a self,
-        order: &'a OpenAccountRequest,
-    ) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
+    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> PortFuture<'a, BankDecision<OpenAccountResult>> {
         self.bank.open(order)
     }
 
-    fn transfer<'a>(
-        &'a self,
-        order: &'a BankTransferRequest,
-    ) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
+    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> PortFuture<'a, BankDecision<BankTransferResult>> {
         self.bank.transfer(order)
     }
 
-    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>> {
+    fn incoming(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<IncomingTransfer>> {
         self.bank.incoming(after, limit)
     }
 
-    fn balance(&self, account: BankAccountId) -> BoxFuture<'_, Result<Cents, PortError>> {
+    fn balance(&self, account: BankAccountId) -> PortFuture<'_, Cents> {
         self.bank.balance(account)
     }
 }

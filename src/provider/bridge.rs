@@ -9,10 +9,10 @@ use purser_actors::port::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-use super::definition::provider;
+use super::definition::{conversions, provider};
+use super::wire::{self, hex_bytes};
 #[cfg(feature = "documents")]
 use super::wire::UsdcAmount;
-use super::wire::{self, hex_bytes};
 
 provider! {
     port Bridge, client RemoteBridge, tag "Bridge";
@@ -135,25 +135,42 @@ pub struct BurnBody {
     burned_amount: Usdc,
 }
 
-impl From<SignedBurn> for BurnBody {
-    fn from(burn: SignedBurn) -> Self {
-        Self {
-            transaction: burn.transaction,
-            bytes: burn.bytes,
-            event_key: burn.event_key,
-            burned_amount: burn.burned,
-        }
+conversions! {
+    BurnBody = SignedBurn {
+        BurnBody { transaction, bytes, event_key, burned_amount } = (
+            SignedBurn { bytes, transaction, event_key, burned: burned_amount }
+        );
     }
-}
-
-impl From<BurnBody> for SignedBurn {
-    fn from(body: BurnBody) -> Self {
-        Self {
-            bytes: body.bytes,
-            transaction: body.transaction,
-            event_key: body.event_key,
-            burned: body.burned_amount,
-        }
+    SubmitStatus = SubmitResult {
+        SubmitStatus::Settled { transaction, reversible: true } = (
+            SubmitResult::Settled { transaction, finality: Finality::Confirmed }
+        );
+        SubmitStatus::Settled { transaction, reversible: false } = (
+            SubmitResult::Settled { transaction, finality: Finality::Final }
+        );
+        SubmitStatus::Declined { reason, message } = (SubmitResult::Declined(Decline { reason, message }));
+    }
+    BridgeMessage = AttestedMessage {
+        BridgeMessage { nonce, message, attestation, to, is_usdc, amount } = (
+            AttestedMessage { nonce, message, attestation, to, is_usdc, delivered_amount: amount }
+        );
+    }
+    AttestationBody = AttestationStatus {
+        AttestationBody::Pending { retry_after_ms } = (AttestationStatus::Pending { retry_after_ms });
+        AttestationBody::Expired { nonce } = (AttestationStatus::Expired { nonce });
+        AttestationBody::Complete {
+            attested: BridgeMessage { nonce, message, attestation, to, is_usdc, amount },
+        } = (AttestationStatus::Complete(
+            AttestedMessage { nonce, message, attestation, to, is_usdc, delivered_amount: amount }
+        ));
+    }
+    MintBody = SignedMint {
+        MintBody { bytes, transaction } = (SignedMint { bytes, transaction });
+    }
+    MintStatus = MintResult {
+        MintStatus::Minted { transaction } = (MintResult::Minted { transaction });
+        MintStatus::NonceUsed = (MintResult::NonceUsed);
+        MintStatus::Declined { reason, message } = (MintResult::Declined(Decline { reason, message }));
     }
 }
 
@@ -201,33 +218,6 @@ pub enum SubmitStatus {
         #[cfg_attr(feature = "documents", schema(value_type = String))]
         message: ExternalText,
     },
-}
-
-impl From<SubmitResult> for SubmitStatus {
-    fn from(result: SubmitResult) -> Self {
-        match result {
-            SubmitResult::Settled { transaction, finality } => Self::Settled {
-                transaction,
-                reversible: finality == Finality::Confirmed,
-            },
-            SubmitResult::Declined(Decline { reason, message }) => Self::Declined { reason, message },
-        }
-    }
-}
-
-impl From<SubmitStatus> for SubmitResult {
-    fn from(status: SubmitStatus) -> Self {
-        match status {
-            SubmitStatus::Settled {
-                transaction,
-                reversible,
-            } => Self::Settled {
-                transaction,
-                finality: reversible::finality(reversible),
-            },
-            SubmitStatus::Declined { reason, message } => Self::Declined(Decline { reason, message }),
-        }
-    }
 }
 
 /// What a chain shows of a burn or a mint.
@@ -325,32 +315,6 @@ pub struct BridgeMessage {
     amount: Usdc,
 }
 
-impl From<AttestedMessage> for BridgeMessage {
-    fn from(attested: AttestedMessage) -> Self {
-        Self {
-            nonce: attested.nonce,
-            message: attested.message,
-            attestation: attested.attestation,
-            to: attested.to,
-            is_usdc: attested.is_usdc,
-            amount: attested.delivered_amount,
-        }
-    }
-}
-
-impl From<BridgeMessage> for AttestedMessage {
-    fn from(body: BridgeMessage) -> Self {
-        Self {
-            nonce: body.nonce,
-            message: body.message,
-            attestation: body.attestation,
-            to: body.to,
-            is_usdc: body.is_usdc,
-            delivered_amount: body.amount,
-        }
-    }
-}
-
 /// Attestation of a burn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
@@ -387,28 +351,6 @@ pub enum AttestationBody {
     },
 }
 
-impl From<AttestationStatus> for AttestationBody {
-    fn from(status: AttestationStatus) -> Self {
-        match status {
-            AttestationStatus::Pending { retry_after_ms } => Self::Pending { retry_after_ms },
-            AttestationStatus::Expired { nonce } => Self::Expired { nonce },
-            AttestationStatus::Complete(attested) => Self::Complete {
-                attested: attested.into(),
-            },
-        }
-    }
-}
-
-impl From<AttestationBody> for AttestationStatus {
-    fn from(body: AttestationBody) -> Self {
-        match body {
-            AttestationBody::Pending { retry_after_ms } => Self::Pending { retry_after_ms },
-            AttestationBody::Expired { nonce } => Self::Expired { nonce },
-            AttestationBody::Complete { attested } => Self::Complete(attested.into()),
-        }
-    }
-}
-
 /// Message for which a new attestation was requested.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
@@ -430,20 +372,6 @@ pub struct MintBody {
     /// Transaction id on Base if it is known before sending, otherwise empty; at most 200 bytes.
     #[serde(deserialize_with = "wire::name_or_empty")]
     transaction: String,
-}
-
-impl From<SignedMint> for MintBody {
-    fn from(mint: SignedMint) -> Self {
-        let SignedMint { bytes, transaction } = mint;
-        Self { bytes, transaction }
-    }
-}
-
-impl From<MintBody> for SignedMint {
-    fn from(body: MintBody) -> Self {
-        let MintBody { bytes, transaction } = body;
-        Self { bytes, transaction }
-    }
 }
 
 /// Signed mint of a message.
@@ -495,24 +423,4 @@ pub enum MintStatus {
         #[cfg_attr(feature = "documents", schema(value_type = String))]
         message: ExternalText,
     },
-}
-
-impl From<MintResult> for MintStatus {
-    fn from(result: MintResult) -> Self {
-        match result {
-            MintResult::Minted { transaction } => Self::Minted { transaction },
-            MintResult::NonceUsed => Self::NonceUsed,
-            MintResult::Declined(Decline { reason, message }) => Self::Declined { reason, message },
-        }
-    }
-}
-
-impl From<MintStatus> for MintResult {
-    fn from(status: MintStatus) -> Self {
-        match status {
-            MintStatus::Minted { transaction } => Self::Minted { transaction },
-            MintStatus::NonceUsed => Self::NonceUsed,
-            MintStatus::Declined { reason, message } => Self::Declined(Decline { reason, message }),
-        }
-    }
 }

@@ -7,15 +7,20 @@ use purser_actors::id::{CardId, JobId};
 use purser_actors::intl_order::BillingAddress;
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    self, BoxFuture, CardAction, CardActionRequest, CardActivity, CardEvent, CardIssuer, CardSnapshot, CardState,
-    ErrorKind, ExternalText, IssueCardRequest, IssueResult, IssuedCard, PortError, Timestamp, TransactionStatus,
+    self, CardAction, CardActionRequest, CardActivity, CardEvent, CardIssuer, CardSnapshot, CardState, ErrorKind,
+    ExternalText, IssueCardRequest, IssueResult, IssuedCard, PortError, PortFuture, Timestamp, TransactionStatus,
 };
 use serde::{Deserialize, Serialize};
 
+<<<<<<< HEAD
 use super::definition::{Reply, provider};
 use super::wire::{self, AfterParam, rising};
 #[cfg(feature = "documents")]
 use super::wire::{DecimalAmount, SecretText};
+=======
+use super::definition::{conversions, provider};
+use super::wire::{self, AfterParam, DecimalAmount, SecretText, rising};
+>>>>>>> main
 use purser_host::secret::Secret;
 use purser_vault::{CardNumberRecord, Vault};
 
@@ -37,7 +42,7 @@ provider! {
         GET "/cards/{reference}/cvv" getCardCvv "Return a card's security code";
         at reference = issuer_ref, "The issuer's reference of the card.";
         calls (&reference);
-        answers CvvResponse "The code.";
+        answers CvvResponse { ; cvv } "The code.";
     }
 
     /// Same contract as [`CardIssuer::card_snapshot`].
@@ -77,7 +82,7 @@ provider! {
 
     also {
         /// Amount that can still be spent with the card. `Permanent` for a card that this issuer does not have.
-        fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> Reply<'a, Cents> {
+        fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> PortFuture<'a, Cents> {
             Box::pin(async move { Ok(self.card_snapshot(issuer_ref).await?.activity.available) })
         }
     }
@@ -160,6 +165,7 @@ pub struct PlainCard {
 pub struct CvvResponse {
     /// Three or four digits.
     #[serde(with = "wire::secret")]
+<<<<<<< HEAD
     #[cfg_attr(feature = "documents", schema(value_type = SecretText))]
     cvv: Secret<String>,
 }
@@ -174,6 +180,10 @@ impl From<CvvResponse> for Secret<String> {
     fn from(response: CvvResponse) -> Self {
         response.cvv
     }
+=======
+    #[schema(value_type = SecretText)]
+    pub(super) cvv: Secret<String>,
+>>>>>>> main
 }
 
 /// Current status of a card, by the issuer's reference.
@@ -252,29 +262,17 @@ pub enum CardTransactionStatus {
     Refunded,
 }
 
-impl From<port::CardTransaction> for CardTransaction {
-    fn from(one: port::CardTransaction) -> Self {
-        Self {
-            id: one.id,
-            merchant: one.merchant,
-            amount: one.amount,
-            status: one.status,
-            reason: one.reason,
-            at_ms: one.at,
-        }
+conversions! {
+    CardTransaction = port::CardTransaction {
+        CardTransaction { id, merchant, amount, status, reason, at_ms } = (
+            port::CardTransaction { id, merchant, amount, status, reason, at: at_ms }
+        );
     }
-}
-
-impl From<CardTransaction> for port::CardTransaction {
-    fn from(one: CardTransaction) -> Self {
-        Self {
-            id: one.id,
-            merchant: one.merchant,
-            amount: one.amount,
-            at: one.at_ms,
-            status: one.status,
-            reason: one.reason,
-        }
+    list CardEventList { events } = CardEvent;
+    BillingAddressBody = BillingAddress {
+        BillingAddressBody { line1, city, state, postal_code, country } = (
+            BillingAddress { line1, city, state, postal_code, country }
+        );
     }
 }
 
@@ -442,26 +440,22 @@ pub struct NumberedSnapshot {
     pub snapshot: NamedSnapshot,
 }
 
-impl From<Vec<CardEvent>> for CardEventList {
-    fn from(events: Vec<CardEvent>) -> Self {
-        let events = events.into_iter().map(|event| NumberedSnapshot {
+impl From<CardEvent> for NumberedSnapshot {
+    fn from(event: CardEvent) -> Self {
+        Self {
             position: event.position,
             snapshot: NamedSnapshot::of(event.snapshot, event.card),
-        });
-        Self {
-            events: events.collect(),
         }
     }
 }
 
-impl From<CardEventList> for Vec<CardEvent> {
-    fn from(list: CardEventList) -> Self {
-        let events = list.events.into_iter().map(|event| CardEvent {
+impl From<NumberedSnapshot> for CardEvent {
+    fn from(event: NumberedSnapshot) -> Self {
+        Self {
             position: event.position,
             card: event.snapshot.card_id,
             snapshot: event.snapshot.into(),
-        });
-        events.collect()
+        }
     }
 }
 
@@ -480,44 +474,6 @@ pub struct BillingAddressBody {
     pub postal_code: String,
     /// Country, ISO 3166-1 alpha-2.
     pub country: String,
-}
-
-impl From<BillingAddress> for BillingAddressBody {
-    fn from(address: BillingAddress) -> Self {
-        let BillingAddress {
-            line1,
-            city,
-            state,
-            postal_code,
-            country,
-        } = address;
-        Self {
-            line1,
-            city,
-            state,
-            postal_code,
-            country,
-        }
-    }
-}
-
-impl From<BillingAddressBody> for BillingAddress {
-    fn from(address: BillingAddressBody) -> Self {
-        let BillingAddressBody {
-            line1,
-            city,
-            state,
-            postal_code,
-            country,
-        } = address;
-        Self {
-            line1,
-            city,
-            state,
-            postal_code,
-            country,
-        }
-    }
 }
 
 /// Implements [`CardIssuer`] for the engine: seals the card data that the issuer returns.
@@ -559,19 +515,19 @@ pub(super) fn sealed(vault: &Vault, card: CardId, plain: PlainCard) -> Result<Is
 }
 
 impl<I: CardIssuerApi + ?Sized> CardIssuer for SealingIssuer<I> {
-    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> PortFuture<'a, CardSnapshot> {
         self.issuer.card_snapshot(issuer_ref)
     }
 
-    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> PortFuture<'a, CardSnapshot> {
         self.issuer.apply_action(order)
     }
 
-    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+    fn events_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<CardEvent>> {
         self.issuer.events_after(after, limit)
     }
 
-    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<IssueResult, PortError>> {
+    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> PortFuture<'a, IssueResult> {
         Box::pin(async move {
             Ok(match self.issuer.issue(order).await? {
                 PlainIssueResult::Ready { card } => IssueResult::Ready(sealed(&self.vault, order.card, card)?),

@@ -1,11 +1,6 @@
 //! [`provider!`]: one definition of a provider's operations, from which its trait, client, server and part of the
 //! document come.
 
-use purser_actors::port::{BoxFuture, PortError};
-
-/// What a provider's method returns.
-pub(crate) type Reply<'a, T> = BoxFuture<'a, Result<T, PortError>>;
-
 /// Defines a provider. An operation is a method of the trait, with its form in the protocol:
 ///
 /// ```ignore
@@ -25,7 +20,7 @@ pub(crate) type Reply<'a, T> = BoxFuture<'a, Result<T, PortError>>;
 /// ```
 ///
 /// generates
-/// - `trait GiftCardApi` with `fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> Reply<'a, GiftCardOrderStatus>`.
+/// - `trait GiftCardApi` with `fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> PortFuture<'a, GiftCardOrderStatus>`.
 ///   A port of the engine already has its trait: it is named without `trait`, and only the rest is generated;
 /// - `RemoteGiftCards(pub RemoteClient)`, which sends `order` as the body and `order.key` as the key. A response whose
 ///   `order` is not `order.without_key()`, or whose value fails `check`, leaves the outcome unknown. `absent` is the
@@ -47,7 +42,7 @@ macro_rules! provider {
     $(remote { $($own:tt)* })?) => {
         $(#[$doc])*
         pub trait $port: Send + Sync {
-            $($(#[$op_doc])* fn $name<'a>(&'a self, $($arg: $ty),*) -> $crate::definition::Reply<'a, $value>;)*
+            $($(#[$op_doc])* fn $name<'a>(&'a self, $($arg: $ty),*) -> purser_actors::port::PortFuture<'a, $value>;)*
             $($($also)*)?
         }
         provider! { port $port, client $client, tag $tag; $(fn $name($($arg: $ty),*) -> $value { $($wire)* })* $(remote { $($own)* })? }
@@ -66,7 +61,7 @@ macro_rules! provider {
         pub struct $client(pub $crate::remote::RemoteClient);
 
         impl $port for $client {
-            $(fn $name<'a>(&'a self, $($arg: $ty),*) -> $crate::definition::Reply<'a, $value> {
+            $(fn $name<'a>(&'a self, $($arg: $ty),*) -> purser_actors::port::PortFuture<'a, $value> {
                 use $crate::remote::{self, Method};
                 const CALL: &str = stringify!($id);
                 Box::pin(async move {
@@ -123,3 +118,60 @@ macro_rules! provider {
     (@make $response:ident $value:ident [$($echo:ident),*] []) => {{ let () = $value; $response { $($echo),* } }};
 }
 pub(crate) use provider;
+
+/// Writes the conversions between a type of the protocol and one of the engine, each form once. `list` is for a list of
+/// values that convert.
+///
+/// ```ignore
+/// conversions! {
+///     MintStatus = MintResult {
+///         MintStatus::NonceUsed = (MintResult::NonceUsed);
+///         MintStatus::Declined { reason, message } = (MintResult::Declined(Decline { reason, message }));
+///     }
+///     list BankDepositList { deposits } = IncomingTransfer;
+/// }
+/// // becomes
+/// impl From<MintResult> for MintStatus { … MintResult::NonceUsed => MintStatus::NonceUsed, … }
+/// impl From<MintStatus> for MintResult { … MintStatus::NonceUsed => MintResult::NonceUsed, … }
+/// impl From<Vec<IncomingTransfer>> for BankDepositList { … }
+/// impl From<BankDepositList> for Vec<IncomingTransfer> { … }
+/// ```
+macro_rules! conversions {
+    () => {};
+    (list $list:ident { $items:ident } = $item:ty; $($rest:tt)*) => {
+        impl From<Vec<$item>> for $list {
+            fn from(items: Vec<$item>) -> Self {
+                let $items = items.into_iter().map(Into::into).collect();
+                Self { $items }
+            }
+        }
+
+        impl From<$list> for Vec<$item> {
+            fn from(list: $list) -> Self {
+                list.$items.into_iter().map(Into::into).collect()
+            }
+        }
+
+        conversions! { $($rest)* }
+    };
+    ($ours:ty = $engine:ty { $($form:path $({ $($fields:tt)* })? = ($($value:tt)+);)+ } $($rest:tt)*) => {
+        impl From<$engine> for $ours {
+            fn from(value: $engine) -> Self {
+                match value {
+                    $($($value)+ => $form $({ $($fields)* })?,)+
+                }
+            }
+        }
+
+        impl From<$ours> for $engine {
+            fn from(value: $ours) -> Self {
+                match value {
+                    $($form $({ $($fields)* })? => $($value)+,)+
+                }
+            }
+        }
+
+        conversions! { $($rest)* }
+    };
+}
+pub(crate) use conversions;

@@ -8,8 +8,8 @@ use purser_actors::currency::{Country, Currency};
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, ErrorKind, ExternalText, GiftCardOffer, GiftCardOrderResult, GiftCardProvider, GiftCardRequest,
-    PortError,
+    ErrorKind, ExternalText, GiftCardOffer, GiftCardOrderResult, GiftCardProvider, GiftCardRequest, PortError,
+    PortFuture,
 };
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -620,7 +620,7 @@ impl GiftCardProvider for SealingGiftCards {
         currency: Currency,
         country: Country,
         amount: Cents,
-    ) -> BoxFuture<'a, Result<GiftCardOffer, PortError>> {
+    ) -> PortFuture<'a, GiftCardOffer> {
         Box::pin(async move {
             Ok(match self.catalog.offer(product, country.as_str(), amount).await? {
                 GiftCardQuote::Available {
@@ -634,7 +634,7 @@ impl GiftCardProvider for SealingGiftCards {
         })
     }
 
-    fn order<'a>(&'a self, order: &'a GiftCardRequest) -> BoxFuture<'a, Result<GiftCardOrderResult, PortError>> {
+    fn order<'a>(&'a self, order: &'a GiftCardRequest) -> PortFuture<'a, GiftCardOrderResult> {
         Box::pin(async move {
             let wanted = &order.order;
             let fee_rate: Decimal = wanted

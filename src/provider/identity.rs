@@ -4,7 +4,7 @@ use purser_actors::id::Wallet;
 use purser_actors::port::{CheckStatus, ExternalText, IdentityCheck, IdentityCheckRequest, StartedCheck, Verdict};
 use serde::{Deserialize, Serialize};
 
-use super::definition::provider;
+use super::definition::{conversions, provider};
 use super::wire::MalformedResponse;
 
 provider! {
@@ -102,22 +102,10 @@ pub enum IdentityCheckStatus {
     },
 }
 
-impl From<CheckStatus> for IdentityCheckStatus {
-    fn from(status: CheckStatus) -> Self {
-        match status {
-            CheckStatus::Pending { retry_after_ms } => Self::Pending { retry_after_ms },
-            CheckStatus::Decided(Verdict::Passed) => Self::Passed,
-            CheckStatus::Decided(Verdict::Failed { reason }) => Self::Failed { reason },
-        }
-    }
-}
-
-impl From<IdentityCheckStatus> for CheckStatus {
-    fn from(status: IdentityCheckStatus) -> Self {
-        match status {
-            IdentityCheckStatus::Pending { retry_after_ms } => Self::Pending { retry_after_ms },
-            IdentityCheckStatus::Passed => Self::Decided(Verdict::Passed),
-            IdentityCheckStatus::Failed { reason } => Self::Decided(Verdict::Failed { reason }),
-        }
+conversions! {
+    IdentityCheckStatus = CheckStatus {
+        IdentityCheckStatus::Pending { retry_after_ms } = (CheckStatus::Pending { retry_after_ms });
+        IdentityCheckStatus::Passed = (CheckStatus::Decided(Verdict::Passed));
+        IdentityCheckStatus::Failed { reason } = (CheckStatus::Decided(Verdict::Failed { reason }));
     }
 }

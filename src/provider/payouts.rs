@@ -6,16 +6,16 @@ use std::sync::Arc;
 use purser_actors::currency::{Country, Currency};
 use purser_actors::id::{CardId, JobId, PayoutId};
 use purser_actors::money::Cents;
-use purser_actors::port::payouts::{AppPayee, Platform};
 use purser_actors::port::payouts::{
-    PayoutDestination, PayoutEvent, PayoutRailStatus, PayoutRails, PayoutRequest, PayoutStatusUpdate, RecallResult,
+    PayoutDestination, PayoutEvent, PayoutRailStatus, PayoutRails, PayoutRequest, PayoutStatusUpdate, Platform,
+    RecallResult,
 };
-use purser_actors::port::{BoxFuture, ErrorKind, ExternalText, PortError};
+use purser_actors::port::{ErrorKind, ExternalText, PortError, PortFuture};
 use purser_actors::product::ProductLine;
 use serde::{Deserialize, Serialize};
 
-use super::definition::provider;
-use super::remote::failed;
+use super::definition::{conversions, provider};
+use super::remote;
 use super::server::missing;
 use super::wire::{self, AfterParam, MalformedResponse, rising};
 #[cfg(feature = "documents")]
@@ -28,12 +28,12 @@ provider! {
     trait PayoutApi, client RemotePayouts, tag "Payouts";
 
     /// Orders a payout, or queries an order. `Permanent` if the key was used with different content.
-    fn send(order: PlainPayout) -> PayoutStatusUpdate {
+    fn send(order: PayoutOrder) -> PayoutStatusUpdate {
         POST "/payouts" createPayout "Order a payout, or query an order";
         key key = order.key, "The same key never pays twice.";
-        asks body it: PayoutBody = PayoutBody::of(&order).map_err(|e| failed(ErrorKind::Permanent, "createPayout", e.0))?;
-        calls (it.read(key)?);
-        answers PayoutReport { payout_id = order.payout; body } "Latest status of the payout.";
+        asks body it: PayoutOrder = order;
+        calls (it.checked(key)?);
+        answers PayoutReport { payout_id = order.payout_id; body } "Latest status of the payout.";
     }
 
     /// Last known status of the order under this key; `None` if nothing was ever ordered under it.
@@ -61,7 +61,7 @@ provider! {
         POST "/debit-card-countries" lookupDebitCardCountry "Return the country of a debit card's bank";
         asks body it: DebitCardQuery = DebitCardQuery { number: number.clone() };
         calls (&it.number);
-        answers DebitCardCountryResponse "Its country, if a rail pays to it.";
+        answers DebitCardCountryResponse { ; country } "Its country, if a rail pays to it.";
     }
 
     /// Events after position `after`.
@@ -77,34 +77,6 @@ provider! {
 
 /// First byte of a sealed account number. It is not a month, so the bytes are never read as a card number.
 const ACCOUNT_TAG: u8 = 0xF2;
-
-/// Payee of a payout, with readable numbers.
-#[derive(Clone, Debug)]
-pub enum PlainPayee {
-    Card(CardNumberRecord),
-    Bank {
-        /// ABA routing number, nine digits.
-        routing_number: String,
-        account_number: Secret<String>,
-        account_holder_name: String,
-    },
-    /// The user of a payment app.
-    App(Platform, AppPayee),
-}
-
-/// An order with readable numbers.
-#[derive(Clone, Debug)]
-pub struct PlainPayout {
-    pub key: JobId,
-    /// Our id, which the rail's events name.
-    pub payout: PayoutId,
-    /// Product line, which determines the rail.
-    pub line: ProductLine,
-    /// Amount that the recipient gets.
-    pub amount: Cents,
-    pub currency: Currency,
-    pub to: PlainPayee,
-}
 
 /// Rail of a payout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,20 +96,36 @@ pub enum PayoutRail {
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "documents", schema(as = PayoutRequest))]
 #[serde(deny_unknown_fields)]
-pub struct PayoutBody {
+pub struct PayoutOrder {
+    /// Idempotency key: the same key never pays twice.
+    #[serde(skip, default = "wire::no_key")]
+    pub key: JobId,
     /// The service's id of the payout, which all of its events name.
+<<<<<<< HEAD
     #[cfg_attr(feature = "documents", schema(value_type = String))]
     payout_id: PayoutId,
+=======
+    #[schema(value_type = String)]
+    pub payout_id: PayoutId,
+>>>>>>> main
     /// Rail that pays.
-    rail: PayoutRail,
+    pub rail: PayoutRail,
     /// Amount that the recipient gets.
+<<<<<<< HEAD
     #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     amount: Cents,
     /// Currency of the amount, ISO 4217.
     #[cfg_attr(feature = "documents", schema(value_type = String))]
     currency: Currency,
+=======
+    #[schema(value_type = DecimalAmount)]
+    pub amount: Cents,
+    /// Currency of the amount, ISO 4217.
+    #[schema(value_type = String)]
+    pub currency: Currency,
+>>>>>>> main
     /// Recipient of the money.
-    payee: Payee,
+    pub payee: Payee,
 }
 
 /// Recipient of a payout.
@@ -182,106 +170,48 @@ pub enum Payee {
     },
 }
 
-/// Only product lines that are paid by a rail have one.
-const fn rail(line: ProductLine) -> Result<PayoutRail, MalformedResponse> {
-    match line {
-        ProductLine::PushToCard => Ok(PayoutRail::PushToCard),
-        ProductLine::BankPayment => Ok(PayoutRail::BankPayment),
-        ProductLine::AppPayment => Ok(PayoutRail::AppPayment),
-        _ => Err(MalformedResponse("no payout")),
+impl PayoutRail {
+    /// The rail of a product line. Other lines have none.
+    const fn of(line: ProductLine) -> Option<Self> {
+        match line {
+            ProductLine::PushToCard => Some(Self::PushToCard),
+            ProductLine::BankPayment => Some(Self::BankPayment),
+            ProductLine::AppPayment => Some(Self::AppPayment),
+            _ => None,
+        }
+    }
+
+    /// The product line that it pays.
+    pub(super) const fn line(self) -> ProductLine {
+        match self {
+            Self::PushToCard => ProductLine::PushToCard,
+            Self::BankPayment => ProductLine::BankPayment,
+            Self::AppPayment => ProductLine::AppPayment,
+        }
     }
 }
 
-impl PayoutBody {
-    /// The wire form of an order.
-    ///
-    /// # Errors
-    /// When no rail pays the order's product line.
-    fn of(order: &PlainPayout) -> Result<Self, MalformedResponse> {
-        let payee = match &order.to {
-            PlainPayee::Card(card) => Payee::Card {
-                number: card.number().clone(),
-                exp_month: card.exp_month(),
-                exp_year: card.exp_year(),
-            },
-            PlainPayee::Bank {
-                routing_number,
-                account_number,
-                account_holder_name,
-            } => Payee::Bank {
-                routing_number: routing_number.clone(),
-                account_number: account_number.clone(),
-                account_holder_name: account_holder_name.clone(),
-            },
-            PlainPayee::App(platform, payee) => Payee::App {
-                platform: platform.name().to_owned(),
-                recipient: payee.recipient.clone(),
-                first_name: payee.first_name.clone(),
-                last_name: payee.last_name.clone(),
-                email: payee.email.clone(),
-            },
-        };
-        Ok(Self {
-            payout_id: order.payout,
-            rail: rail(order.line)?,
-            amount: order.amount,
-            currency: order.currency,
-            payee,
-        })
-    }
-
-    /// The order as a rail reads it.
+impl PayoutOrder {
+    /// The order as it arrived, under its key.
     ///
     /// # Errors
     /// When the payee is invalid.
-    fn read(self, key: JobId) -> Result<PlainPayout, MalformedResponse> {
-        let to = match self.payee {
+    fn checked(self, key: JobId) -> Result<Self, MalformedResponse> {
+        match &self.payee {
             Payee::Card {
                 number,
                 exp_month,
                 exp_year,
             } => {
-                let card = CardNumberRecord::new(number, exp_month, exp_year);
-                PlainPayee::Card(card.map_err(|_| MalformedResponse("a card number"))?)
+                let card = CardNumberRecord::new(number.clone(), *exp_month, *exp_year);
+                card.map_err(|_| MalformedResponse("a card number"))?;
             }
-            Payee::Bank {
-                routing_number,
-                account_number,
-                account_holder_name,
-            } => PlainPayee::Bank {
-                routing_number,
-                account_number,
-                account_holder_name,
-            },
-            Payee::App {
-                platform,
-                recipient,
-                first_name,
-                last_name,
-                email,
-            } => {
-                let known = Platform::ALL.into_iter().find(|p| p.name() == platform);
-                let payee = AppPayee {
-                    recipient,
-                    first_name,
-                    last_name,
-                    email,
-                };
-                PlainPayee::App(known.ok_or(MalformedResponse("a payment app"))?, payee)
+            Payee::App { platform, .. } if !Platform::ALL.iter().any(|known| known.name() == platform) => {
+                return Err(MalformedResponse("a payment app"));
             }
-        };
-        Ok(PlainPayout {
-            key,
-            payout: self.payout_id,
-            line: match self.rail {
-                PayoutRail::PushToCard => ProductLine::PushToCard,
-                PayoutRail::BankPayment => ProductLine::BankPayment,
-                PayoutRail::AppPayment => ProductLine::AppPayment,
-            },
-            amount: self.amount,
-            currency: self.currency,
-            to,
-        })
+            Payee::Bank { .. } | Payee::App { .. } => {}
+        }
+        Ok(Self { key, ..self })
     }
 }
 
@@ -304,18 +234,6 @@ pub struct DebitCardCountryResponse {
     #[serde(deserialize_with = "Option::deserialize")]
     #[cfg_attr(feature = "documents", schema(value_type = Option<String>, required))]
     country: Option<Country>,
-}
-
-impl From<Option<Country>> for DebitCardCountryResponse {
-    fn from(country: Option<Country>) -> Self {
-        Self { country }
-    }
-}
-
-impl From<DebitCardCountryResponse> for Option<Country> {
-    fn from(response: DebitCardCountryResponse) -> Self {
-        response.country
-    }
 }
 
 /// A status update of one payout.
@@ -345,22 +263,17 @@ pub struct PayoutReportBody {
     state: PayoutRailStatus,
 }
 
-impl From<PayoutStatusUpdate> for PayoutReportBody {
-    fn from(update: PayoutStatusUpdate) -> Self {
-        Self {
-            sequence: update.sequence,
-            state: update.status,
-        }
+conversions! {
+    PayoutReportBody = PayoutStatusUpdate {
+        PayoutReportBody { sequence, state } = (PayoutStatusUpdate { sequence, status: state });
     }
-}
-
-impl From<PayoutReportBody> for PayoutStatusUpdate {
-    fn from(body: PayoutReportBody) -> Self {
-        Self {
-            sequence: body.sequence,
-            status: body.state,
-        }
+    NumberedReport = PayoutEvent {
+        NumberedReport {
+            position,
+            update: PayoutReport { payout_id, body: PayoutReportBody { sequence, state } },
+        } = (PayoutEvent { position, payout: payout_id, update: PayoutStatusUpdate { sequence, status: state } });
     }
+    list PayoutEventList { events } = PayoutEvent;
 }
 
 /// Status of a payout.
@@ -470,32 +383,6 @@ pub struct NumberedReport {
     update: PayoutReport,
 }
 
-impl From<Vec<PayoutEvent>> for PayoutEventList {
-    fn from(events: Vec<PayoutEvent>) -> Self {
-        let events = events.into_iter().map(|event| NumberedReport {
-            position: event.position,
-            update: PayoutReport {
-                payout_id: event.payout,
-                body: event.update.into(),
-            },
-        });
-        Self {
-            events: events.collect(),
-        }
-    }
-}
-
-impl From<PayoutEventList> for Vec<PayoutEvent> {
-    fn from(list: PayoutEventList) -> Self {
-        let events = list.events.into_iter().map(|event| PayoutEvent {
-            position: event.position,
-            payout: event.update.payout_id,
-            update: event.update.body.into(),
-        });
-        events.collect()
-    }
-}
-
 /// Implements [`PayoutRails`] for the engine: opens sealed data and passes it on to a [`PayoutApi`].
 pub struct SealingPayouts<R: ?Sized> {
     payouts: Arc<R>,
@@ -522,17 +409,22 @@ impl<R: PayoutApi + ?Sized> SealingPayouts<R> {
         Self { payouts, vault }
     }
 
-    fn open(&self, order: &PayoutRequest) -> Result<PlainPayout, PortError> {
+    fn open(&self, order: &PayoutRequest) -> Result<PayoutOrder, PortError> {
         // Nothing was sent. An operator has to restore the missing key.
         let failed = |message: String| PortError {
             kind: ErrorKind::Temporary,
             operation: "pay out",
             message,
         };
-        let to = match &order.to {
+        let payee = match &order.to {
             PayoutDestination::Card { sealed } => {
                 let opened = self.vault.open(CardId(order.payout.0), sealed);
-                PlainPayee::Card(opened.map_err(|e| failed(e.to_string()))?)
+                let card = opened.map_err(|e| failed(e.to_string()))?;
+                Payee::Card {
+                    number: card.number().clone(),
+                    exp_month: card.exp_month(),
+                    exp_year: card.exp_year(),
+                }
             }
             PayoutDestination::Bank {
                 destination,
@@ -546,39 +438,46 @@ impl<R: PayoutApi + ?Sized> SealingPayouts<R> {
                     _ => None,
                 };
                 let number = number.ok_or_else(|| failed("the sealed record is no account number".into()))?;
-                PlainPayee::Bank {
+                Payee::Bank {
                     routing_number: details.routing_number.clone(),
                     account_number: Secret::new(number.to_owned()),
                     account_holder_name: details.account_holder_name.clone(),
                 }
             }
-            PayoutDestination::App { platform, payee } => PlainPayee::App(*platform, payee.clone()),
+            PayoutDestination::App { platform, payee } => Payee::App {
+                platform: platform.name().to_owned(),
+                recipient: payee.recipient.clone(),
+                first_name: payee.first_name.clone(),
+                last_name: payee.last_name.clone(),
+                email: payee.email.clone(),
+            },
         };
-        Ok(PlainPayout {
+        let no_rail = || remote::failed(ErrorKind::Permanent, "createPayout", "no payout");
+        Ok(PayoutOrder {
             key: order.key,
-            payout: order.payout,
-            line: order.line,
+            payout_id: order.payout,
+            rail: PayoutRail::of(order.line).ok_or_else(no_rail)?,
             amount: order.amount,
             currency: order.currency,
-            to,
+            payee,
         })
     }
 }
 
 impl<R: PayoutApi + ?Sized> PayoutRails for SealingPayouts<R> {
-    fn send<'a>(&'a self, order: &'a PayoutRequest) -> BoxFuture<'a, Result<PayoutStatusUpdate, PortError>> {
+    fn send<'a>(&'a self, order: &'a PayoutRequest) -> PortFuture<'a, PayoutStatusUpdate> {
         Box::pin(async move { self.payouts.send(self.open(order)?).await })
     }
 
-    fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>> {
+    fn find(&self, key: JobId) -> PortFuture<'_, Option<PayoutStatusUpdate>> {
         self.payouts.find(key)
     }
 
-    fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>> {
+    fn recall(&self, key: JobId, payout: PayoutId) -> PortFuture<'_, RecallResult> {
         self.payouts.recall(key, payout)
     }
 
-    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
+    fn events_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<PayoutEvent>> {
         self.payouts.events_after(after, limit)
     }
 }

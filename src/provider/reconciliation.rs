@@ -5,7 +5,7 @@ use purser_actors::currency::Country;
 use purser_actors::id::BankTransferId;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
-    BoxFuture, EntryKey, ErrorKind, ExternalText, GiftTerms, ListCursor, ListPage, PortError, ProviderEntry,
+    EntryKey, ErrorKind, ExternalText, GiftTerms, ListCursor, ListPage, PortError, PortFuture, ProviderEntry,
     ProviderList, Timestamp,
 };
 use purser_actors::reconciliation::{self, EntryAmount, ReconciliationSource};
@@ -13,7 +13,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::ProviderLists;
-use super::definition::{Reply, provider};
+use super::definition::provider;
 use super::remote::RemoteClient;
 use super::server::{Failure, missing};
 #[cfg(feature = "documents")]
@@ -46,7 +46,7 @@ provider! {
 }
 
 impl ReconciliationApi for ProviderLists {
-    fn page<'a>(&'a self, asked: &'a ReconciliationQuery) -> Reply<'a, ListPage<ProviderEntry>> {
+    fn page<'a>(&'a self, asked: &'a ReconciliationQuery) -> PortFuture<'a, ListPage<ProviderEntry>> {
         Box::pin(async move {
             let list = self.get(&asked.list.source()).ok_or_else(|| PortError {
                 kind: ErrorKind::Permanent,
@@ -79,11 +79,7 @@ impl RemoteReconciliationList {
 }
 
 impl ProviderList for RemoteReconciliationList {
-    fn entries<'a>(
-        &'a self,
-        after: Option<&'a ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> PortFuture<'a, ListPage<ProviderEntry>> {
         Box::pin(self.fetch(ReconciliationQuery {
             list: ReconciliationListName(self.list),
             after: after.cloned(),
@@ -92,7 +88,7 @@ impl ProviderList for RemoteReconciliationList {
         }))
     }
 
-    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
+    fn entry<'a>(&'a self, name: &'a EntryKey) -> PortFuture<'a, Option<ProviderEntry>> {
         Box::pin(async move {
             let asked = ReconciliationQuery {
                 list: ReconciliationListName(self.list),

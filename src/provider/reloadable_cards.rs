@@ -5,16 +5,21 @@ use std::sync::Arc;
 use purser_actors::id::{CardId, JobId, WithdrawalId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardActionRequest, CardEvent, CardSnapshot, ExternalText, HoldRequest, HoldResult, HoldStatus,
-    OpenCardRequest, OpenCardResult, PortError, ReloadableCardProvider,
+    CardActionRequest, CardEvent, CardSnapshot, ExternalText, HoldRequest, HoldResult, HoldStatus, OpenCardRequest,
+    OpenCardResult, PortError, PortFuture, ReloadableCardProvider,
 };
 use serde::{Deserialize, Serialize};
 
 use super::cards::{CardActionBody, CardActionResponse, CardEventList, CvvResponse, PlainCard, sealed};
+<<<<<<< HEAD
 use super::definition::provider;
 #[cfg(feature = "documents")]
 use super::wire::DecimalAmount;
 use super::wire::{self, AfterParam, MalformedResponse, rising};
+=======
+use super::definition::{conversions, provider};
+use super::wire::{self, AfterParam, DecimalAmount, MalformedResponse, rising};
+>>>>>>> main
 use purser_host::secret::Secret;
 use purser_vault::Vault;
 
@@ -103,7 +108,7 @@ provider! {
         GET "/reloadable-cards/{reference}/cvv" getReloadableCardCvv "Return a card's security code";
         at reference = issuer_ref, "The issuer's reference of the card.";
         calls (&reference);
-        answers CvvResponse "The code.";
+        answers CvvResponse { ; cvv } "The code.";
     }
 
     /// Amount that can still be spent with the card. `Permanent` for a card that this provider does not have.
@@ -288,25 +293,12 @@ pub enum HoldStatusName {
     NotFound,
 }
 
-impl From<HoldStatus> for HoldStatusName {
-    fn from(status: HoldStatus) -> Self {
-        match status {
-            HoldStatus::Held => Self::Held,
-            HoldStatus::Settled { paid: true } => Self::Captured,
-            HoldStatus::Settled { paid: false } => Self::Released,
-            HoldStatus::NotFound => Self::NotFound,
-        }
-    }
-}
-
-impl From<HoldStatusName> for HoldStatus {
-    fn from(name: HoldStatusName) -> Self {
-        match name {
-            HoldStatusName::Held => Self::Held,
-            HoldStatusName::Captured => Self::Settled { paid: true },
-            HoldStatusName::Released => Self::Settled { paid: false },
-            HoldStatusName::NotFound => Self::NotFound,
-        }
+conversions! {
+    HoldStatusName = HoldStatus {
+        HoldStatusName::Held = (HoldStatus::Held);
+        HoldStatusName::Captured = (HoldStatus::Settled { paid: true });
+        HoldStatusName::Released = (HoldStatus::Settled { paid: false });
+        HoldStatusName::NotFound = (HoldStatus::NotFound);
     }
 }
 
@@ -365,27 +357,27 @@ impl<P: ReloadableCardApi + ?Sized> SealingReloadableCards<P> {
 }
 
 impl<P: ReloadableCardApi + ?Sized> ReloadableCardProvider for SealingReloadableCards<P> {
-    fn open<'a>(&'a self, order: &'a OpenCardRequest) -> BoxFuture<'a, Result<OpenCardResult, PortError>> {
+    fn open<'a>(&'a self, order: &'a OpenCardRequest) -> PortFuture<'a, OpenCardResult> {
         Box::pin(self.opened(order))
     }
 
-    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> PortFuture<'a, CardSnapshot> {
         self.reloadable_cards.apply_action(order)
     }
 
-    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+    fn events_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<CardEvent>> {
         self.reloadable_cards.events_after(after, limit)
     }
 
-    fn hold<'a>(&'a self, order: &'a HoldRequest) -> BoxFuture<'a, Result<HoldResult, PortError>> {
+    fn hold<'a>(&'a self, order: &'a HoldRequest) -> PortFuture<'a, HoldResult> {
         self.reloadable_cards.hold(order)
     }
 
-    fn hold_status(&self, key: JobId) -> BoxFuture<'_, Result<HoldStatus, PortError>> {
+    fn hold_status(&self, key: JobId) -> PortFuture<'_, HoldStatus> {
         self.reloadable_cards.hold_status(key)
     }
 
-    fn settle_hold(&self, key: JobId, paid: bool) -> BoxFuture<'_, Result<(), PortError>> {
+    fn settle_hold(&self, key: JobId, paid: bool) -> PortFuture<'_, ()> {
         self.reloadable_cards.settle_hold(key, paid)
     }
 }

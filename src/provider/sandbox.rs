@@ -19,6 +19,7 @@ pub mod issuer_faults;
 mod issuer_reconciliation;
 mod issuer_records;
 mod lists;
+mod magic;
 pub mod merchants;
 pub mod payouts;
 pub mod rates;
@@ -28,12 +29,12 @@ use std::sync::Arc;
 
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardActionRequest, CardEvent, CardSnapshot, Clock, ErrorKind, IssueCardRequest, PortError, Timestamp,
+    CardActionRequest, CardEvent, CardSnapshot, Clock, ErrorKind, IssueCardRequest, PortError, PortFuture, Timestamp,
 };
 
 pub use self::card_charges::CardCharge;
 use self::issuer_card_ledger::CardLedgers;
-use self::issuer_faults::{MagicOutcome, magic_of};
+use self::issuer_faults::MagicOutcome;
 use self::issuer_records::{CardOrderRecord, IssuerRecords};
 use super::{BillingAddress, CardIssuerApi, PlainCard, PlainIssueResult};
 use purser_host::secret::Secret;
@@ -127,7 +128,7 @@ impl SandboxIssuer {
         let fault = self.faults.before(ISSUE, |_| true).await?;
         let magic = match fault {
             Some(Fault::Decline) => Some(MagicOutcome::Declined),
-            _ => magic_of(order.amount),
+            _ => MagicOutcome::of(order.amount),
         };
         let taken = self.records.run(|book| {
             let now = advance(&mut book.totals.now, &*self.clock);
@@ -207,40 +208,40 @@ pub fn billing_address() -> BillingAddress {
 }
 
 impl CardIssuerApi for SandboxIssuer {
-    fn billing_address(&self) -> BoxFuture<'_, Result<BillingAddress, PortError>> {
+    fn billing_address(&self) -> PortFuture<'_, BillingAddress> {
         Box::pin(async { Ok(billing_address()) })
     }
 
-    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<PlainIssueResult, PortError>> {
+    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> PortFuture<'a, PlainIssueResult> {
         Box::pin(self.place_order(order))
     }
 
-    fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>> {
+    fn cvv<'a>(&'a self, issuer_ref: &'a str) -> PortFuture<'a, Secret<String>> {
         Box::pin(async move {
             let known = self.find("cvv", issuer_ref).await?;
             Ok(card_numbers::cvv(known.key))
         })
     }
 
-    fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
+    fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> PortFuture<'a, Cents> {
         Box::pin(async move {
             let known = self.find("available_balance", issuer_ref).await?;
             Ok(self.card_status(known).await?.activity.available)
         })
     }
 
-    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> PortFuture<'a, CardSnapshot> {
         Box::pin(async move {
             let known = self.find("standing", issuer_ref).await?;
             self.card_status(known).await
         })
     }
 
-    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> PortFuture<'a, CardSnapshot> {
         Box::pin(self.run_card_action(order))
     }
 
-    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+    fn events_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<CardEvent>> {
         Box::pin(self.read_events(after, limit))
     }
 }

@@ -28,8 +28,8 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
     Authorization, BoxFuture, ChainStatus, ChainTransactionStatus, Clock, Decline, Entropy, ErrorKind,
-    EvmAuthorization, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction,
-    Settlement, SolanaTransfer, SubmitResult, Timestamp,
+    EvmAuthorization, OutgoingTransfer, OutgoingTransferRequest, PortError, PortFuture, Preparation,
+    PreparedTransaction, Settlement, SolanaTransfer, SubmitResult, Timestamp,
 };
 
 use self::chain::{ChainState, SandboxChain, TransferIntent, TransferTarget, Validity};
@@ -174,7 +174,7 @@ impl SandboxSettlement {
 }
 
 impl Settlement for SandboxSettlement {
-    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> PortFuture<'a, Authorization> {
         Box::pin(async move { self.sign_outgoing(transfer) })
     }
 
@@ -184,7 +184,7 @@ impl Settlement for SandboxSettlement {
         Box::pin(std::future::ready(lacking.then(ledger::insufficient)))
     }
 
-    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> PortFuture<'a, Preparation> {
         Box::pin(async move {
             self.chain(authorization.network())
                 .check_reachable("prepare", &authorization.payer())?;
@@ -204,40 +204,32 @@ impl Settlement for SandboxSettlement {
         &'a self,
         authorization: &'a Authorization,
         prepared: &'a PreparedTransaction,
-    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
+    ) -> PortFuture<'a, SubmitResult> {
         Box::pin(self.submit_payment(authorization, prepared))
     }
 
-    fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+    fn can_receive<'a>(&'a self, to: &'a Wallet) -> PortFuture<'a, bool> {
         Box::pin(async move {
             let exists = self.has_account(to).await;
             exists.map_err(|error| temporary("can receive", &error.to_string()))
         })
     }
 
-    fn final_treasury_balance(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+    fn final_treasury_balance(&self, network: Network) -> PortFuture<'_, Usdc> {
         Box::pin(async move {
             let holds = self.balance(&treasury(network)).await;
             holds.map_err(|error| temporary("treasury holds", &error.to_string()))
         })
     }
 
-    fn sent_by<'a>(
-        &'a self,
-        from: &'a Wallet,
-        since: Timestamp,
-    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> PortFuture<'a, Vec<OutgoingTransfer>> {
         Box::pin(async move {
             let sent = self.outgoing_from(*from, since, Timestamp(u64::MAX)).await;
             sent.map_err(|error| temporary("sent by", &error.to_string()))
         })
     }
 
-    fn outgoing_transfers(
-        &self,
-        since: Timestamp,
-        until: Timestamp,
-    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn outgoing_transfers(&self, since: Timestamp, until: Timestamp) -> PortFuture<'_, Vec<OutgoingTransfer>> {
         Box::pin(async move {
             let mut all = Vec::new();
             for network in Network::ALL {
@@ -253,7 +245,7 @@ impl Settlement for SandboxSettlement {
         &'a self,
         authorization: &'a Authorization,
         _: Option<&'a PreparedTransaction>,
-    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    ) -> PortFuture<'a, ChainStatus> {
         Box::pin(self.lookup_authorization(authorization))
     }
 
@@ -262,7 +254,7 @@ impl Settlement for SandboxSettlement {
         authorization: &'a Authorization,
         _: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
+    ) -> PortFuture<'a, ChainTransactionStatus> {
         Box::pin(self.find_transaction_status(authorization, transaction))
     }
 }

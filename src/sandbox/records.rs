@@ -378,6 +378,11 @@ impl<T: SandboxRecord> RecordRows<T> {
         self.numbered
     }
 
+    /// Whether any stored record has names and no number.
+    pub const fn has_unnumbered(&self) -> bool {
+        self.next > self.numbered
+    }
+
     /// Whether records can no longer be read or stored. Lookup results are meaningless then.
     pub fn has_failed(&self) -> bool {
         self.progress.failed.load(Ordering::Acquire) || self.table.as_ref().is_some_and(|(store, _)| store.has_failed())

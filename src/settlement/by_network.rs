@@ -6,8 +6,8 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
     Authorization, BoxFuture, ChainMovement, ChainStatus, ChainTransactionStatus, Decline, Finality, ListCursor,
-    ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement,
-    SubmitResult, Timestamp, TreasuryList,
+    ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, PortFuture, Preparation, PreparedTransaction,
+    Settlement, SubmitResult, Timestamp, TreasuryList,
 };
 
 use super::chain::{ChainTime, Holdings, ListedTransfer, TransferList};
@@ -35,7 +35,7 @@ impl SettlementByNetwork {
 }
 
 impl Settlement for SettlementByNetwork {
-    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> PortFuture<'a, Authorization> {
         self.for_network(transfer.to.network()).sign(transfer)
     }
 
@@ -43,7 +43,7 @@ impl Settlement for SettlementByNetwork {
         self.for_network(authorization.network()).precheck(authorization)
     }
 
-    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> PortFuture<'a, Preparation> {
         self.for_network(authorization.network()).prepare(authorization)
     }
 
@@ -51,7 +51,7 @@ impl Settlement for SettlementByNetwork {
         &'a self,
         authorization: &'a Authorization,
         prepared: &'a PreparedTransaction,
-    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
+    ) -> PortFuture<'a, SubmitResult> {
         self.for_network(authorization.network())
             .submit(authorization, prepared)
     }
@@ -60,7 +60,7 @@ impl Settlement for SettlementByNetwork {
         &'a self,
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
-    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    ) -> PortFuture<'a, ChainStatus> {
         self.for_network(authorization.network())
             .lookup(authorization, prepared)
     }
@@ -70,32 +70,24 @@ impl Settlement for SettlementByNetwork {
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
+    ) -> PortFuture<'a, ChainTransactionStatus> {
         self.for_network(authorization.network())
             .transaction_status(authorization, prepared, transaction)
     }
 
-    fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+    fn can_receive<'a>(&'a self, to: &'a Wallet) -> PortFuture<'a, bool> {
         self.for_network(to.network()).can_receive(to)
     }
 
-    fn final_treasury_balance(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+    fn final_treasury_balance(&self, network: Network) -> PortFuture<'_, Usdc> {
         self.for_network(network).final_treasury_balance(network)
     }
 
-    fn sent_by<'a>(
-        &'a self,
-        from: &'a Wallet,
-        since: Timestamp,
-    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> PortFuture<'a, Vec<OutgoingTransfer>> {
         self.for_network(from.network()).sent_by(from, since)
     }
 
-    fn outgoing_transfers(
-        &self,
-        since: Timestamp,
-        until: Timestamp,
-    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn outgoing_transfers(&self, since: Timestamp, until: Timestamp) -> PortFuture<'_, Vec<OutgoingTransfer>> {
         Box::pin(async move {
             let mut all = self.base.outgoing_transfers(since, until).await?;
             all.extend(self.solana.outgoing_transfers(since, until).await?);
@@ -111,15 +103,11 @@ impl TreasuryList for SettlementByNetwork {
         network: Network,
         after: Option<&'a ListCursor>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
+    ) -> PortFuture<'a, ListPage<ChainMovement>> {
         self.for_network(network).movements(network, after, limit)
     }
 
-    fn in_transaction<'a>(
-        &'a self,
-        network: Network,
-        transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
+    fn in_transaction<'a>(&'a self, network: Network, transaction: &'a str) -> PortFuture<'a, Vec<ChainMovement>> {
         self.for_network(network).in_transaction(network, transaction)
     }
 
@@ -128,21 +116,17 @@ impl TreasuryList for SettlementByNetwork {
         network: Network,
         payer: Option<&'a Wallet>,
         mark: &'a [u8; 32],
-    ) -> BoxFuture<'a, Result<Option<ChainMovement>, PortError>> {
+    ) -> PortFuture<'a, Option<ChainMovement>> {
         self.for_network(network).find_by_authorization(network, payer, mark)
     }
 
-    fn movement_finality<'a>(
-        &'a self,
-        network: Network,
-        moved: &'a ChainMovement,
-    ) -> BoxFuture<'a, Result<Finality, PortError>> {
+    fn movement_finality<'a>(&'a self, network: Network, moved: &'a ChainMovement) -> PortFuture<'a, Finality> {
         self.for_network(network).movement_finality(network, moved)
     }
 }
 
 impl Holdings for SettlementByNetwork {
-    fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
+    fn holds<'a>(&'a self, wallet: &'a Wallet) -> PortFuture<'a, Usdc> {
         self.for_network(wallet.network()).holds(wallet)
     }
 }
@@ -154,12 +138,7 @@ impl ChainTime for SettlementByNetwork {
 }
 
 impl TransferList for SettlementByNetwork {
-    fn transfers_after(
-        &self,
-        network: Network,
-        after: u64,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> PortFuture<'_, Vec<ListedTransfer>> {
         self.for_network(network).transfers_after(network, after, limit)
     }
 }

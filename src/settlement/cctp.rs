@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    AttestationStatus, AttestedMessage, Authorization, BoxFuture, Bridge, BridgeTransfer, ChainStatus, Decline,
-    Entropy, ErrorKind, Finality, MintResult, PortError, Preparation, PreparedTransaction, Settlement, SignedBurn,
+    AttestationStatus, AttestedMessage, Authorization, Bridge, BridgeTransfer, ChainStatus, Decline, Entropy,
+    ErrorKind, Finality, MintResult, PortError, PortFuture, Preparation, PreparedTransaction, Settlement, SignedBurn,
     SignedMint, SubmitResult,
 };
 use purser_chains::cctp::burn::{BurnAmounts, BurnOrder, FeeRate, SentBurn};
@@ -361,23 +361,23 @@ impl CctpBridge {
 }
 
 impl Bridge for CctpBridge {
-    fn sign_burn<'a>(&'a self, bridge_transfer: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
+    fn sign_burn<'a>(&'a self, bridge_transfer: &'a BridgeTransfer) -> PortFuture<'a, SignedBurn> {
         Box::pin(self.sign(bridge_transfer))
     }
 
-    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
+    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> PortFuture<'a, SubmitResult> {
         Box::pin(self.send(burn))
     }
 
-    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> PortFuture<'a, ChainStatus> {
         Box::pin(self.burn_status(burn))
     }
 
-    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<AttestationStatus, PortError>> {
+    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> PortFuture<'a, AttestationStatus> {
         Box::pin(self.attested(burn))
     }
 
-    fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>> {
+    fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> PortFuture<'a, ()> {
         const AGAIN: &str = "attest again";
         Box::pin(async move {
             self.check_rate_limit(AGAIN)?;
@@ -385,15 +385,15 @@ impl Bridge for CctpBridge {
         })
     }
 
-    fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<SignedMint, PortError>> {
+    fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> PortFuture<'a, SignedMint> {
         Box::pin(std::future::ready(self.mint_call(attested)))
     }
 
-    fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<MintResult, PortError>> {
+    fn mint<'a>(&'a self, mint: &'a SignedMint) -> PortFuture<'a, MintResult> {
         Box::pin(self.minted(mint))
     }
 
-    fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> PortFuture<'a, ChainStatus> {
         Box::pin(self.mint_status(attested))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, Decline, EvmAuthorization, PortError, Settlement, Timestamp, TreasuryList};
+use purser_actors::port::{Decline, EvmAuthorization, PortError, PortFuture, Settlement, Timestamp, TreasuryList};
 
 use purser_protocol::payment::Chains;
 use purser_protocol::payment::solana::address::Pubkey;
@@ -17,7 +17,7 @@ pub trait Holdings: Send + Sync {
     ///
     /// # Errors
     /// `Temporary` when the chain cannot be read.
-    fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>>;
+    fn holds<'a>(&'a self, wallet: &'a Wallet) -> PortFuture<'a, Usdc>;
 }
 
 /// A recent blockhash of Solana. A transaction with it can execute in about 150 blocks (60 s) from the block that it
@@ -87,12 +87,7 @@ pub trait TransferList: Send + Sync {
     ///
     /// # Errors
     /// `Temporary` when the list cannot be read.
-    fn transfers_after(
-        &self,
-        network: Network,
-        after: u64,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>>;
+    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> PortFuture<'_, Vec<ListedTransfer>>;
 }
 
 /// The chain's verification of a signature that was not made by the payer's key.
@@ -116,7 +111,7 @@ pub trait ContractWallets: Send + Sync {
     ///
     /// # Errors
     /// `Temporary` when the chain does not respond in time.
-    fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> BoxFuture<'a, Result<Acceptance, PortError>>;
+    fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> PortFuture<'a, Acceptance>;
 }
 
 /// Keys that co-sign payments on Solana and pay their fees: our own, and those of facilitators.

@@ -204,7 +204,11 @@ impl StreamEvent {
 }
 
 pub(super) fn event_frame(event: &StreamEvent) -> String {
-    format!("{{\"type\":\"event\",\"event\":{}}}", event.to_json())
+    let mut frame = String::with_capacity(event.announcement.envelope_bytes() + 64);
+    frame.push_str("{\"type\":\"event\",\"event\":");
+    event.announcement.write_with_seq(event.seq, &mut frame);
+    frame.push('}');
+    frame
 }
 
 /// Keeps the connection alive. After a subscription, `cursor` confirms that the client has received all its events up

@@ -68,7 +68,8 @@ fn encoder() -> Configuration<LittleEndian, Fixint, NoLimit> {
 
 /// Encodes a value. Total: the types that derive `Encode` here have no failing case when writing to memory.
 pub fn encode<T: Stored>(value: &T) -> Vec<u8> {
-    let mut out = Vec::with_capacity(256);
+    // Larger than most values, so that it need not grow. None is kept: rows and events are copied to their own size.
+    let mut out = Vec::with_capacity(1024);
     out.extend_from_slice(&[VERSION, 0, 0, 0, 0, 0, 0]);
     out[1..3].copy_from_slice(&T::SCHEMA.to_le_bytes());
     let mut writer = VecWriter(out);
@@ -76,7 +77,7 @@ pub fn encode<T: Stored>(value: &T) -> Vec<u8> {
     let done = bincode::encode_into_writer(value, &mut writer, encoder());
     debug_assert!(done.is_ok());
     let mut out = writer.0;
-    let crc = checksum(&out);
+    let crc = crc32c::crc32c_append(const { header_checksum(T::SCHEMA) }, &out[HEADER..]);
     out[3..7].copy_from_slice(&crc.to_le_bytes());
     out
 }
@@ -93,15 +94,25 @@ pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, DecodeError> {
         return Err(DecodeError::Version(bytes[0]));
     }
     let found = u16::from_le_bytes([bytes[1], bytes[2]]);
-    if checksum(bytes).to_le_bytes() != bytes[3..7] {
+    let body = &bytes[HEADER..];
+    let start = match found == T::SCHEMA {
+        true => const { header_checksum(T::SCHEMA) },
+        false => header_checksum(found),
+    };
+    if crc32c::crc32c_append(start, body).to_le_bytes() != bytes[3..7] {
         return Err(DecodeError::Checksum);
     }
-    let body = &bytes[HEADER..];
     if found == T::SCHEMA {
         decode_body(body)
     } else {
         T::upgrade(found, body)
     }
+}
+
+/// The encoded value behind the header, if its type is `T`. The checksum is not verified.
+pub fn body_of<T: Stored>(bytes: &[u8]) -> Option<&[u8]> {
+    let (header, body) = bytes.split_at_checked(HEADER)?;
+    (header[0] == VERSION && header[1..3] == T::SCHEMA.to_le_bytes()).then_some(body)
 }
 
 /// Encodes a value without a header, for bytes inside a stored value that says by other means what they are.
@@ -127,16 +138,41 @@ pub fn decode_body<T: bincode::Decode<()>>(body: &[u8]) -> Result<T, DecodeError
     Ok(value)
 }
 
-/// Everything but the checksum itself.
-fn checksum(bytes: &[u8]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&bytes[..3]), &bytes[HEADER..])
+/// CRC-32C of what stands before the checksum, with which the checksum begins. Computed when the program is built: a
+/// call for three bytes costs as much as one for a hundred.
+const fn header_checksum(schema: u16) -> u32 {
+    let [low, high] = schema.to_le_bytes();
+    let bytes = [VERSION, low, high];
+    let (mut crc, mut at) = (u32::MAX, 0);
+    while at < bytes.len() * 8 {
+        let bit = (bytes[at / 8] >> (at % 8)) as u32 & 1;
+        crc = (crc >> 1) ^ (0x82f6_3b78 * ((crc & 1) ^ bit));
+        at += 1;
+    }
+    !crc
 }
 
 struct VecWriter(Vec<u8>);
 
 impl bincode::enc::write::Writer for VecWriter {
+    // Most writes are numbers, whose length is known where the type's encoder is compiled.
+    #[inline]
     fn write(&mut self, bytes: &[u8]) -> Result<(), bincode::error::EncodeError> {
         self.0.extend_from_slice(bytes);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Checks: the checksum that is computed when the program is built is that of the library.
+    #[test]
+    fn header_checksum_is_crc32c() {
+        for schema in [0, 1, 255, 256, 551, 61_001, u16::MAX] {
+            let [low, high] = schema.to_le_bytes();
+            assert_eq!(header_checksum(schema), crc32c::crc32c(&[VERSION, low, high]));
+        }
     }
 }

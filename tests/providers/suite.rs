@@ -6,19 +6,18 @@ use purser::provider::gift_cards::{
     GiftCardOrderRequest, GiftCardOrderStatus, GiftCardQuery, GiftCardQuote, RedemptionDetails,
 };
 use purser::provider::merchants::{CardType, MerchantQuery};
-use purser::provider::payouts::{PlainPayee, PlainPayout};
+use purser::provider::payouts::{Payee, PayoutOrder, PayoutRail};
 use purser::provider::{PlainCard, PlainIssueResult, Providers};
 use purser::secret::Secret;
 use purser::vault::CardNumberRecord;
 use purser_actors::currency::Currency;
 use purser_actors::id::{CardId, JobId, PayoutId, Wallet};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::payouts::{AppPayee, PayoutRailStatus, PayoutStatusUpdate, Platform, RecallResult};
+use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate, RecallResult};
 use purser_actors::port::{
     CardAction, CardActionRequest, CardState, CheckStatus, ErrorKind, IdentityCheckRequest, IssueCardRequest,
     IssuerAccountResult,
 };
-use purser_actors::product::ProductLine;
 use rust_decimal::Decimal;
 
 use super::control::ProviderControl;
@@ -238,26 +237,24 @@ async fn redeemed(providers: &Providers, order: &GiftCardOrderRequest) -> Vec<St
     texts
 }
 
-pub(crate) fn payout(key: u128, cents: u64) -> PlainPayout {
-    PlainPayout {
+pub(crate) fn payout(key: u128, cents: u64) -> PayoutOrder {
+    PayoutOrder {
         key: JobId(key),
-        payout: PayoutId(key + 1_000),
-        line: ProductLine::AppPayment,
+        payout_id: PayoutId(key + 1_000),
+        rail: PayoutRail::AppPayment,
         amount: Cents::new(cents),
         currency: Currency::USD,
-        to: PlainPayee::App(
-            Platform::Paypal,
-            AppPayee {
-                recipient: "ada@example.com".into(),
-                first_name: "Ada".into(),
-                last_name: "Lovelace".into(),
-                email: "ada@example.com".into(),
-            },
-        ),
+        payee: Payee::App {
+            platform: "paypal".into(),
+            recipient: "ada@example.com".into(),
+            first_name: "Ada".into(),
+            last_name: "Lovelace".into(),
+            email: "ada@example.com".into(),
+        },
     }
 }
 
-pub(crate) async fn wait_until_paid(providers: &Providers, order: &PlainPayout) -> PayoutStatusUpdate {
+pub(crate) async fn wait_until_paid(providers: &Providers, order: &PayoutOrder) -> PayoutStatusUpdate {
     until("a payout", async || {
         let report = providers.payouts.send(order.clone()).await.unwrap();
         match report.status {
@@ -274,7 +271,7 @@ async fn payouts(providers: &Providers) {
     let order = payout(21, 4_200);
     let report = wait_until_paid(providers, &order).await;
     assert_eq!(wait_until_paid(providers, &order).await, report, "one key pays once");
-    let other = PlainPayout {
+    let other = PayoutOrder {
         amount: Cents::new(4_201),
         ..order.clone()
     };
@@ -286,15 +283,19 @@ async fn payouts(providers: &Providers) {
     );
     assert_eq!(rails.find(JobId(29)).await.unwrap(), None);
     let card = CardNumberRecord::new(Secret::new("4000008400001234".to_owned()), 12, 2031).unwrap();
-    let to_card = PlainPayout {
-        line: ProductLine::PushToCard,
-        to: PlainPayee::Card(card.clone()),
+    let to_card = PayoutOrder {
+        rail: PayoutRail::PushToCard,
+        payee: Payee::Card {
+            number: card.number().clone(),
+            exp_month: card.exp_month(),
+            exp_year: card.exp_year(),
+        },
         ..payout(22, 2_500)
     };
     wait_until_paid(providers, &to_card).await;
-    let to_bank = PlainPayout {
-        line: ProductLine::BankPayment,
-        to: PlainPayee::Bank {
+    let to_bank = PayoutOrder {
+        rail: PayoutRail::BankPayment,
+        payee: Payee::Bank {
             routing_number: "021000021".into(),
             account_number: Secret::new("000123456789".into()),
             account_holder_name: "Ada Lovelace".into(),
@@ -306,7 +307,7 @@ async fn payouts(providers: &Providers) {
     let events = rails.events_after(0, 1_000).await.unwrap();
     assert!(events.windows(2).all(|pair| pair[0].position < pair[1].position));
     for order in [&order, &to_card, &to_bank] {
-        let words = events.iter().filter(|event| event.payout == order.payout);
+        let words = events.iter().filter(|event| event.payout == order.payout_id);
         let words: Vec<_> = words
             .map(|event| (event.update.sequence, &event.update.status))
             .collect();
@@ -328,7 +329,7 @@ async fn payouts(providers: &Providers) {
     );
     for _ in 0..2 {
         assert_eq!(
-            rails.recall(order.key, order.payout).await.unwrap(),
+            rails.recall(order.key, order.payout_id).await.unwrap(),
             RecallResult::TooLate
         );
     }

@@ -23,12 +23,12 @@ impl AdmissionPermit {
 /// Counts one account's calls in flight, and one less when dropped.
 struct PayerPermit {
     engine: Engine,
-    payer: u128,
+    payer: Wallet,
 }
 
 impl std::fmt::Debug for PayerPermit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PayerShare({:032x})", self.payer)
+        f.write_str("PayerPermit")
     }
 }
 
@@ -67,7 +67,7 @@ impl Engine {
         }
         let permit = self.0.permits.clone().try_acquire_owned();
         let permit = permit.map_err(|_| full(OverloadReason::Capacity))?;
-        let payer = account.digest();
+        let payer = *account;
         {
             let mut n = self.0.payers.entry(payer).or_insert(0);
             if *n >= self.0.settings.max_in_flight_per_payer {

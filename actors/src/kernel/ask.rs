@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::mutants::{self, Mutant};
@@ -46,10 +47,17 @@ impl EntityType {
 pub(crate) type AnyState = Box<dyn Any + Send + Sync>;
 
 /// Bytes of an entity's id, as in its row's key.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EntityKey {
     bytes: [u8; Self::CAPACITY],
     len: u8,
+}
+
+impl Hash for EntityKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Without the unused bytes: most ids have half as many.
+        state.write(self.bytes());
+    }
 }
 
 impl EntityKey {
@@ -110,16 +118,6 @@ impl<R> From<Undecided> for AskError<R> {
     }
 }
 
-/// Sends the reply of a decided command, once what it depends on is durable or has failed.
-pub(crate) type Reply = Box<dyn FnOnce(Result<(), Undecided>) + Send>;
-
-/// What a command comes to.
-pub(crate) enum Decided {
-    /// Nothing changes. The reply waits for everything decided before.
-    Unchanged(Reply),
-    Changed(Change, Reply),
-}
-
 /// A batch to commit, and the jobs to start after it.
 #[derive(Default)]
 pub(crate) struct Change {
@@ -129,71 +127,75 @@ pub(crate) struct Change {
     pub(crate) events: usize,
 }
 
-/// A command for an entity of any kind.
+/// A command for an entity of any kind, with its reply once it is decided.
 pub(crate) trait Task: Send + Sync {
-    /// Decides the command, and puts the state after it into memory.
+    /// Decides the command, and puts the state after it into memory. `None` if nothing is to be committed.
     fn decide(
-        self: Box<Self>,
+        &mut self,
         live: &mut LiveEntity,
         context: &Context,
         request_id: RequestId,
-    ) -> Result<Decided, InvalidTransition>;
+    ) -> Result<Option<Change>, InvalidTransition>;
 
-    /// Replies that the command was not decided.
-    fn fail(self: Box<Self>, why: Undecided);
+    /// Sends the reply, once everything that it depends on is durable, or the reason why there is none.
+    fn reply(self: Box<Self>, durable: Result<(), Undecided>);
 }
 
 /// A command with the receiver of its reply.
 pub(crate) struct Ask<E: Entity> {
-    pub(crate) id: E::Id,
-    pub(crate) command: E::Command,
+    id: E::Id,
+    /// `None` once it is decided.
+    command: Option<E::Command>,
     /// Additional rows for its batch.
-    pub(crate) extra: Option<ExtraWrite<E>>,
-    pub(crate) reply: oneshot::Sender<Result<E::Reply, AskError<E::Rejection>>>,
+    extra: Option<ExtraWrite<E>>,
+    /// `None` until it is decided.
+    result: Option<Result<E::Reply, E::Rejection>>,
+    reply: oneshot::Sender<Result<E::Reply, AskError<E::Rejection>>>,
+}
+
+impl<E: Entity> Ask<E> {
+    pub(crate) const fn new(
+        id: E::Id,
+        command: E::Command,
+        extra: Option<ExtraWrite<E>>,
+        reply: oneshot::Sender<Result<E::Reply, AskError<E::Rejection>>>,
+    ) -> Self {
+        Self {
+            id,
+            command: Some(command),
+            extra,
+            result: None,
+            reply,
+        }
+    }
 }
 
 impl<E: Entity> Task for Ask<E> {
     fn decide(
-        self: Box<Self>,
+        &mut self,
         live: &mut LiveEntity,
         context: &Context,
         request_id: RequestId,
-    ) -> Result<Decided, InvalidTransition> {
-        let Self {
-            id,
-            command,
-            extra,
-            reply,
-        } = *self;
-        let Some(state) = live.state.downcast_mut::<Option<E>>() else {
+    ) -> Result<Option<Change>, InvalidTransition> {
+        let (Some(state), Some(command)) = (live.state.downcast_mut::<Option<E>>(), self.command.take()) else {
             return Err(InvalidTransition::new("another kind of entity", &E::KIND));
         };
-        let send = |result: Result<E::Reply, E::Rejection>| -> Reply {
-            Box::new(move |durable| {
-                let answer = match durable {
-                    Ok(()) => result.map_err(AskError::Rejected),
-                    Err(why) => Err(why.into()),
-                };
-                // The caller may have gone.
-                drop(reply.send(answer));
-            })
-        };
-        let mut decision = match E::decide(state.as_ref(), &id, command, context) {
+        let (id, extra) = (&self.id, self.extra.take());
+        let mut decision = match E::decide(state.as_ref(), id, command, context) {
             Ok(decision) => decision,
             Err(rejection) => {
                 let mut change = Change::default();
                 let is_recorded = extra.is_some_and(|extra| extra.write(Err(&rejection), &mut change.batch, context));
-                return Ok(match is_recorded {
-                    true => Decided::Changed(change, send(Err(rejection))),
-                    false => Decided::Unchanged(send(Err(rejection))),
-                });
+                self.result = Some(Err(rejection));
+                return Ok(is_recorded.then_some(change));
             }
         };
         if decision.is_empty() && extra.is_none() {
-            return Ok(Decided::Unchanged(send(Ok(decision.reply))));
+            self.result = Some(Ok(decision.reply));
+            return Ok(None);
         }
         let events = decision.events.len();
-        let mut batch = apply_events(state, &mut live.revision, &id, &decision.events, context)?;
+        let mut batch = apply_events(state, &mut live.revision, id, &decision.events, context)?;
         decision.jobs.iter_mut().for_each(|job| job.request_id = request_id);
         batch.conditions.append(&mut decision.conditions);
         batch.writes.append(&mut decision.writes);
@@ -202,16 +204,22 @@ impl<E: Entity> Task for Ask<E> {
         if let Some(extra) = extra {
             extra.write(Ok((&decision.reply, state.as_ref())), &mut batch, context);
         }
-        let change = Change {
+        self.result = Some(Ok(decision.reply));
+        Ok(Some(Change {
             batch,
             jobs: decision.jobs,
             events,
-        };
-        Ok(Decided::Changed(change, send(Ok(decision.reply))))
+        }))
     }
 
-    fn fail(self: Box<Self>, why: Undecided) {
-        drop(self.reply.send(Err(why.into())));
+    fn reply(self: Box<Self>, durable: Result<(), Undecided>) {
+        let answer = match (durable, self.result) {
+            (Ok(()), Some(result)) => result.map_err(AskError::Rejected),
+            (Ok(()), None) => Err(AskError::OutcomeUnknown),
+            (Err(why), _) => Err(why.into()),
+        };
+        // The caller may have gone.
+        drop(self.reply.send(answer));
     }
 }
 

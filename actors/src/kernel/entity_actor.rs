@@ -13,9 +13,9 @@ use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Batch, CommitError, Write, WriteSession};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use crate::id::RequestId;
+use crate::id::{RequestId, ShardId};
 use crate::kernel::Context;
-use crate::kernel::ask::{Change, Decided, EntityKey, LiveEntity, Reply, ShownId, Task, Undecided, Waiter};
+use crate::kernel::ask::{Change, EntityKey, LiveEntity, ShownId, Task, Undecided, Waiter};
 use crate::kernel::registry::RegistryCore;
 
 /// Message to an entity's actor.
@@ -35,6 +35,8 @@ pub(crate) enum EntityMsg {
 pub(crate) struct EntityActor {
     pub(crate) core: Arc<RegistryCore>,
     pub(crate) key: EntityKey,
+    /// Of its ids. A wallet's is a hash, so it is computed once.
+    pub(crate) shard: ShardId,
 }
 
 pub(crate) struct ActorState {
@@ -164,26 +166,27 @@ impl EntityActor {
         &self,
         myself: &ActorRef<EntityMsg>,
         resident: &mut ActorState,
-        task: Box<dyn Task>,
+        mut task: Box<dyn Task>,
         request_id: RequestId,
     ) -> Result<(), ActorProcessingErr> {
         let revision = resident.live.revision;
         if revision == 0 && !self.core.entity_type.is_created_by_command {
-            task.fail(Undecided::NotFound);
+            task.reply(Err(Undecided::NotFound));
             myself.stop(None);
             return Ok(());
         }
-        let context = Context::new(self.core.clock.now(), self.core.entropy.random(), self.key.shard());
+        let context = Context::new(self.core.clock.now(), self.core.entropy.random(), self.shard);
         match task.decide(&mut resident.live, &context, request_id)? {
-            Decided::Unchanged(reply) => self.after_durable(resident, move |durable| {
-                reply(if durable { Ok(()) } else { Err(Undecided::Conflict) });
+            // The reply waits for everything decided before.
+            None => self.after_durable(resident, move |durable| {
+                task.reply(if durable { Ok(()) } else { Err(Undecided::Conflict) });
             }),
-            Decided::Changed(change, reply) => {
+            Some(change) => {
                 let (events, jobs) = (change.events, change.jobs.len());
                 let kind = self.core.entity_type.kind.name();
                 tracing::debug!(kind, id = %self.shown_id(), request = %request_id, events, jobs, "decided");
                 let waiters = resident.take_ready_waiters(revision);
-                self.enqueue(myself, resident, change, waiters, (reply, request_id));
+                self.enqueue(myself, resident, change, waiters, (task, request_id));
             }
         }
         Ok(())
@@ -196,7 +199,7 @@ impl EntityActor {
         resident: &ActorState,
         change: Change,
         waiters: Vec<Box<dyn Waiter>>,
-        (reply, request_id): (Reply, RequestId),
+        (task, request_id): (Box<dyn Task>, RequestId),
     ) {
         let Change {
             mut batch, mut jobs, ..
@@ -217,13 +220,13 @@ impl EntityActor {
                     Ok(committed) => {
                         let (kind, seq) = (core.entity_type.kind.name(), committed.seq);
                         tracing::debug!(kind, %id, request = %request_id, seq, "durable");
-                        reply(Ok(()));
+                        task.reply(Ok(()));
                         waiters.into_iter().for_each(Waiter::send);
                         jobs.into_iter().for_each(|job| core.job_starter.start(job));
                     }
-                    Err(CommitError::Stopped) => reply(Err(Undecided::OutcomeUnknown)),
+                    Err(CommitError::Stopped) => task.reply(Err(Undecided::OutcomeUnknown)),
                     Err(_) => {
-                        reply(Err(Undecided::Conflict));
+                        task.reply(Err(Undecided::Conflict));
                         drop(myself.cast(EntityMsg::Reload(waiters)));
                     }
                 }

@@ -54,7 +54,7 @@ pub(crate) fn event_type(resource: &str, change: &str) -> String {
     if change.contains('.') {
         change.to_owned()
     } else {
-        format!("{resource}.{change}")
+        [resource, ".", change].concat()
     }
 }
 
@@ -95,8 +95,21 @@ impl PublicEvent {
 
     /// The envelope with its sequence number, as subscribers get it.
     pub fn with_seq(&self, seq: u64) -> String {
-        // The envelope is an object that is never empty, so the comma is always right.
-        format!("{{\"seq\":{seq},{}", &self.envelope[1..])
+        let mut out = String::with_capacity(self.envelope_bytes() + 32);
+        self.write_with_seq(seq, &mut out);
+        out
+    }
+
+    /// Appends what [`PublicEvent::with_seq`] returns.
+    pub fn write_with_seq(&self, seq: u64, out: &mut String) {
+        // The envelope is an object that is never empty, so the comma is always right. Writing to a String cannot fail.
+        let _ = write!(out, "{{\"seq\":{seq},");
+        out.push_str(&self.envelope[1..]);
+    }
+
+    /// Length of the envelope in bytes.
+    pub fn envelope_bytes(&self) -> usize {
+        self.envelope.len()
     }
 }
 
@@ -107,6 +120,11 @@ impl EventRecord {
             subject: self.owner.key().into_boxed_slice(),
             payload: codec::encode(&self),
         }
+    }
+
+    /// Kind of the entity of a record, without reading the rest. `None` if the bytes are not a record.
+    pub fn kind_of(payload: &[u8]) -> Option<u8> {
+        codec::body_of::<Self>(payload)?.first().copied()
     }
 
     /// Reads a record from the journal.

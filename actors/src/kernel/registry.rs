@@ -127,13 +127,8 @@ impl<E: Entity> EntityRegistry<E> {
     ) -> Result<E::Reply, AskError<E::Rejection>> {
         let (reply, answer) = oneshot::channel();
         let _open = self.core.commands_in_flight.track();
-        let ask: Ask<E> = Ask {
-            id,
-            command,
-            extra,
-            reply,
-        };
-        let message = EntityMsg::Command(Box::new(ask), request_context::current_request());
+        let ask = Box::new(Ask::<E>::new(id, command, extra, reply));
+        let message = EntityMsg::Command(ask, request_context::current_request());
         self.core.send(EntityKey::of::<E>(&id), message);
         answer.await.unwrap_or(Err(AskError::OutcomeUnknown))
     }
@@ -288,6 +283,7 @@ impl RegistryCore {
         let entity_actor = EntityActor {
             core: self.clone(),
             key,
+            shard: key.shard(),
         };
         match Actor::spawn_linked(None, entity_actor, live, self.supervisor.clone()).await {
             Ok((actor, _)) => {
@@ -425,6 +421,6 @@ impl RegistryCore {
 
 fn reply_error(message: EntityMsg, why: Undecided) {
     if let EntityMsg::Command(task, _) = message {
-        task.fail(why);
+        task.reply(Err(why));
     }
 }

@@ -1,6 +1,6 @@
 //! Port of the bank: it reviews applications, keeps customers' accounts, and moves money between those and ours.
 
-use super::{BoxFuture, PortError, redact};
+use super::{PortFuture, redact};
 use crate::id::{BankAccountId, BankTransferId, BankingApplicationId, DocumentId, JobId, Wallet};
 use crate::money::Cents;
 
@@ -252,26 +252,17 @@ impl IncomingTransfer {
 /// outcome.
 pub trait Bank: Send + Sync {
     /// Submits an application, or queries one with the same key.
-    fn review<'a>(
-        &'a self,
-        application: &'a BankApplicationRequest,
-    ) -> BoxFuture<'a, Result<BankDecision<ReviewDecision>, PortError>>;
+    fn review<'a>(&'a self, application: &'a BankApplicationRequest) -> PortFuture<'a, BankDecision<ReviewDecision>>;
 
     /// Opens an account, or queries an order with the same key.
-    fn open<'a>(
-        &'a self,
-        order: &'a OpenAccountRequest,
-    ) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>>;
+    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> PortFuture<'a, BankDecision<OpenAccountResult>>;
 
     /// Moves money, or queries a transfer with the same key.
-    fn transfer<'a>(
-        &'a self,
-        order: &'a BankTransferRequest,
-    ) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>>;
+    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> PortFuture<'a, BankDecision<BankTransferResult>>;
 
     /// Incoming transfers after a position, oldest first, at most `limit`.
-    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>>;
+    fn incoming(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<IncomingTransfer>>;
 
     /// Current balance of an account in US dollars. Reads only.
-    fn balance(&self, account: BankAccountId) -> BoxFuture<'_, Result<Cents, PortError>>;
+    fn balance(&self, account: BankAccountId) -> PortFuture<'_, Cents>;
 }

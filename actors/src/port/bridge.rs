@@ -1,7 +1,7 @@
 //! The bridge that transfers USDC from Solana to Base: a burn, its attestation and a mint. Each step is a separate call
 //! that can be repeated, so that the engine persists each step before it runs.
 
-use super::{BoxFuture, ChainStatus, Decline, PortError, SubmitResult};
+use super::{ChainStatus, Decline, PortFuture, SubmitResult};
 use crate::money::Usdc;
 
 /// A bridge transfer to start.
@@ -118,26 +118,26 @@ pub enum MintResult {
 /// Transfers USDC from Solana to Base.
 pub trait Bridge: Send + Sync {
     /// Signs a burn from our treasury and sends nothing. `Permanent` means that the bridge will not transfer it.
-    fn sign_burn<'a>(&'a self, bridge_transfer: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>>;
+    fn sign_burn<'a>(&'a self, bridge_transfer: &'a BridgeTransfer) -> PortFuture<'a, SignedBurn>;
 
     /// Sends a burn and waits for its outcome. Sending the same burn again burns nothing more.
-    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<SubmitResult, PortError>>;
+    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> PortFuture<'a, SubmitResult>;
 
     /// Looks for a burn on the chain. [`ChainStatus::Impossible`] proves that it never burned and never will.
-    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<ChainStatus, PortError>>;
+    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> PortFuture<'a, ChainStatus>;
 
     /// Fetches the attestation of a burn by its transaction.
-    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<AttestationStatus, PortError>>;
+    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> PortFuture<'a, AttestationStatus>;
 
     /// Requests a new attestation of an expired message.
-    fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>>;
+    fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> PortFuture<'a, ()>;
 
     /// Signs a mint and sends nothing. Signing again is harmless: the nonce mints once.
-    fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<SignedMint, PortError>>;
+    fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> PortFuture<'a, SignedMint>;
 
     /// Sends a mint and waits for its outcome.
-    fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<MintResult, PortError>>;
+    fn mint<'a>(&'a self, mint: &'a SignedMint) -> PortFuture<'a, MintResult>;
 
     /// Looks for the nonce on Base, by any minter. [`ChainStatus::Impossible`] proves that it never will be used.
-    fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<ChainStatus, PortError>>;
+    fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> PortFuture<'a, ChainStatus>;
 }

@@ -1,7 +1,7 @@
 //! Card balances: customers' money at the card issuer. The issuer keeps them. Our ledger ends where the USDC reaches
 //! the deposit address.
 
-use super::{BoxFuture, PortError};
+use super::PortFuture;
 use crate::money::Usdc;
 
 /// A transfer to an account's deposit address.
@@ -19,5 +19,5 @@ pub struct CardDeposit {
 pub trait CardBalances: Send + Sync {
     /// Whether the issuer has credited a transfer to the card balance. No response and no error proves that it never
     /// will.
-    fn is_credited<'a>(&'a self, deposit: &'a CardDeposit) -> BoxFuture<'a, Result<bool, PortError>>;
+    fn is_credited<'a>(&'a self, deposit: &'a CardDeposit) -> PortFuture<'a, bool>;
 }

@@ -1,6 +1,6 @@
 //! Agent wallets: signing with their keys, and paid HTTP calls.
 
-use super::{Authorization, BoxFuture, ExternalText, OutgoingTransferRequest, PortError};
+use super::{Authorization, ExternalText, OutgoingTransferRequest, PortFuture};
 use crate::id::{Network, Wallet, WalletPaymentId};
 
 /// One address per chain.
@@ -97,7 +97,7 @@ pub trait WalletSigner: Send + Sync {
         &'a self,
         keys: SealedKeys<'a>,
         transfer: &'a OutgoingTransferRequest,
-    ) -> BoxFuture<'a, Result<Authorization, PortError>>;
+    ) -> PortFuture<'a, Authorization>;
 
     /// Signs the payment that the terms of a call require, sealed as [`HttpRecordPart::PaymentHeader`]. `Permanent` for
     /// terms that cannot be met.
@@ -107,7 +107,7 @@ pub trait WalletSigner: Send + Sync {
         &'a self,
         keys: SealedKeys<'a>,
         call: SealedHttpPart<'a>,
-    ) -> BoxFuture<'a, Result<(Authorization, Vec<u8>), PortError>>;
+    ) -> PortFuture<'a, (Authorization, Vec<u8>)>;
 }
 
 /// Makes paid HTTP calls.
@@ -117,9 +117,5 @@ pub trait PaidHttpClient: Send + Sync {
     /// address, a response that is too large). After any other error the same payment may be sent again.
     ///
     /// [`HttpRecordPart::Response`]: crate::wallet_payment::HttpRecordPart::Response
-    fn call<'a>(
-        &'a self,
-        call: SealedHttpPart<'a>,
-        payment: &'a [u8],
-    ) -> BoxFuture<'a, Result<(ServerResponse, Vec<u8>), PortError>>;
+    fn call<'a>(&'a self, call: SealedHttpPart<'a>, payment: &'a [u8]) -> PortFuture<'a, (ServerResponse, Vec<u8>)>;
 }

@@ -1,6 +1,6 @@
 //! Port of the gift card catalog.
 
-use super::{BoxFuture, ExternalText, PortError};
+use super::{ExternalText, PortFuture};
 use crate::currency::{Country, Currency};
 use crate::id::{CardId, JobId};
 use crate::money::Cents;
@@ -76,8 +76,8 @@ pub trait GiftCardProvider: Send + Sync {
         currency: Currency,
         country: Country,
         amount: Cents,
-    ) -> BoxFuture<'a, Result<GiftCardOffer, PortError>>;
+    ) -> PortFuture<'a, GiftCardOffer>;
 
     /// Orders a gift card, or queries an order that has the same key.
-    fn order<'a>(&'a self, order: &'a GiftCardRequest) -> BoxFuture<'a, Result<GiftCardOrderResult, PortError>>;
+    fn order<'a>(&'a self, order: &'a GiftCardRequest) -> PortFuture<'a, GiftCardOrderResult>;
 }

@@ -1,6 +1,6 @@
 //! Ports for what only an account's owner can start: identity verification, and an account at the card issuer.
 
-use super::{BoxFuture, ExternalText, PortError};
+use super::{ExternalText, PortFuture};
 use crate::id::{JobId, Wallet};
 
 /// An identity verification to start, for the owner of one wallet.
@@ -55,10 +55,10 @@ pub enum CheckStatus {
 /// Verifies a person's identity. The person's answers stay with the provider; we learn only the verdict.
 pub trait IdentityCheck: Send + Sync {
     /// Starts a check, or finds the one started with this key. `Permanent` means that none exists and none will.
-    fn start<'a>(&'a self, check: &'a IdentityCheckRequest) -> BoxFuture<'a, Result<StartedCheck, PortError>>;
+    fn start<'a>(&'a self, check: &'a IdentityCheckRequest) -> PortFuture<'a, StartedCheck>;
 
     /// Fetches the state of a check. An error says nothing about the verdict.
-    fn status<'a>(&'a self, reference: &'a str) -> BoxFuture<'a, Result<CheckStatus, PortError>>;
+    fn status<'a>(&'a self, reference: &'a str) -> PortFuture<'a, CheckStatus>;
 }
 
 /// The card issuer's response to opening an account.
@@ -84,5 +84,5 @@ pub enum IssuerAccountResult {
 /// Keeps customers' accounts at the card issuer.
 pub trait IssuerAccounts: Send + Sync {
     /// Opens the wallet's account, or finds it. A wallet has one account and one address, permanently.
-    fn open<'a>(&'a self, holder: &'a Wallet) -> BoxFuture<'a, Result<IssuerAccountResult, PortError>>;
+    fn open<'a>(&'a self, holder: &'a Wallet) -> PortFuture<'a, IssuerAccountResult>;
 }

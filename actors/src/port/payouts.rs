@@ -1,6 +1,6 @@
 //! Payout rails: they send payouts to debit cards, banks and payment apps, and report the results.
 
-use super::{BoxFuture, ExternalText, PortError};
+use super::{ExternalText, PortFuture};
 use crate::currency::Currency;
 use crate::id::{BankDestinationId, JobId, PayoutId};
 use crate::kinds::ProductLine;
@@ -180,16 +180,16 @@ pub enum RecallResult {
 /// Payout rails. Orders are idempotent by their key.
 pub trait PayoutRails: Send + Sync {
     /// Orders a payout, or queries an order that has the same key.
-    fn send<'a>(&'a self, order: &'a PayoutRequest) -> BoxFuture<'a, Result<PayoutStatusUpdate, PortError>>;
+    fn send<'a>(&'a self, order: &'a PayoutRequest) -> PortFuture<'a, PayoutStatusUpdate>;
 
     /// Latest status of the order under this key. `None` is a definite no: this key was never used for an order.
-    fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>>;
+    fn find(&self, key: JobId) -> PortFuture<'_, Option<PayoutStatusUpdate>>;
 
     /// Recalls the order under this key: a payout that succeeded after the payer was credited, or one that was never
     /// claimed. A repeated call changes nothing.
-    fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>>;
+    fn recall(&self, key: JobId, payout: PayoutId) -> PortFuture<'_, RecallResult>;
 
     /// Events after a position, oldest first, at most `limit`. Returns come days later, when the payout is no longer
     /// queried.
-    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>>;
+    fn events_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<PayoutEvent>>;
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{BoxFuture, ExternalText, Finality, PortError, Timestamp};
+use super::{ExternalText, Finality, PortFuture, Timestamp};
 use crate::currency::Country;
 use crate::id::{BankTransferId, JobId, Network, Wallet};
 use crate::money::Usdc;
@@ -120,14 +120,10 @@ pub struct ProviderEntry {
 pub trait ProviderList: Send + Sync {
     /// Entries after a cursor, or from the first, at most `limit`. The order is stable, except that a changed entry
     /// appears again behind all others. Undecided entries may be missing.
-    fn entries<'a>(
-        &'a self,
-        after: Option<&'a ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>>;
+    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> PortFuture<'a, ListPage<ProviderEntry>>;
 
     /// The entry with this key, in its current status.
-    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>>;
+    fn entry<'a>(&'a self, name: &'a EntryKey) -> PortFuture<'a, Option<ProviderEntry>>;
 }
 
 /// A USDC transfer to or from our treasury, as a chain shows it.
@@ -188,15 +184,11 @@ pub trait TreasuryList: Send + Sync {
         network: Network,
         after: Option<&'a ListCursor>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>>;
+    ) -> PortFuture<'a, ListPage<ChainMovement>>;
 
     /// All transfers in one transaction, by index, since a hash alone is ambiguous. Empty for a transaction that is not
     /// there.
-    fn in_transaction<'a>(
-        &'a self,
-        network: Network,
-        transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>>;
+    fn in_transaction<'a>(&'a self, network: Network, transaction: &'a str) -> PortFuture<'a, Vec<ChainMovement>>;
 
     /// The transfer that used an authorization, in any transaction. `None` if none is on the chain, or if the list
     /// cannot search by authorization. `payer` owns the authorization; `None` for our treasury. `mark`: see
@@ -206,17 +198,13 @@ pub trait TreasuryList: Send + Sync {
         _network: Network,
         _payer: Option<&'a Wallet>,
         _mark: &'a [u8; 32],
-    ) -> BoxFuture<'a, Result<Option<ChainMovement>, PortError>> {
+    ) -> PortFuture<'a, Option<ChainMovement>> {
         Box::pin(async { Ok(None) })
     }
 
     /// Finality of a listed transfer, by the port's settings for its amount. [`Finality::Confirmed`] also for a
     /// transfer that is no longer listed.
-    fn movement_finality<'a>(
-        &'a self,
-        network: Network,
-        moved: &'a ChainMovement,
-    ) -> BoxFuture<'a, Result<Finality, PortError>>;
+    fn movement_finality<'a>(&'a self, network: Network, moved: &'a ChainMovement) -> PortFuture<'a, Finality>;
 }
 
 /// All external lists. A source without a list is not reconciled.

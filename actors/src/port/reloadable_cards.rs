@@ -1,7 +1,7 @@
 //! Reloadable cards, and holds on the card balances behind them. The issuer keeps the balances and decides what they
 //! cover. It debits a balance at once and under one key, so that two orders never use the same cent.
 
-use super::{BoxFuture, CardActivity, ExternalText, IssuedCard, PortError};
+use super::{CardActivity, ExternalText, IssuedCard, PortFuture};
 use crate::id::{CardId, JobId, WithdrawalId};
 use crate::money::Cents;
 use crate::named_enum::named_enum;
@@ -167,22 +167,22 @@ pub enum HoldStatus {
 /// Keeps reloadable cards and debits the card balances behind them.
 pub trait ReloadableCardProvider: Send + Sync {
     /// Opens a card, or queries an order that has the same key. The balance is checked and debited at once.
-    fn open<'a>(&'a self, order: &'a OpenCardRequest) -> BoxFuture<'a, Result<OpenCardResult, PortError>>;
+    fn open<'a>(&'a self, order: &'a OpenCardRequest) -> PortFuture<'a, OpenCardResult>;
 
     /// Applies the account owner's action to a card where it is still possible, and returns the card's state.
     /// `Permanent` for a card of another issuer.
-    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> PortFuture<'a, CardSnapshot>;
 
     /// Card events after a position, oldest first, at most `limit`. Transactions occur without a request from us.
-    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
+    fn events_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<CardEvent>>;
 
     /// Places a hold on part of a card balance, or queries the hold that has the same key.
-    fn hold<'a>(&'a self, order: &'a HoldRequest) -> BoxFuture<'a, Result<HoldResult, PortError>>;
+    fn hold<'a>(&'a self, order: &'a HoldRequest) -> PortFuture<'a, HoldResult>;
 
     /// State of a hold. Reads only. [`HoldStatus::Settled`] never changes.
-    fn hold_status(&self, key: JobId) -> BoxFuture<'_, Result<HoldStatus, PortError>>;
+    fn hold_status(&self, key: JobId) -> PortFuture<'_, HoldStatus>;
 
     /// Ends a hold: captures it as paid out, or releases it to the balance. A repeated call is no error; the opposite
     /// end is `Permanent`.
-    fn settle_hold(&self, key: JobId, paid: bool) -> BoxFuture<'_, Result<(), PortError>>;
+    fn settle_hold(&self, key: JobId, paid: bool) -> PortFuture<'_, ()>;
 }

@@ -1,6 +1,6 @@
 //! Ports of the chains on which USDC moves.
 
-use super::{Authorization, BoxFuture, ExternalText, OutgoingTransfer, PortError, Timestamp};
+use super::{Authorization, BoxFuture, ExternalText, OutgoingTransfer, PortFuture, Timestamp};
 use crate::id::{Network, Wallet};
 use crate::money::Usdc;
 
@@ -113,7 +113,7 @@ pub struct OutgoingTransferRequest {
 pub trait Settlement: Send + Sync {
     /// Signs a transfer out of our treasury that is valid for a limited time. Sends nothing: the result is prepared,
     /// sent and looked up like a payment.
-    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>>;
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> PortFuture<'a, Authorization>;
 
     /// Why the chain would decline this payment now, from memory or by one read of the chain, within about 2 s. Called
     /// before a payment is claimed, never after.
@@ -127,14 +127,14 @@ pub trait Settlement: Send + Sync {
     /// Prepares what will be sent, or declines what the chain would decline now. Sends nothing and pays no fee.
     /// `Permanent` means that this port can never send the payment, `Temporary` and `Unknown` that it can't tell now.
     /// None of these errors is the payer's fault.
-    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>>;
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> PortFuture<'a, Preparation>;
 
     /// Sends it and waits for the outcome. Sending the same again never moves the money twice.
     fn submit<'a>(
         &'a self,
         authorization: &'a Authorization,
         prepared: &'a PreparedTransaction,
-    ) -> BoxFuture<'a, Result<SubmitResult, PortError>>;
+    ) -> PortFuture<'a, SubmitResult>;
 
     /// Reads the chain. `prepared` is what was persisted in order to be sent. It is `None` where nothing was, or where
     /// that is no longer known: a paid call that another server settles, a payment taken over after a restore, or one
@@ -146,7 +146,7 @@ pub trait Settlement: Send + Sync {
         &'a self,
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
-    ) -> BoxFuture<'a, Result<ChainStatus, PortError>>;
+    ) -> PortFuture<'a, ChainStatus>;
 
     /// Whether a payment that settled in this transaction is final, only confirmed, or gone from the chain; `prepared`
     /// as for [`Self::lookup`]. A failed read is an error, never [`ChainTransactionStatus::NotFound`].
@@ -155,26 +155,18 @@ pub trait Settlement: Send + Sync {
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>>;
+    ) -> PortFuture<'a, ChainTransactionStatus>;
 
     /// Whether this address can receive USDC. A Solana owner can once they have a token account.
-    fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>>;
+    fn can_receive<'a>(&'a self, to: &'a Wallet) -> PortFuture<'a, bool>;
 
     /// Final USDC balance of our treasury on this chain.
-    fn final_treasury_balance(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>>;
+    fn final_treasury_balance(&self, network: Network) -> PortFuture<'_, Usdc>;
 
     /// All transfers from this wallet on its chain since then that were not reorged, oldest first.
-    fn sent_by<'a>(
-        &'a self,
-        from: &'a Wallet,
-        since: Timestamp,
-    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>>;
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> PortFuture<'a, Vec<OutgoingTransfer>>;
 
     /// All transfers out of our treasury on both chains from `since` to `until` that were not reorged, bridge burns
     /// included.
-    fn outgoing_transfers(
-        &self,
-        since: Timestamp,
-        until: Timestamp,
-    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>>;
+    fn outgoing_transfers(&self, since: Timestamp, until: Timestamp) -> PortFuture<'_, Vec<OutgoingTransfer>>;
 }

@@ -2,17 +2,17 @@
 
 use purser_actors::id::{BankAccountId, BankTransferId};
 use purser_actors::money::Cents;
-use purser_actors::port::ErrorKind;
 use purser_actors::port::banking::{
     AccountNumbers, AccountType, BankDecision, BankTransferRequest, BankTransferResult, IncomingTransfer,
     OpenAccountRequest, OpenAccountResult, ReviewDecision,
 };
+use purser_actors::port::{ErrorKind, PortFuture};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::PlainApplication;
 use super::applications::{ApplicationsApi as _, BankApplication, RemoteApplications};
 use super::documents::{DocumentsApi as _, RemoteDocuments};
-use crate::definition::{Reply, provider};
+use crate::definition::{conversions, provider};
 use crate::remote::failed;
 use crate::server::missing;
 #[cfg(feature = "documents")]
@@ -85,12 +85,12 @@ provider! {
 
     also {
         /// Submits an application, or queries its review. `Permanent` if the key was used with different content.
-        fn review(&self, application: PlainApplication) -> Reply<'_, BankDecision<ReviewDecision>>;
+        fn review(&self, application: PlainApplication) -> PortFuture<'_, BankDecision<ReviewDecision>>;
     }
 
     // Documents are uploaded separately and once, because an application is queried many times.
     remote {
-        fn review(&self, application: PlainApplication) -> Reply<'_, BankDecision<ReviewDecision>> {
+        fn review(&self, application: PlainApplication) -> PortFuture<'_, BankDecision<ReviewDecision>> {
             Box::pin(async move {
                 let applications = RemoteApplications(self.0.clone());
                 let submitted = BankApplication::from(&application);
@@ -202,39 +202,29 @@ fn optional_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<St
     Ok(Option::<Name>::deserialize(deserializer)?.map(|name| name.0))
 }
 
-impl From<BankDecision<OpenAccountResult>> for BankAccountStatus {
-    fn from(decision: BankDecision<OpenAccountResult>) -> Self {
-        match decision {
-            BankDecision::Pending { retry_after_ms } => Self::Pending { retry_after_ms },
-            BankDecision::Final(OpenAccountResult::Open(at)) => Self::Open {
-                bank_name: at.bank_name,
-                routing_number: at.routing_number,
-                account_number: at.account_number,
-                memo: at.memo,
-            },
-            BankDecision::Final(OpenAccountResult::Rejected { reason }) => Self::Rejected { reason },
-        }
+conversions! {
+    BankAccountStatus = BankDecision<OpenAccountResult> {
+        BankAccountStatus::Pending { retry_after_ms } = (BankDecision::Pending { retry_after_ms });
+        BankAccountStatus::Open { bank_name, routing_number, account_number, memo } = (
+            BankDecision::Final(OpenAccountResult::Open(
+                AccountNumbers { bank_name, routing_number, account_number, memo }
+            ))
+        );
+        BankAccountStatus::Rejected { reason } = (BankDecision::Final(OpenAccountResult::Rejected { reason }));
     }
-}
-
-impl From<BankAccountStatus> for BankDecision<OpenAccountResult> {
-    fn from(status: BankAccountStatus) -> Self {
-        match status {
-            BankAccountStatus::Pending { retry_after_ms } => Self::Pending { retry_after_ms },
-            BankAccountStatus::Open {
-                bank_name,
-                routing_number,
-                account_number,
-                memo,
-            } => Self::Final(OpenAccountResult::Open(AccountNumbers {
-                bank_name,
-                routing_number,
-                account_number,
-                memo,
-            })),
-            BankAccountStatus::Rejected { reason } => Self::Final(OpenAccountResult::Rejected { reason }),
-        }
+    BankTransferStatus = BankDecision<BankTransferResult> {
+        BankTransferStatus::Pending { retry_after_ms } = (BankDecision::Pending { retry_after_ms });
+        BankTransferStatus::Complete { reference } = (BankDecision::Final(BankTransferResult::Complete { reference }));
+        BankTransferStatus::Failed { reason } = (BankDecision::Final(BankTransferResult::Failed { reason }));
     }
+    BankDeposit = IncomingTransfer {
+        BankDeposit { position, reference, account_id, amount, sender, returned_transfer_id } = (
+            IncomingTransfer {
+                position, reference, account: account_id, amount, sender, returned_transfer: returned_transfer_id
+            }
+        );
+    }
+    list BankDepositList { deposits } = IncomingTransfer;
 }
 
 /// Direction of a transfer.
@@ -314,26 +304,6 @@ pub enum BankTransferStatus {
     },
 }
 
-impl From<BankDecision<BankTransferResult>> for BankTransferStatus {
-    fn from(decision: BankDecision<BankTransferResult>) -> Self {
-        match decision {
-            BankDecision::Pending { retry_after_ms } => Self::Pending { retry_after_ms },
-            BankDecision::Final(BankTransferResult::Complete { reference }) => Self::Complete { reference },
-            BankDecision::Final(BankTransferResult::Failed { reason }) => Self::Failed { reason },
-        }
-    }
-}
-
-impl From<BankTransferStatus> for BankDecision<BankTransferResult> {
-    fn from(status: BankTransferStatus) -> Self {
-        match status {
-            BankTransferStatus::Pending { retry_after_ms } => Self::Pending { retry_after_ms },
-            BankTransferStatus::Complete { reference } => Self::Final(BankTransferResult::Complete { reference }),
-            BankTransferStatus::Failed { reason } => Self::Final(BankTransferResult::Failed { reason }),
-        }
-    }
-}
-
 /// Deposits into on-ramps and returned transfers, in the order of their positions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
@@ -363,36 +333,6 @@ pub struct BankDeposit {
     #[serde(deserialize_with = "Option::deserialize")]
     #[cfg_attr(feature = "documents", schema(value_type = Option<String>))]
     returned_transfer_id: Option<BankTransferId>,
-}
-
-impl From<Vec<IncomingTransfer>> for BankDepositList {
-    fn from(transfers: Vec<IncomingTransfer>) -> Self {
-        let deposits = transfers.into_iter().map(|one| BankDeposit {
-            position: one.position,
-            reference: one.reference,
-            account_id: one.account,
-            amount: one.amount,
-            sender: one.sender,
-            returned_transfer_id: one.returned_transfer,
-        });
-        Self {
-            deposits: deposits.collect(),
-        }
-    }
-}
-
-impl From<BankDepositList> for Vec<IncomingTransfer> {
-    fn from(list: BankDepositList) -> Self {
-        let transfers = list.deposits.into_iter().map(|one| IncomingTransfer {
-            position: one.position,
-            reference: one.reference,
-            account: one.account_id,
-            amount: one.amount,
-            sender: one.sender,
-            returned_transfer: one.returned_transfer_id,
-        });
-        transfers.collect()
-    }
 }
 
 fn check_incoming(after: u64, transfers: &[IncomingTransfer]) -> Result<(), MalformedResponse> {

@@ -7,16 +7,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use parking_lot::Mutex;
 use purser_actors::id::DocumentId;
+use purser_actors::port::PortFuture;
 use purser_actors::port::banking::BankDecision;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::applications::{ApplicationsApi, BankApplication, BankReviewStatus};
 use super::{BankApi, PlainApplication, PlainDocument};
-use crate::definition::{Reply, provider};
+use crate::definition::provider;
+use crate::wire::{self, MalformedResponse};
 #[cfg(feature = "documents")]
 use crate::wire::SecretText;
-use crate::wire::{self, MalformedResponse};
 use purser_host::secret::Secret;
 
 /// Documents held until their application is decided. The oldest are dropped first and requested again.
@@ -117,7 +118,7 @@ impl ReceivedDocuments {
 }
 
 impl ApplicationsApi for ReceivedDocuments {
-    fn submit<'a>(&'a self, application: &'a BankApplication) -> Reply<'a, BankReviewStatus> {
+    fn submit<'a>(&'a self, application: &'a BankApplication) -> PortFuture<'a, BankReviewStatus> {
         Box::pin(async move {
             let complete = match self.complete(application) {
                 Ok(complete) => complete,
@@ -134,7 +135,7 @@ impl ApplicationsApi for ReceivedDocuments {
 }
 
 impl DocumentsApi for ReceivedDocuments {
-    fn upload<'a>(&'a self, document_id: DocumentId, content: &'a Zeroizing<Vec<u8>>) -> Reply<'a, ()> {
+    fn upload<'a>(&'a self, document_id: DocumentId, content: &'a Zeroizing<Vec<u8>>) -> PortFuture<'a, ()> {
         Box::pin(async move {
             let mut documents = self.documents.lock();
             documents.retain(|(id, _)| *id != document_id);

@@ -14,7 +14,7 @@ use purser_actors::port::banking::{
     AccountType, BankDecision, BankTransferRequest, BankTransferResult, IncomingTransfer, OpenAccountRequest,
     OpenAccountResult, ReviewDecision,
 };
-use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
+use purser_actors::port::{Clock, ErrorKind, PortError, PortFuture, Timestamp};
 
 use self::faults::BankCall;
 use self::records::{AccountState, BankRecord, BankRecords};
@@ -255,29 +255,23 @@ impl SandboxBank {
 }
 
 impl BankApi for SandboxBank {
-    fn review(&self, application: PlainApplication) -> BoxFuture<'_, Result<BankDecision<ReviewDecision>, PortError>> {
+    fn review(&self, application: PlainApplication) -> PortFuture<'_, BankDecision<ReviewDecision>> {
         Box::pin(self.decide(application))
     }
 
-    fn open<'a>(
-        &'a self,
-        order: &'a OpenAccountRequest,
-    ) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
+    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> PortFuture<'a, BankDecision<OpenAccountResult>> {
         Box::pin(self.open_account(order))
     }
 
-    fn transfer<'a>(
-        &'a self,
-        order: &'a BankTransferRequest,
-    ) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
+    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> PortFuture<'a, BankDecision<BankTransferResult>> {
         Box::pin(self.move_money(order))
     }
 
-    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>> {
+    fn incoming(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<IncomingTransfer>> {
         Box::pin(self.read_incoming(after, limit))
     }
 
-    fn balance(&self, account: BankAccountId) -> BoxFuture<'_, Result<Cents, PortError>> {
+    fn balance(&self, account: BankAccountId) -> PortFuture<'_, Cents> {
         Box::pin(self.read_balance(account))
     }
 }

@@ -16,8 +16,8 @@ use std::sync::atomic::AtomicBool;
 
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    AttestationStatus, AttestedMessage, BoxFuture, Bridge, BridgeTransfer, ChainStatus, Clock, Decline, ErrorKind,
-    MintResult, PortError, SignedBurn, SignedMint, SubmitResult, Timestamp,
+    AttestationStatus, AttestedMessage, Bridge, BridgeTransfer, ChainStatus, Clock, Decline, ErrorKind, MintResult,
+    PortError, PortFuture, SignedBurn, SignedMint, SubmitResult, Timestamp,
 };
 
 use self::faults::{BridgeLeg, magic_amounts};
@@ -132,23 +132,23 @@ impl SandboxBridge {
 }
 
 impl Bridge for SandboxBridge {
-    fn sign_burn<'a>(&'a self, transfer: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
+    fn sign_burn<'a>(&'a self, transfer: &'a BridgeTransfer) -> PortFuture<'a, SignedBurn> {
         Box::pin(self.sign_burn(transfer))
     }
 
-    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
+    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> PortFuture<'a, SubmitResult> {
         Box::pin(self.submit_burn(burn))
     }
 
-    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> PortFuture<'a, ChainStatus> {
         Box::pin(self.lookup_burn(burn))
     }
 
-    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<AttestationStatus, PortError>> {
+    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> PortFuture<'a, AttestationStatus> {
         Box::pin(self.attestation(burn))
     }
 
-    fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>> {
+    fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> PortFuture<'a, ()> {
         Box::pin(async move {
             let burned = self.records.lock().with_nonce(nonce);
             let transaction = burned.ok_or_else(|| failed(ErrorKind::Temporary, "no such message"))?;
@@ -157,7 +157,7 @@ impl Bridge for SandboxBridge {
         })
     }
 
-    fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<SignedMint, PortError>> {
+    fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> PortFuture<'a, SignedMint> {
         Box::pin(async move {
             Ok(SignedMint {
                 bytes: [&attested.message[..], &attested.attestation].concat(),
@@ -167,11 +167,11 @@ impl Bridge for SandboxBridge {
         })
     }
 
-    fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<MintResult, PortError>> {
+    fn mint<'a>(&'a self, mint: &'a SignedMint) -> PortFuture<'a, MintResult> {
         Box::pin(self.minted(mint))
     }
 
-    fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> PortFuture<'a, ChainStatus> {
         Box::pin(self.lookup_mint(attested))
     }
 }

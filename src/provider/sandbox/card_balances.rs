@@ -10,7 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{BoxFuture, CardBalances, CardDeposit, Clock, ErrorKind, PortError, Timestamp};
+use purser_actors::port::{CardBalances, CardDeposit, Clock, ErrorKind, PortError, PortFuture, Timestamp};
 
 use self::deposit_watcher::{DepositSource, IncomingUsdc};
 use self::records::{BalanceRecord, BalanceRecords};
@@ -138,13 +138,13 @@ impl SandboxCardBalances {
 }
 
 impl CardBalances for SandboxCardBalances {
-    fn is_credited<'a>(&'a self, deposit: &'a CardDeposit) -> BoxFuture<'a, Result<bool, PortError>> {
+    fn is_credited<'a>(&'a self, deposit: &'a CardDeposit) -> PortFuture<'a, bool> {
         Box::pin(self.credited(deposit))
     }
 }
 
 impl CardBalanceReader for SandboxCardBalances {
-    fn balance<'a>(&'a self, address: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>> {
+    fn balance<'a>(&'a self, address: &'a [u8; 20]) -> PortFuture<'a, Usdc> {
         Box::pin(self.counted(address))
     }
 }

@@ -11,7 +11,7 @@ mod redemption;
 use std::sync::Arc;
 
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, Clock, PortError};
+use purser_actors::port::{Clock, PortFuture};
 use rust_decimal::Decimal;
 
 use self::catalog::Catalog;
@@ -190,14 +190,14 @@ impl SandboxGiftCards {
 }
 
 impl GiftCardApi for SandboxGiftCards {
-    fn search<'a>(&'a self, wanted: &'a GiftCardQuery) -> BoxFuture<'a, Result<Option<GiftCardPage>, PortError>> {
+    fn search<'a>(&'a self, wanted: &'a GiftCardQuery) -> PortFuture<'a, Option<GiftCardPage>> {
         Box::pin(async move {
             self.faults.before("search_gift_cards", faults::affects_reads).await?;
             Ok(self.page(wanted))
         })
     }
 
-    fn product<'a>(&'a self, product_id: &'a str) -> BoxFuture<'a, Result<Option<GiftCardProduct>, PortError>> {
+    fn product<'a>(&'a self, product_id: &'a str) -> PortFuture<'a, Option<GiftCardProduct>> {
         Box::pin(async move {
             self.faults.before("gift_product", faults::affects_reads).await?;
             let listed = self.catalog.get(product_id);
@@ -205,12 +205,7 @@ impl GiftCardApi for SandboxGiftCards {
         })
     }
 
-    fn offer<'a>(
-        &'a self,
-        product_id: &'a str,
-        country: &'a str,
-        amount: Cents,
-    ) -> BoxFuture<'a, Result<GiftCardQuote, PortError>> {
+    fn offer<'a>(&'a self, product_id: &'a str, country: &'a str, amount: Cents) -> PortFuture<'a, GiftCardQuote> {
         Box::pin(async move {
             let fault = self.faults.before("gift_offer", faults::affects_quotes).await?;
             if fault == Some(Fault::OutOfStock) {
@@ -220,7 +215,7 @@ impl GiftCardApi for SandboxGiftCards {
         })
     }
 
-    fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> BoxFuture<'a, Result<GiftCardOrderStatus, PortError>> {
+    fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> PortFuture<'a, GiftCardOrderStatus> {
         Box::pin(self.place_order(order))
     }
 }

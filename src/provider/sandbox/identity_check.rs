@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use purser_actors::port::{
-    BoxFuture, CheckStatus, Clock, ErrorKind, IdentityCheck, IdentityCheckRequest, PortError, StartedCheck, Timestamp,
+    CheckStatus, Clock, ErrorKind, IdentityCheck, IdentityCheckRequest, PortError, PortFuture, StartedCheck, Timestamp,
     Verdict,
 };
 
@@ -251,11 +251,11 @@ impl SandboxIdentityCheck {
 }
 
 impl IdentityCheck for SandboxIdentityCheck {
-    fn start<'a>(&'a self, check: &'a IdentityCheckRequest) -> BoxFuture<'a, Result<StartedCheck, PortError>> {
+    fn start<'a>(&'a self, check: &'a IdentityCheckRequest) -> PortFuture<'a, StartedCheck> {
         Box::pin(self.start_check(check))
     }
 
-    fn status<'a>(&'a self, reference: &'a str) -> BoxFuture<'a, Result<CheckStatus, PortError>> {
+    fn status<'a>(&'a self, reference: &'a str) -> PortFuture<'a, CheckStatus> {
         Box::pin(self.check_status(reference))
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use purser_actors::id::Wallet;
-use purser_actors::port::{BoxFuture, Clock, ErrorKind, IssuerAccountResult, IssuerAccounts, PortError, Timestamp};
+use purser_actors::port::{Clock, ErrorKind, IssuerAccountResult, IssuerAccounts, PortError, PortFuture, Timestamp};
 use purser_storage::codec::Stored;
 use sha2::{Digest as _, Sha256};
 
@@ -114,7 +114,7 @@ impl SandboxIssuerAccounts {
 }
 
 impl IssuerAccounts for SandboxIssuerAccounts {
-    fn open<'a>(&'a self, holder: &'a Wallet) -> BoxFuture<'a, Result<IssuerAccountResult, PortError>> {
+    fn open<'a>(&'a self, holder: &'a Wallet) -> PortFuture<'a, IssuerAccountResult> {
         Box::pin(self.open_account(holder))
     }
 }

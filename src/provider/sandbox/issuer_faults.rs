@@ -2,50 +2,19 @@
 
 use purser_actors::money::Cents;
 
-/// What a magic amount does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MagicOutcome {
+use super::magic::magic_outcomes;
+
+magic_outcomes! {
+    /// What a magic amount does.
+    pub enum MagicOutcome, pub fn magic_amounts, Cents;
     /// The issuer declines the card: the payer is credited.
-    Declined,
+    Declined = Cents::new(666), "the issuer declines the card and the payment becomes a credit";
     /// The card takes 10 seconds instead of 2.
-    Slow,
+    Slow = Cents::new(777), "the card takes 10 seconds to be ready";
     /// The card is created and the first response is lost: a retry with the same key finds it.
-    TimeoutAfterSuccess,
+    TimeoutAfterSuccess = Cents::new(888), "the issuer makes the card and its first answer is lost";
     /// Two temporary errors, then the card is created.
-    TwoTemporaryErrors,
-}
-
-/// Cards of exactly these amounts trigger their outcome without the sandbox controls.
-pub const fn magic_amounts() -> [(Cents, MagicOutcome, &'static str); 4] {
-    [
-        (
-            Cents::new(666),
-            MagicOutcome::Declined,
-            "the issuer declines the card and the payment becomes a credit",
-        ),
-        (
-            Cents::new(777),
-            MagicOutcome::Slow,
-            "the card takes 10 seconds to be ready",
-        ),
-        (
-            Cents::new(888),
-            MagicOutcome::TimeoutAfterSuccess,
-            "the issuer makes the card and its first answer is lost",
-        ),
-        (
-            Cents::new(999),
-            MagicOutcome::TwoTemporaryErrors,
-            "the issuer fails twice, then makes the card",
-        ),
-    ]
-}
-
-pub(super) fn magic_of(amount: Cents) -> Option<MagicOutcome> {
-    magic_amounts()
-        .into_iter()
-        .find(|(magic, _, _)| *magic == amount)
-        .map(|(_, magic, _)| magic)
+    TwoTemporaryErrors = Cents::new(999), "the issuer fails twice, then makes the card";
 }
 
 #[cfg(test)]

@@ -10,31 +10,20 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use super::SandboxIssuer;
 use super::issuer_card_ledger::{CardLedgers, CardRecord};
 use super::issuer_records::{CardOrderRecord, IssuerRecords};
-use super::lists::{ListedRecord, RecordList};
+use super::lists::{ListedRecord, RecordList, entry, prepared};
 use purser_sandbox::clock::advance;
 use purser_sandbox::records::Records;
 
 /// In any status.
-fn entry(order: &CardOrderRecord, now: Timestamp) -> ProviderEntry {
-    let (standing, at) = match order.declined {
-        Some(_) => (EntryStatus::Declined, order.at),
-        None if order.ready_at <= now => (EntryStatus::Completed, order.ready_at),
-        None => (EntryStatus::Pending, order.at),
-    };
-    ProviderEntry {
-        name: EntryKey::for_order(order.key),
-        product: "card".into(),
-        amount: EntryAmount::Cents(order.amount, Currency::USD),
-        returned_transfer: None,
-        terms: None,
-        status: standing,
-        at,
-    }
+fn order_entry(order: &CardOrderRecord, now: Timestamp) -> ProviderEntry {
+    let (status, at) = prepared(order.declined.is_some(), order.at, order.ready_at, now);
+    let amount = EntryAmount::Cents(order.amount, Currency::USD);
+    entry(EntryKey::for_order(order.key), "card", amount, status, at)
 }
 
 /// Listed once it is ready or declined.
 fn listed(order: &CardOrderRecord, now: Timestamp) -> ListedRecord {
-    match entry(order, now) {
+    match order_entry(order, now) {
         entry if entry.status == EntryStatus::Pending => ListedRecord::NotYet,
         entry => ListedRecord::As(entry),
     }
@@ -47,15 +36,9 @@ impl PrepaidRemainderList {
     /// Entry of the card that this order created.
     fn remainder_entry(lives: &CardLedgers, order: &CardOrderRecord) -> Option<ProviderEntry> {
         let (released, at) = lives.of(order.clone()).released_total()?;
-        Some(ProviderEntry {
-            name: EntryKey::for_order(order.key),
-            product: "remainder".into(),
-            amount: EntryAmount::Cents(released, Currency::USD),
-            returned_transfer: None,
-            terms: None,
-            status: EntryStatus::Completed,
-            at,
-        })
+        let name = EntryKey::for_order(order.key);
+        let released = EntryAmount::Cents(released, Currency::USD);
+        Some(entry(name, "remainder", released, EntryStatus::Completed, at))
     }
 }
 
@@ -96,6 +79,6 @@ impl RecordList for SandboxIssuer {
     }
 
     fn find(&self, book: &IssuerRecords, name: &EntryKey) -> Option<ProviderEntry> {
-        Some(entry(&book.order(name.order()?)?, book.totals.now))
+        Some(order_entry(&book.order(name.order()?)?, book.totals.now))
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use purser_actors::port::{
-    BoxFuture, EntryKey, ErrorKind, ListCursor, ListPage, PortError, ProviderEntry, ProviderList,
+    EntryKey, ErrorKind, ListCursor, ListPage, PortFuture, ProviderEntry, ProviderList, Timestamp,
 };
+use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use purser_sandbox::faults::failed;
 use purser_sandbox::records::{RecordBook, RecordFields, Records};
@@ -22,6 +23,39 @@ pub(super) enum ListedRecord {
 impl From<Option<ProviderEntry>> for ListedRecord {
     fn from(entry: Option<ProviderEntry>) -> Self {
         entry.map_or(Self::Nothing, Self::As)
+    }
+}
+
+/// An entry without returned transfer and terms.
+pub(super) fn entry(
+    name: EntryKey,
+    product: &str,
+    amount: EntryAmount,
+    status: EntryStatus,
+    at: Timestamp,
+) -> ProviderEntry {
+    ProviderEntry {
+        name,
+        product: product.into(),
+        amount,
+        returned_transfer: None,
+        terms: None,
+        status,
+        at,
+    }
+}
+
+/// Status of an order that is declined at once or ready later, and the time of its last change.
+pub(super) const fn prepared(
+    is_declined: bool,
+    at: Timestamp,
+    ready_at: Timestamp,
+    now: Timestamp,
+) -> (EntryStatus, Timestamp) {
+    match is_declined {
+        true => (EntryStatus::Declined, at),
+        false if ready_at.0 <= now.0 => (EntryStatus::Completed, ready_at),
+        false => (EntryStatus::Pending, at),
     }
 }
 
@@ -64,11 +98,7 @@ impl<L: RecordList> Listed<L> {
 }
 
 impl<L: RecordList> ProviderList for Listed<L> {
-    fn entries<'a>(
-        &'a self,
-        after: Option<&'a ListCursor>,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> PortFuture<'a, ListPage<ProviderEntry>> {
         Box::pin(async move {
             let wrong = || failed(ErrorKind::Permanent, LIST, "not a cursor of this list");
             let after = after.map_or(Ok(0), |cursor| cursor.number().ok_or_else(wrong))?;
@@ -80,7 +110,7 @@ impl<L: RecordList> ProviderList for Listed<L> {
         })
     }
 
-    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
+    fn entry<'a>(&'a self, name: &'a EntryKey) -> PortFuture<'a, Option<ProviderEntry>> {
         Box::pin(async move {
             let found = self.0.records().run(|book| {
                 self.0.update(book);

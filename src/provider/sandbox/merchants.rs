@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use purser_actors::port::{BoxFuture, PortError};
+use purser_actors::port::PortFuture;
 
 use crate::merchants::{Acceptance, CardType, Merchant, MerchantDirectory, MerchantPage, MerchantQuery};
 use crate::search::host::{Host, registered};
@@ -127,7 +127,7 @@ impl SandboxMerchants {
 }
 
 impl MerchantDirectory for SandboxMerchants {
-    fn search<'a>(&'a self, wanted: &'a MerchantQuery) -> BoxFuture<'a, Result<Option<MerchantPage>, PortError>> {
+    fn search<'a>(&'a self, wanted: &'a MerchantQuery) -> PortFuture<'a, Option<MerchantPage>> {
         Box::pin(async move {
             self.faults.before("merchants", |_| true).await?;
             Ok(self.page(wanted))

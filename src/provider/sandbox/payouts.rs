@@ -14,10 +14,10 @@ use std::sync::Arc;
 use purser_actors::currency::Country;
 use purser_actors::id::{JobId, PayoutId};
 use purser_actors::port::payouts::{PayoutEvent, PayoutStatusUpdate, RecallResult};
-use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
+use purser_actors::port::{Clock, ErrorKind, PortError, PortFuture, Timestamp};
 
 use self::records::{PayoutEventRecord, PayoutRecord, PayoutRecords};
-use crate::payouts::{PayoutApi, PlainPayout};
+use crate::payouts::{PayoutApi, PayoutOrder};
 use purser_host::secret::Secret;
 use purser_sandbox::clock::advance;
 use purser_sandbox::faults::{FaultTexts, Faults};
@@ -154,24 +154,24 @@ impl SandboxPayouts {
 }
 
 impl PayoutApi for SandboxPayouts {
-    fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<PayoutStatusUpdate, PortError>> {
+    fn send(&self, order: PayoutOrder) -> PortFuture<'_, PayoutStatusUpdate> {
         Box::pin(self.place_order(order))
     }
 
-    fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>> {
+    fn find(&self, key: JobId) -> PortFuture<'_, Option<PayoutStatusUpdate>> {
         Box::pin(self.find_order(key))
     }
 
-    fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>> {
+    fn recall(&self, key: JobId, payout: PayoutId) -> PortFuture<'_, RecallResult> {
         Box::pin(self.recall_order(key, payout))
     }
 
-    fn card_country<'a>(&'a self, number: &'a Secret<String>) -> BoxFuture<'a, Result<Option<Country>, PortError>> {
+    fn card_country<'a>(&'a self, number: &'a Secret<String>) -> PortFuture<'a, Option<Country>> {
         let country = number.expose_secret().get(..9).and_then(bins::country);
         Box::pin(std::future::ready(Ok(country)))
     }
 
-    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
+    fn events_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<PayoutEvent>> {
         Box::pin(self.read(after, limit))
     }
 }

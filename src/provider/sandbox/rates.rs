@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
+use purser_actors::port::{Clock, ErrorKind, PortError, PortFuture};
 use rust_decimal::Decimal;
 
 use crate::rates::{RateSource, RateTable};
@@ -80,7 +80,7 @@ impl SandboxRates {
 }
 
 impl RateSource for SandboxRates {
-    fn current(&self) -> BoxFuture<'_, Result<Arc<RateTable>, PortError>> {
+    fn current(&self) -> PortFuture<'_, Arc<RateTable>> {
         Box::pin(async {
             let mut state = self.state.lock();
             match &mut state.unreachable_calls {

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
-    BoxFuture, CardAction, CardActionRequest, CardEvent, CardSnapshot, CardState, CardTransaction, Clock, ErrorKind,
-    HoldRequest, HoldResult, HoldStatus, OpenCardRequest, PortError, Timestamp, TransactionStatus,
+    CardAction, CardActionRequest, CardEvent, CardSnapshot, CardState, CardTransaction, Clock, ErrorKind, HoldRequest,
+    HoldResult, HoldStatus, OpenCardRequest, PortError, PortFuture, Timestamp, TransactionStatus,
 };
 
 use self::records::{CardLedger, OpenedCard, ReloadableCardRecord, ReloadableCardRecords};
@@ -247,38 +247,38 @@ fn declined(reason: Option<String>) -> PlainOpenResult {
 }
 
 impl<B: CardBalanceReader> ReloadableCardApi for SandboxReloadableCards<B> {
-    fn open<'a>(&'a self, order: &'a OpenCardRequest) -> BoxFuture<'a, Result<PlainOpenResult, PortError>> {
+    fn open<'a>(&'a self, order: &'a OpenCardRequest) -> PortFuture<'a, PlainOpenResult> {
         Box::pin(self.opened(order))
     }
 
-    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> PortFuture<'a, CardSnapshot> {
         Box::pin(self.run_card_action(order))
     }
 
-    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+    fn events_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<CardEvent>> {
         Box::pin(self.read_events(after, limit))
     }
 
-    fn hold<'a>(&'a self, order: &'a HoldRequest) -> BoxFuture<'a, Result<HoldResult, PortError>> {
+    fn hold<'a>(&'a self, order: &'a HoldRequest) -> PortFuture<'a, HoldResult> {
         Box::pin(self.create_hold(order))
     }
 
-    fn hold_status(&self, key: JobId) -> BoxFuture<'_, Result<HoldStatus, PortError>> {
+    fn hold_status(&self, key: JobId) -> PortFuture<'_, HoldStatus> {
         Box::pin(self.read_hold_status(key))
     }
 
-    fn settle_hold(&self, key: JobId, paid: bool) -> BoxFuture<'_, Result<(), PortError>> {
+    fn settle_hold(&self, key: JobId, paid: bool) -> PortFuture<'_, ()> {
         Box::pin(self.end_hold(key, paid))
     }
 
-    fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>> {
+    fn cvv<'a>(&'a self, issuer_ref: &'a str) -> PortFuture<'a, Secret<String>> {
         Box::pin(async move {
             self.faults.before("cvv", |_| true).await?;
             Ok(card_numbers::cvv(self.file("cvv", issuer_ref)?.opened.key))
         })
     }
 
-    fn available<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
+    fn available<'a>(&'a self, issuer_ref: &'a str) -> PortFuture<'a, Cents> {
         Box::pin(async move {
             self.faults.before("available", |_| true).await?;
             Ok(self.file("available", issuer_ref)?.available)
@@ -288,7 +288,7 @@ impl<B: CardBalanceReader> ReloadableCardApi for SandboxReloadableCards<B> {
 
 impl<B: CardBalanceReader> CardBalanceReader for SandboxReloadableCards<B> {
     /// Deposits of the account less what was spent.
-    fn balance<'a>(&'a self, account: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>> {
+    fn balance<'a>(&'a self, account: &'a [u8; 20]) -> PortFuture<'a, Usdc> {
         Box::pin(async move {
             let counted = self.balances.balance(account).await?.atomic();
             let drawn = self.records.run(|book| book.spent_balance(account));

@@ -1,5 +1,7 @@
 //! The checks of USDC on Base for an EIP-3009 authorization. The chain trusts no caller and repeats all of them.
 
+use std::sync::LazyLock;
+
 use purser_actors::id::Wallet;
 use purser_actors::port::{Decline, EvmAuthorization, Timestamp};
 use secp256k1::Message;
@@ -33,6 +35,15 @@ const HALF_ORDER: [u8; 32] = [
     0x73, 0x57, 0xa4, 0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0,
 ];
 
+/// Hash of the token's domain at each of its addresses. A check needs seven hashes without it, and two with it.
+static DOMAINS: LazyLock<[[u8; 32]; 2]> = LazyLock::new(|| CONTRACTS.map(|contract| domain(TOKEN, &contract)));
+static TRANSFER_TYPE: LazyLock<[u8; 32]> = LazyLock::new(|| {
+    hash(
+        b"TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,\
+          uint256 validBefore,bytes32 nonce)",
+    )
+});
+
 pub(crate) const fn key(authorization: &EvmAuthorization) -> ReplayKey {
     ReplayKey {
         payer: Wallet::Evm(authorization.from),
@@ -42,8 +53,8 @@ pub(crate) const fn key(authorization: &EvmAuthorization) -> ReplayKey {
 
 /// Recovers the signer of the EIP-712 digest and compares it with `from`, for each of the token's addresses in order.
 pub(crate) fn check_signature(authorization: &EvmAuthorization) -> Result<(), Decline> {
-    let at = |contract| verify_signer(authorization, &domain(TOKEN, contract));
-    at(&CONTRACTS[0]).or_else(|_| at(&CONTRACTS[1]))
+    let [first, second] = &*DOMAINS;
+    verify_signer(authorization, first).or_else(|_| verify_signer(authorization, second))
 }
 
 /// Whether a contract at the payer's address accepts the signature.
@@ -109,10 +120,7 @@ fn domain((name, version): (&[u8], &[u8]), contract: &[u8; 20]) -> [u8; 32] {
 /// The EIP-712 digest of `TransferWithAuthorization`.
 fn digest(authorization: &EvmAuthorization, domain: &[u8; 32]) -> [u8; 32] {
     let transfer = words(&[
-        hash(
-            b"TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,\
-              uint256 validBefore,bytes32 nonce)",
-        ),
+        *TRANSFER_TYPE,
         address(&authorization.from),
         address(&authorization.to),
         number(authorization.value.atomic()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, EvmAuthorization, PortError, Timestamp};
+use purser_actors::port::{EvmAuthorization, PortError, PortFuture, Timestamp};
 
 use super::svm::SLOT_MS;
 use super::{SandboxSettlement, SandboxTransfer, evm, temporary};
@@ -40,7 +40,7 @@ impl SandboxSettlement {
 }
 
 impl Holdings for SandboxSettlement {
-    fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
+    fn holds<'a>(&'a self, wallet: &'a Wallet) -> PortFuture<'a, Usdc> {
         Box::pin(async move {
             let holds = self.balance(wallet).await;
             holds.map_err(|error| temporary("balance", &error.to_string()))
@@ -76,12 +76,7 @@ impl ChainTime for SandboxSettlement {
 }
 
 impl TransferList for SandboxSettlement {
-    fn transfers_after(
-        &self,
-        network: Network,
-        after: u64,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> PortFuture<'_, Vec<ListedTransfer>> {
         Box::pin(async move {
             let seen = self.transfers(network, after, limit).await;
             let seen = seen.map_err(|error| temporary("transfers", &error.to_string()))?;
@@ -119,7 +114,7 @@ impl FeePayers for SandboxSettlement {
 }
 
 impl ContractWallets for SandboxSettlement {
-    fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> BoxFuture<'a, Result<Acceptance, PortError>> {
+    fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> PortFuture<'a, Acceptance> {
         let reached = self.base.check_reachable("accepts", &Wallet::Evm(signed.from));
         Box::pin(std::future::ready(reached.map(|()| evm::acceptance(signed))))
     }

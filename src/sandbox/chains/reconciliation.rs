@@ -1,7 +1,7 @@
 //! The treasury's transfers on the sandbox's chains, page by page, for reconciliation.
 
 use purser_actors::id::{Network, Wallet};
-use purser_actors::port::{BoxFuture, ChainMovement, Finality, ListCursor, ListPage, PortError, TreasuryList};
+use purser_actors::port::{ChainMovement, Finality, ListCursor, ListPage, PortFuture, TreasuryList};
 
 use super::ledger::{ChainTransfer, SettledTransfer};
 use super::{SandboxSettlement, SandboxStoreError, temporary};
@@ -69,7 +69,7 @@ impl TreasuryList for SandboxSettlement {
         network: Network,
         after: Option<&'a ListCursor>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
+    ) -> PortFuture<'a, ListPage<ChainMovement>> {
         Box::pin(async move {
             let after = match after {
                 None => 0,
@@ -82,11 +82,7 @@ impl TreasuryList for SandboxSettlement {
         })
     }
 
-    fn in_transaction<'a>(
-        &'a self,
-        network: Network,
-        transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
+    fn in_transaction<'a>(&'a self, network: Network, transaction: &'a str) -> PortFuture<'a, Vec<ChainMovement>> {
         Box::pin(async move {
             let ours = treasury(network);
             let found = self
@@ -102,11 +98,7 @@ impl TreasuryList for SandboxSettlement {
         })
     }
 
-    fn movement_finality<'a>(
-        &'a self,
-        network: Network,
-        moved: &'a ChainMovement,
-    ) -> BoxFuture<'a, Result<Finality, PortError>> {
+    fn movement_finality<'a>(&'a self, network: Network, moved: &'a ChainMovement) -> PortFuture<'a, Finality> {
         Box::pin(async move {
             let found = self.chain(network).read(|state, now| {
                 let landed = state.ledger.in_transaction(&moved.transaction);

@@ -9,7 +9,7 @@ use bincode::{Decode, Encode};
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStatus, Decline, ErrorKind, Finality, OutgoingTransferRequest, PortError,
+    Authorization, ChainStatus, Decline, ErrorKind, Finality, OutgoingTransferRequest, PortError, PortFuture,
     Preparation, PreparedTransaction, Settlement as _, SubmitResult,
 };
 use reqwest::{Client, Url};
@@ -74,7 +74,7 @@ pub enum ChainResponse {
 /// Access to the sandbox's chains, local or remote.
 pub trait ChainRpc: Send + Sync {
     /// Sends a request and returns its response.
-    fn call(&self, asked: ChainRequest) -> BoxFuture<'_, Result<ChainResponse, PortError>>;
+    fn call(&self, asked: ChainRequest) -> PortFuture<'_, ChainResponse>;
 }
 
 impl dyn ChainRpc {
@@ -210,7 +210,7 @@ impl SandboxSettlement {
 }
 
 impl ChainRpc for SandboxSettlement {
-    fn call(&self, asked: ChainRequest) -> BoxFuture<'_, Result<ChainResponse, PortError>> {
+    fn call(&self, asked: ChainRequest) -> PortFuture<'_, ChainResponse> {
         Box::pin(self.execute_request(asked))
     }
 }
@@ -313,7 +313,7 @@ impl RemoteChains {
 }
 
 impl ChainRpc for RemoteChains {
-    fn call(&self, asked: ChainRequest) -> BoxFuture<'_, Result<ChainResponse, PortError>> {
+    fn call(&self, asked: ChainRequest) -> PortFuture<'_, ChainResponse> {
         Box::pin(self.send(asked))
     }
 }

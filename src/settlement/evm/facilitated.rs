@@ -2,7 +2,7 @@
 
 use purser_actors::id::Wallet;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStatus, Decline, ErrorKind, OutgoingTransferRequest, PortError, Preparation,
+    Authorization, ChainStatus, Decline, ErrorKind, OutgoingTransferRequest, PortError, PortFuture, Preparation,
     Settlement as _, Timestamp,
 };
 use purser_chains::solana::Pubkey;
@@ -30,10 +30,7 @@ impl ChainReader for BaseSettlement {
         !self.core.settings.gas_keys.is_empty()
     }
 
-    fn would_decline<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-    ) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
+    fn would_decline<'a>(&'a self, authorization: &'a Authorization) -> PortFuture<'a, Option<Decline>> {
         Box::pin(async move {
             Ok(match self.prepare(authorization).await? {
                 Preparation::Ready(_) => None,
@@ -42,11 +39,7 @@ impl ChainReader for BaseSettlement {
         })
     }
 
-    fn request_body<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-        chain: &'a Presented,
-    ) -> BoxFuture<'a, Result<Value, PortError>> {
+    fn request_body<'a>(&'a self, authorization: &'a Authorization, chain: &'a Presented) -> PortFuture<'a, Value> {
         let body = match (authorization, chain) {
             (Authorization::Evm(signed), Presented::Base(chain)) => Ok(base_body(chain, signed)),
             _ => Err(PortError {
@@ -79,7 +72,7 @@ impl ChainReader for BaseSettlement {
         authorization: &'a Authorization,
         _: Option<&'a str>,
         how: LookupDepth,
-    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    ) -> PortFuture<'a, ChainStatus> {
         Box::pin(async move {
             if how == LookupDepth::Newest {
                 let key = payment("lookup", authorization)?.key();
@@ -94,11 +87,11 @@ impl ChainReader for BaseSettlement {
         &'a self,
         transfer: &'a OutgoingTransferRequest,
         _: Option<Pubkey>,
-    ) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    ) -> PortFuture<'a, Authorization> {
         self.sign(transfer)
     }
 
-    fn can_receive_from_facilitator<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+    fn can_receive_from_facilitator<'a>(&'a self, to: &'a Wallet) -> PortFuture<'a, bool> {
         self.can_receive(to)
     }
 }

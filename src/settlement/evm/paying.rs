@@ -7,8 +7,8 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
     Authorization, BoxFuture, ChainStatus, ChainTransactionStatus, Decline, ErrorKind, EvmAuthorization, EvmSignature,
-    Finality, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement,
-    SubmitResult, Timestamp,
+    Finality, OutgoingTransfer, OutgoingTransferRequest, PortError, PortFuture, Preparation, PreparedTransaction,
+    Settlement, SubmitResult, Timestamp,
 };
 use purser_chains::evm::Address;
 use purser_chains::evm::node::{BalanceAt, BlockTag};
@@ -293,7 +293,7 @@ fn submitted(seen: PaymentStatus) -> Result<SubmitResult, PortError> {
 }
 
 impl Settlement for BaseSettlement {
-    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> PortFuture<'a, Authorization> {
         Box::pin(self.sign_transfer(transfer))
     }
 
@@ -301,7 +301,7 @@ impl Settlement for BaseSettlement {
         Box::pin(self.precheck_payment(authorization))
     }
 
-    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> PortFuture<'a, Preparation> {
         Box::pin(self.prepare_payment(authorization))
     }
 
@@ -309,7 +309,7 @@ impl Settlement for BaseSettlement {
         &'a self,
         authorization: &'a Authorization,
         _prepared: &'a PreparedTransaction,
-    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
+    ) -> PortFuture<'a, SubmitResult> {
         Box::pin(self.submit_payment(authorization))
     }
 
@@ -317,7 +317,7 @@ impl Settlement for BaseSettlement {
         &'a self,
         authorization: &'a Authorization,
         _prepared: Option<&'a PreparedTransaction>,
-    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    ) -> PortFuture<'a, ChainStatus> {
         Box::pin(self.lookup_payment(authorization))
     }
 
@@ -326,11 +326,11 @@ impl Settlement for BaseSettlement {
         authorization: &'a Authorization,
         _prepared: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
+    ) -> PortFuture<'a, ChainTransactionStatus> {
         Box::pin(self.find_transaction_status(authorization, transaction))
     }
 
-    fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+    fn can_receive<'a>(&'a self, to: &'a Wallet) -> PortFuture<'a, bool> {
         // The token rejects the zero address; USDC sent to the token contract is lost.
         let can = match to {
             Wallet::Evm(to) => *to != [0; 20] && Address::from(*to) != self.core.token.address(),
@@ -339,7 +339,7 @@ impl Settlement for BaseSettlement {
         Box::pin(async move { Ok(can) })
     }
 
-    fn final_treasury_balance(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+    fn final_treasury_balance(&self, network: Network) -> PortFuture<'_, Usdc> {
         Box::pin(async move {
             if network != Network::Base {
                 return Err(temporary("treasury holds", &"the port for Base knows Base alone"));
@@ -358,11 +358,7 @@ impl Settlement for BaseSettlement {
         })
     }
 
-    fn sent_by<'a>(
-        &'a self,
-        from: &'a Wallet,
-        since: Timestamp,
-    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> PortFuture<'a, Vec<OutgoingTransfer>> {
         Box::pin(async move {
             match from {
                 Wallet::Evm(from) => self.outgoing_from(*from, since, Timestamp(u64::MAX)).await,
@@ -371,11 +367,7 @@ impl Settlement for BaseSettlement {
         })
     }
 
-    fn outgoing_transfers(
-        &self,
-        since: Timestamp,
-        until: Timestamp,
-    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn outgoing_transfers(&self, since: Timestamp, until: Timestamp) -> PortFuture<'_, Vec<OutgoingTransfer>> {
         Box::pin(async move { self.outgoing_from(self.core.treasury(), since, until).await })
     }
 }

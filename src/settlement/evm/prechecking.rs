@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::port::{Authorization, BoxFuture, Decline, EvmAuthorization, PortError};
+use purser_actors::port::{Authorization, Decline, EvmAuthorization, PortError, PortFuture};
 use purser_chains::evm::node::{BalanceAt, BlockTag, CallError, NodeError};
 use purser_chains::evm::{Address, contract_wallet};
 
@@ -254,7 +254,7 @@ impl BaseSettlement {
 }
 
 impl ContractWallets for BaseSettlement {
-    fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> BoxFuture<'a, Result<Acceptance, PortError>> {
+    fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> PortFuture<'a, Acceptance> {
         Box::pin(self.check_signature(signed))
     }
 }

@@ -3,7 +3,7 @@
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    BoxFuture, ChainMovement, Finality, ListCursor, ListPage, OutgoingTransfer, PortError, Timestamp, TreasuryList,
+    ChainMovement, Finality, ListCursor, ListPage, OutgoingTransfer, PortError, PortFuture, Timestamp, TreasuryList,
 };
 use purser_storage::codec;
 
@@ -150,7 +150,7 @@ impl TreasuryList for BaseSettlement {
         network: Network,
         after: Option<&'a ListCursor>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
+    ) -> PortFuture<'a, ListPage<ChainMovement>> {
         Box::pin(async move {
             if network != Network::Base {
                 return Err(temporary("movements", &"the port for Base knows Base alone"));
@@ -169,11 +169,7 @@ impl TreasuryList for BaseSettlement {
         })
     }
 
-    fn in_transaction<'a>(
-        &'a self,
-        network: Network,
-        transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
+    fn in_transaction<'a>(&'a self, network: Network, transaction: &'a str) -> PortFuture<'a, Vec<ChainMovement>> {
         Box::pin(async move {
             if network != Network::Base {
                 return Err(temporary("in transaction", &"the port for Base knows Base alone"));
@@ -193,7 +189,7 @@ impl TreasuryList for BaseSettlement {
         network: Network,
         payer: Option<&'a Wallet>,
         mark: &'a [u8; 32],
-    ) -> BoxFuture<'a, Result<Option<ChainMovement>, PortError>> {
+    ) -> PortFuture<'a, Option<ChainMovement>> {
         Box::pin(async move {
             let treasury = self.core.treasury();
             let from = match payer {
@@ -214,11 +210,7 @@ impl TreasuryList for BaseSettlement {
         })
     }
 
-    fn movement_finality<'a>(
-        &'a self,
-        network: Network,
-        moved: &'a ChainMovement,
-    ) -> BoxFuture<'a, Result<Finality, PortError>> {
+    fn movement_finality<'a>(&'a self, network: Network, moved: &'a ChainMovement) -> PortFuture<'a, Finality> {
         const MOVEMENT_FINALITY: &str = "movement finality";
         Box::pin(async move {
             if network != Network::Base {

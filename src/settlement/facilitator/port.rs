@@ -12,8 +12,8 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
     Authorization, BoxFuture, ChainMovement, ChainStatus, ChainTransactionStatus, Clock, Decline, ErrorKind, Finality,
-    ListCursor, ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction,
-    Settlement, SubmitResult, Timestamp, TreasuryList,
+    ListCursor, ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, PortFuture, Preparation,
+    PreparedTransaction, Settlement, SubmitResult, Timestamp, TreasuryList,
 };
 
 use super::list::{FacilitatorList, Member};
@@ -266,7 +266,7 @@ pub(super) fn tagged(prepared: &PreparedTransaction) -> Option<&str> {
 }
 
 impl<C: ChainReader> Settlement for FacilitatedSettlement<C> {
-    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> PortFuture<'a, Authorization> {
         self.chain.sign_for(transfer, self.list.fee_payer())
     }
 
@@ -274,7 +274,7 @@ impl<C: ChainReader> Settlement for FacilitatedSettlement<C> {
         Box::pin(self.precheck_payment(authorization))
     }
 
-    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> PortFuture<'a, Preparation> {
         Box::pin(self.prepare_payment(authorization))
     }
 
@@ -282,7 +282,7 @@ impl<C: ChainReader> Settlement for FacilitatedSettlement<C> {
         &'a self,
         authorization: &'a Authorization,
         prepared: &'a PreparedTransaction,
-    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
+    ) -> PortFuture<'a, SubmitResult> {
         Box::pin(self.submit_payment(authorization, prepared))
     }
 
@@ -290,7 +290,7 @@ impl<C: ChainReader> Settlement for FacilitatedSettlement<C> {
         &'a self,
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
-    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    ) -> PortFuture<'a, ChainStatus> {
         Box::pin(self.lookup_payment(authorization, prepared))
     }
 
@@ -299,7 +299,7 @@ impl<C: ChainReader> Settlement for FacilitatedSettlement<C> {
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
+    ) -> PortFuture<'a, ChainTransactionStatus> {
         Box::pin(async move {
             let standing = self
                 .chain
@@ -312,30 +312,22 @@ impl<C: ChainReader> Settlement for FacilitatedSettlement<C> {
         })
     }
 
-    fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+    fn can_receive<'a>(&'a self, to: &'a Wallet) -> PortFuture<'a, bool> {
         match self.chain.has_own_keys() {
             true => self.chain.can_receive(to),
             false => self.chain.can_receive_from_facilitator(to),
         }
     }
 
-    fn final_treasury_balance(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+    fn final_treasury_balance(&self, network: Network) -> PortFuture<'_, Usdc> {
         self.chain.final_treasury_balance(network)
     }
 
-    fn sent_by<'a>(
-        &'a self,
-        from: &'a Wallet,
-        since: Timestamp,
-    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> PortFuture<'a, Vec<OutgoingTransfer>> {
         self.chain.sent_by(from, since)
     }
 
-    fn outgoing_transfers(
-        &self,
-        since: Timestamp,
-        until: Timestamp,
-    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn outgoing_transfers(&self, since: Timestamp, until: Timestamp) -> PortFuture<'_, Vec<OutgoingTransfer>> {
         self.chain.outgoing_transfers(since, until)
     }
 }
@@ -346,15 +338,11 @@ impl<C: ChainReader> TreasuryList for FacilitatedSettlement<C> {
         network: Network,
         after: Option<&'a ListCursor>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
+    ) -> PortFuture<'a, ListPage<ChainMovement>> {
         self.chain.movements(network, after, limit)
     }
 
-    fn in_transaction<'a>(
-        &'a self,
-        network: Network,
-        transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
+    fn in_transaction<'a>(&'a self, network: Network, transaction: &'a str) -> PortFuture<'a, Vec<ChainMovement>> {
         self.chain.in_transaction(network, transaction)
     }
 
@@ -363,21 +351,17 @@ impl<C: ChainReader> TreasuryList for FacilitatedSettlement<C> {
         network: Network,
         payer: Option<&'a Wallet>,
         mark: &'a [u8; 32],
-    ) -> BoxFuture<'a, Result<Option<ChainMovement>, PortError>> {
+    ) -> PortFuture<'a, Option<ChainMovement>> {
         self.chain.find_by_authorization(network, payer, mark)
     }
 
-    fn movement_finality<'a>(
-        &'a self,
-        network: Network,
-        moved: &'a ChainMovement,
-    ) -> BoxFuture<'a, Result<Finality, PortError>> {
+    fn movement_finality<'a>(&'a self, network: Network, moved: &'a ChainMovement) -> PortFuture<'a, Finality> {
         self.chain.movement_finality(network, moved)
     }
 }
 
 impl<C: ChainReader> Holdings for FacilitatedSettlement<C> {
-    fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
+    fn holds<'a>(&'a self, wallet: &'a Wallet) -> PortFuture<'a, Usdc> {
         Holdings::holds(&*self.chain, wallet)
     }
 }
@@ -389,12 +373,7 @@ impl<C: ChainReader> ChainTime for FacilitatedSettlement<C> {
 }
 
 impl<C: ChainReader> TransferList for FacilitatedSettlement<C> {
-    fn transfers_after(
-        &self,
-        network: Network,
-        after: u64,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> PortFuture<'_, Vec<ListedTransfer>> {
         self.chain.transfers_after(network, after, limit)
     }
 }

@@ -1,8 +1,6 @@
 //! What a facilitated payment needs from its chain's own port. None of it needs a gas key.
 
-use purser_actors::port::{
-    Authorization, BoxFuture, ChainStatus, Decline, OutgoingTransferRequest, PortError, Timestamp,
-};
+use purser_actors::port::{Authorization, ChainStatus, Decline, OutgoingTransferRequest, PortFuture, Timestamp};
 use purser_chains::solana::Pubkey;
 use serde_json::Value;
 
@@ -33,17 +31,10 @@ pub trait ChainReader: Chain {
     fn has_own_keys(&self) -> bool;
 
     /// Why the chain would decline the payment now; `None` if it would execute it, or has. Costs no gas.
-    fn would_decline<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-    ) -> BoxFuture<'a, Result<Option<Decline>, PortError>>;
+    fn would_decline<'a>(&'a self, authorization: &'a Authorization) -> PortFuture<'a, Option<Decline>>;
 
     /// The body of `/verify` and `/settle`.
-    fn request_body<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-        chain: &'a Presented,
-    ) -> BoxFuture<'a, Result<Value, PortError>>;
+    fn request_body<'a>(&'a self, authorization: &'a Authorization, chain: &'a Presented) -> PortFuture<'a, Value>;
 
     /// The fee payer of the payment, if the payment names one.
     fn fee_payer(&self, authorization: &Authorization) -> Option<Pubkey>;
@@ -60,18 +51,15 @@ pub trait ChainReader: Chain {
         authorization: &'a Authorization,
         transaction: Option<&'a str>,
         how: LookupDepth,
-    ) -> BoxFuture<'a, Result<ChainStatus, PortError>>;
+    ) -> PortFuture<'a, ChainStatus>;
 
     /// Signs a transfer out of our treasury for a facilitator, with its fee payer if the chain needs one.
     fn sign_for<'a>(
         &'a self,
         transfer: &'a OutgoingTransferRequest,
         fee_payer: Option<Pubkey>,
-    ) -> BoxFuture<'a, Result<Authorization, PortError>>;
+    ) -> PortFuture<'a, Authorization>;
 
     /// Whether an address can receive USDC from a facilitator, which creates no token accounts.
-    fn can_receive_from_facilitator<'a>(
-        &'a self,
-        to: &'a purser_actors::id::Wallet,
-    ) -> BoxFuture<'a, Result<bool, PortError>>;
+    fn can_receive_from_facilitator<'a>(&'a self, to: &'a purser_actors::id::Wallet) -> PortFuture<'a, bool>;
 }

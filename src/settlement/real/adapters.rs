@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, ChainMovement, ErrorKind, PortError, Timestamp};
+use purser_actors::port::{ChainMovement, ErrorKind, PortError, PortFuture, Timestamp};
 use purser_chains::solana::status::Commitment;
 
 use crate::chain::{Blockhash, BlockhashSource, ChainTime, FeePayers, Holdings, ListedTransfer, TransferList};
@@ -23,7 +23,7 @@ fn wrong_network(operation: &'static str) -> PortError {
 }
 
 impl Holdings for BaseSettlement {
-    fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
+    fn holds<'a>(&'a self, wallet: &'a Wallet) -> PortFuture<'a, Usdc> {
         Box::pin(async move {
             match wallet {
                 Wallet::Evm(address) => Self::holds(self, *address).await,
@@ -43,12 +43,7 @@ impl ChainTime for BaseSettlement {
 }
 
 impl TransferList for BaseSettlement {
-    fn transfers_after(
-        &self,
-        network: Network,
-        after: u64,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> PortFuture<'_, Vec<ListedTransfer>> {
         Box::pin(async move {
             if network != Network::Base {
                 return Err(wrong_network("listed"));
@@ -74,7 +69,7 @@ fn listed_on_base(kept: StoredTransfer) -> ListedTransfer {
 }
 
 impl Holdings for SolanaSettlement {
-    fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
+    fn holds<'a>(&'a self, wallet: &'a Wallet) -> PortFuture<'a, Usdc> {
         Box::pin(async move {
             match wallet {
                 Wallet::Solana(owner) => self.balance_of(owner, Commitment::Confirmed).await,
@@ -94,12 +89,7 @@ impl ChainTime for SolanaSettlement {
 }
 
 impl TransferList for SolanaSettlement {
-    fn transfers_after(
-        &self,
-        network: Network,
-        after: u64,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> PortFuture<'_, Vec<ListedTransfer>> {
         Box::pin(async move {
             if network != Network::Solana {
                 return Err(wrong_network("listed"));

@@ -8,8 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use purser_actors::id::Wallet;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStatus, Decline, ErrorKind, OutgoingTransferRequest, PortError, PreparedTransaction,
-    Settlement as _, SolanaTransfer, Timestamp,
+    Authorization, ChainStatus, Decline, ErrorKind, OutgoingTransferRequest, PortError, PortFuture,
+    PreparedTransaction, Settlement as _, SolanaTransfer, Timestamp,
 };
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::parse_base58;
@@ -132,10 +132,7 @@ impl ChainReader for SolanaSettlement {
         !self.fee_payers().is_empty()
     }
 
-    fn would_decline<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-    ) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
+    fn would_decline<'a>(&'a self, authorization: &'a Authorization) -> PortFuture<'a, Option<Decline>> {
         Box::pin(async move {
             const PREPARE: &str = "prepare";
             let transfer = transfer(authorization, PREPARE)?;
@@ -152,11 +149,7 @@ impl ChainReader for SolanaSettlement {
         })
     }
 
-    fn request_body<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-        chain: &'a Presented,
-    ) -> BoxFuture<'a, Result<Value, PortError>> {
+    fn request_body<'a>(&'a self, authorization: &'a Authorization, chain: &'a Presented) -> PortFuture<'a, Value> {
         Box::pin(async move {
             const PRESENT: &str = "present";
             let transfer = transfer(authorization, PRESENT)?;
@@ -202,7 +195,7 @@ impl ChainReader for SolanaSettlement {
         authorization: &'a Authorization,
         transaction: Option<&'a str>,
         how: LookupDepth,
-    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    ) -> PortFuture<'a, ChainStatus> {
         Box::pin(async move {
             // Without a transaction, only the chain shows the status.
             if (how, transaction) == (LookupDepth::Known, None) {
@@ -220,7 +213,7 @@ impl ChainReader for SolanaSettlement {
         &'a self,
         transfer: &'a OutgoingTransferRequest,
         fee_payer: Option<Pubkey>,
-    ) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    ) -> PortFuture<'a, Authorization> {
         Box::pin(async move {
             match (self.choose_fee_payer(), fee_payer) {
                 (None, Some(fee_payer)) => self.sign_with(transfer, fee_payer, false).await,
@@ -229,7 +222,7 @@ impl ChainReader for SolanaSettlement {
         })
     }
 
-    fn can_receive_from_facilitator<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+    fn can_receive_from_facilitator<'a>(&'a self, to: &'a Wallet) -> PortFuture<'a, bool> {
         Box::pin(self.owner_has_account(to))
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    BoxFuture, ChainMovement, Finality, ListCursor, ListPage, OutgoingTransfer, PortError, Timestamp, TreasuryList,
+    ChainMovement, Finality, ListCursor, ListPage, OutgoingTransfer, PortError, PortFuture, Timestamp, TreasuryList,
 };
 use purser_chains::solana::address::{base58, parse_base58};
 
@@ -115,7 +115,7 @@ impl TreasuryList for SolanaSettlement {
         network: Network,
         after: Option<&'a ListCursor>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
+    ) -> PortFuture<'a, ListPage<ChainMovement>> {
         const MOVEMENTS: &str = "movements";
         Box::pin(async move {
             if network != Network::Solana {
@@ -135,11 +135,7 @@ impl TreasuryList for SolanaSettlement {
         })
     }
 
-    fn in_transaction<'a>(
-        &'a self,
-        network: Network,
-        transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
+    fn in_transaction<'a>(&'a self, network: Network, transaction: &'a str) -> PortFuture<'a, Vec<ChainMovement>> {
         const IN_TRANSACTION: &str = "in transaction";
         Box::pin(async move {
             if network != Network::Solana {
@@ -154,11 +150,7 @@ impl TreasuryList for SolanaSettlement {
         })
     }
 
-    fn movement_finality<'a>(
-        &'a self,
-        network: Network,
-        moved: &'a ChainMovement,
-    ) -> BoxFuture<'a, Result<Finality, PortError>> {
+    fn movement_finality<'a>(&'a self, network: Network, moved: &'a ChainMovement) -> PortFuture<'a, Finality> {
         Box::pin(async move {
             // The list only contains final transfers.
             let listed = self.in_transaction(network, &moved.transaction).await?;

@@ -4,8 +4,8 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
     Authorization, BoxFuture, ChainStatus, ChainTransactionStatus, Decline, ErrorKind, OutgoingTransfer,
-    OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SolanaTransfer, SubmitResult,
-    Timestamp,
+    OutgoingTransferRequest, PortError, PortFuture, Preparation, PreparedTransaction, Settlement, SolanaTransfer,
+    SubmitResult, Timestamp,
 };
 
 use super::SolanaSettlement;
@@ -19,7 +19,7 @@ fn on_solana<'a>(authorization: &'a Authorization, operation: &'static str) -> R
 }
 
 impl Settlement for SolanaSettlement {
-    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> PortFuture<'a, Authorization> {
         Box::pin(self.sign_transfer(transfer))
     }
 
@@ -30,7 +30,7 @@ impl Settlement for SolanaSettlement {
         })
     }
 
-    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> PortFuture<'a, Preparation> {
         Box::pin(async move { self.prepare_transfer(on_solana(authorization, "prepare")?).await })
     }
 
@@ -38,7 +38,7 @@ impl Settlement for SolanaSettlement {
         &'a self,
         authorization: &'a Authorization,
         prepared: &'a PreparedTransaction,
-    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
+    ) -> PortFuture<'a, SubmitResult> {
         Box::pin(async move {
             self.submit_transfer(on_solana(authorization, "submit")?, prepared)
                 .await
@@ -49,7 +49,7 @@ impl Settlement for SolanaSettlement {
         &'a self,
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
-    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    ) -> PortFuture<'a, ChainStatus> {
         Box::pin(async move {
             self.lookup_transfer(on_solana(authorization, "lookup")?, prepared)
                 .await
@@ -61,18 +61,18 @@ impl Settlement for SolanaSettlement {
         authorization: &'a Authorization,
         _: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
+    ) -> PortFuture<'a, ChainTransactionStatus> {
         Box::pin(async move {
             self.find_transaction_status(on_solana(authorization, "standing")?, transaction)
                 .await
         })
     }
 
-    fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+    fn can_receive<'a>(&'a self, to: &'a Wallet) -> PortFuture<'a, bool> {
         Box::pin(self.owner_can_receive(to))
     }
 
-    fn final_treasury_balance(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+    fn final_treasury_balance(&self, network: Network) -> PortFuture<'_, Usdc> {
         Box::pin(async move {
             match network {
                 Network::Solana => self.treasury_balance().await,
@@ -85,19 +85,11 @@ impl Settlement for SolanaSettlement {
         })
     }
 
-    fn sent_by<'a>(
-        &'a self,
-        from: &'a Wallet,
-        since: Timestamp,
-    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> PortFuture<'a, Vec<OutgoingTransfer>> {
         Box::pin(self.outgoing_from(from, since))
     }
 
-    fn outgoing_transfers(
-        &self,
-        since: Timestamp,
-        until: Timestamp,
-    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn outgoing_transfers(&self, since: Timestamp, until: Timestamp) -> PortFuture<'_, Vec<OutgoingTransfer>> {
         Box::pin(self.outgoing_from_treasury(since, until))
     }
 }

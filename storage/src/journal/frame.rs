@@ -126,7 +126,8 @@ pub(crate) fn encode(out: &mut Vec<u8>, place: FramePosition, batch: &Batch) -> 
     }
     out.push(TRAILER);
     let len = out.len() - start - HEADER;
-    let crc = checksum(place.salt, &out[start + HEADER..]);
+    let salted = crc32c::crc32c(&place.salt.to_le_bytes());
+    let crc = crc32c::crc32c_append(salted, &out[start + HEADER..]);
     let head = &mut out[start..start + HEADER];
     head[0..4].copy_from_slice(&(len as u32).to_le_bytes());
     head[4..8].copy_from_slice(&crc.to_le_bytes());
@@ -137,7 +138,7 @@ pub(crate) fn encode(out: &mut Vec<u8>, place: FramePosition, batch: &Batch) -> 
     head[32..36].copy_from_slice(&(batch.events.len() as u32).to_le_bytes());
     head[36..40].copy_from_slice(&(batch.writes.len() as u32).to_le_bytes());
     head[40..44].copy_from_slice(&place.segment.to_le_bytes());
-    let head_crc = checksum(place.salt, &head[..44]);
+    let head_crc = crc32c::crc32c_append(salted, &head[..44]);
     head[44..48].copy_from_slice(&head_crc.to_le_bytes());
     out.resize(start + align(HEADER + len), 0);
     head_crc

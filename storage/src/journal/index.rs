@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::Hasher;
 use std::io;
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use super::segment::index_name;
 use crate::Seq;
 use crate::disk::{Disk, DiskFile};
 
-/// A hasher without a random seed: the same run gives the same order.
-pub(crate) type FixedState = BuildHasherDefault<DefaultHasher>;
+/// A hasher without a random seed: the same run gives the same order. Never stored, unlike [`hash_of`].
+pub(crate) type FixedState = foldhash::fast::FixedState;
 
 const MAGIC: &[u8; 8] = b"PURSERI1";
 const FIXED: usize = 40;
@@ -32,6 +32,7 @@ pub(crate) enum SegmentIndex {
     File(FileIndex),
 }
 
+/// Stored in the indexes of segments: it must not change.
 pub(crate) fn hash_of(subject: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(subject);

@@ -10,7 +10,7 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::SandboxBank;
 use super::records::{BankRecord, BankRecords};
-use crate::sandbox::lists::{ListedRecord, RecordList};
+use crate::sandbox::lists::{ListedRecord, RecordList, entry};
 use purser_sandbox::records::Records;
 
 /// Transfers that the service ordered.
@@ -23,8 +23,8 @@ fn dollars(cents: u64) -> EntryAmount {
     EntryAmount::Cents(Cents::new(cents), Currency::USD)
 }
 
-fn transfer_entry(entry: &BankRecord, now: Timestamp) -> Option<ProviderEntry> {
-    match entry {
+fn transfer_entry(record: &BankRecord, now: Timestamp) -> Option<ProviderEntry> {
+    match record {
         BankRecord::Transferred {
             key,
             cents,
@@ -32,25 +32,21 @@ fn transfer_entry(entry: &BankRecord, now: Timestamp) -> Option<ProviderEntry> {
             decline_reason: refused,
             due,
             ..
-        } => Some(ProviderEntry {
-            name: EntryKey::for_order(*key),
-            product: if *to_account { "to_account" } else { FROM_ACCOUNT }.into(),
-            amount: dollars(*cents),
-            returned_transfer: None,
-            terms: None,
-            status: match refused {
+        } => {
+            let product = if *to_account { "to_account" } else { FROM_ACCOUNT };
+            let status = match refused {
                 _ if *due > now => EntryStatus::Pending,
                 None => EntryStatus::Completed,
                 Some(_) => EntryStatus::Declined,
-            },
-            at: *due,
-        }),
+            };
+            Some(entry(EntryKey::for_order(*key), product, dollars(*cents), status, *due))
+        }
         _ => None,
     }
 }
 
-fn deposit_entry(entry: &BankRecord) -> Option<ProviderEntry> {
-    let (reference, cents, at, returns) = match entry {
+fn deposit_entry(record: &BankRecord) -> Option<ProviderEntry> {
+    let (reference, cents, at, returns) = match record {
         BankRecord::Deposited {
             reference, cents, at, ..
         } => (reference, cents, at, None),
@@ -64,14 +60,11 @@ fn deposit_entry(entry: &BankRecord) -> Option<ProviderEntry> {
         _ => return None,
     };
     // The sandbox controls accept only valid references.
+    let name = EntryKey::new(reference.clone())?;
+    let product = if returns.is_some() { "return" } else { "deposit" };
     Some(ProviderEntry {
-        name: EntryKey::new(reference.clone())?,
-        product: if returns.is_some() { "return" } else { "deposit" }.into(),
-        amount: dollars(*cents),
         returned_transfer: returns,
-        terms: None,
-        status: EntryStatus::Completed,
-        at: *at,
+        ..entry(name, product, dollars(*cents), EntryStatus::Completed, *at)
     })
 }
 

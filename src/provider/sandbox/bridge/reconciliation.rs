@@ -6,7 +6,7 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::records::{BridgeRecord, BridgeRecordKind, BridgeRecords};
 use super::{SandboxBridge, has, signed_of};
-use crate::sandbox::lists::{ListedRecord, RecordList};
+use crate::sandbox::lists::{ListedRecord, RecordList, entry};
 use purser_sandbox::records::Records;
 
 /// Current entry of a bridge transfer; `None` before its burn was observed.
@@ -21,21 +21,16 @@ fn bridge_entry(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry
         )
     });
     let at = changes.next()?.at;
-    Some(ProviderEntry {
-        name: EntryKey::new(transaction.to_owned())?,
-        product: "bridge_transfer".into(),
-        amount: EntryAmount::Usdc(Usdc::from_atomic(signed.burned.saturating_sub(signed.fee))),
-        returned_transfer: None,
-        terms: None,
-        status: if has(&known, &BridgeRecordKind::Minted) {
-            EntryStatus::Completed
-        } else if has(&known, &BridgeRecordKind::Blocked) {
-            EntryStatus::Declined
-        } else {
-            EntryStatus::Held
-        },
-        at,
-    })
+    let status = if has(&known, &BridgeRecordKind::Minted) {
+        EntryStatus::Completed
+    } else if has(&known, &BridgeRecordKind::Blocked) {
+        EntryStatus::Declined
+    } else {
+        EntryStatus::Held
+    };
+    let name = EntryKey::new(transaction.to_owned())?;
+    let amount = EntryAmount::Usdc(Usdc::from_atomic(signed.burned.saturating_sub(signed.fee)));
+    Some(entry(name, "bridge_transfer", amount, status, at))
 }
 
 impl RecordList for SandboxBridge {

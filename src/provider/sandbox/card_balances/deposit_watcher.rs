@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, ErrorKind, PortError, Timestamp};
+use purser_actors::port::{ErrorKind, PortError, PortFuture, Timestamp};
 use reqwest::{Client, Url};
 use serde::Deserialize;
 
@@ -31,11 +31,11 @@ pub struct IncomingUsdc {
 /// A Base chain that can be scanned.
 pub trait DepositSource: Send + Sync {
     /// Transfers to any address after a position, oldest first, at most `limit`.
-    fn deposits_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingUsdc>, PortError>>;
+    fn deposits_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<IncomingUsdc>>;
 }
 
 impl DepositSource for SandboxSettlement {
-    fn deposits_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingUsdc>, PortError>> {
+    fn deposits_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<IncomingUsdc>> {
         Box::pin(async move {
             let page = self.transfers(Network::Base, after, limit).await;
             let page = page.map_err(|e| unavailable(&e.to_string()))?.into_iter();
@@ -89,7 +89,7 @@ impl RemoteDepositSource {
 }
 
 impl DepositSource for RemoteDepositSource {
-    fn deposits_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingUsdc>, PortError>> {
+    fn deposits_after(&self, after: u64, limit: usize) -> PortFuture<'_, Vec<IncomingUsdc>> {
         Box::pin(async move {
             let page = self.page(after, limit).await;
             let page = page.map_err(|e| unavailable(&e.without_url().to_string()))?;

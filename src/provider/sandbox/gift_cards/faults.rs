@@ -1,5 +1,6 @@
 //! Which calls of the sandbox's catalog meet a fault, and the products that trigger an outcome.
 
+use super::super::magic::magic_outcomes;
 use purser_sandbox::faults::Fault;
 
 /// Whether it can happen to a read-only call.
@@ -15,74 +16,25 @@ pub(super) const fn affects_quotes(fault: Fault) -> bool {
     affects_reads(fault) || matches!(fault, Fault::OutOfStock)
 }
 
-/// What a magic product does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MagicOutcome {
+magic_outcomes! {
+    /// What a magic product does.
+    pub enum MagicOutcome, pub fn magic_products, &'static str;
     /// Every order is declined: the payer is credited.
-    Declined,
+    Declined = "gift_sandbox_declined", "the brand declines the order and the payment becomes a credit";
     /// An order takes 10 seconds.
-    Slow,
+    Slow = "gift_sandbox_slow", "the gift card takes 10 seconds";
     /// The gift card is created, and the first response is lost.
-    TimeoutAfterSuccess,
+    TimeoutAfterSuccess = "gift_sandbox_lost_answer", "the gift card is made and the first answer is lost";
     /// Two temporary errors, then the gift card is created.
-    TwoTemporaryErrors,
+    TwoTemporaryErrors = "gift_sandbox_busy", "the catalog fails twice, then makes the gift card";
     /// The first response is repeated when the gift card is ready.
-    DuplicateResponse,
+    DuplicateResponse = "gift_sandbox_twice", "the first answer comes again when the gift card is ready";
     /// The first response is malformed, although the order is accepted.
-    GarbageAfterSuccess,
+    GarbageAfterSuccess = "gift_sandbox_garbage", "the order is taken and its first answer is nonsense";
     /// It appears in stock, and is sold out when it is ordered.
-    SoldOutAtOrder,
+    SoldOutAtOrder = "gift_sandbox_sold_out",
+        "it sells out between the look at the stock and the order; the payment becomes a credit";
     /// Its fee rate is higher at the order than at the quote.
-    PriceRaisedAtOrder,
-}
-
-/// These products are in the catalog and trigger their outcome without the sandbox controls.
-pub const fn magic_products() -> [(&'static str, MagicOutcome, &'static str); 8] {
-    [
-        (
-            "gift_sandbox_declined",
-            MagicOutcome::Declined,
-            "the brand declines the order and the payment becomes a credit",
-        ),
-        (
-            "gift_sandbox_slow",
-            MagicOutcome::Slow,
-            "the gift card takes 10 seconds",
-        ),
-        (
-            "gift_sandbox_lost_answer",
-            MagicOutcome::TimeoutAfterSuccess,
-            "the gift card is made and the first answer is lost",
-        ),
-        (
-            "gift_sandbox_busy",
-            MagicOutcome::TwoTemporaryErrors,
-            "the catalog fails twice, then makes the gift card",
-        ),
-        (
-            "gift_sandbox_twice",
-            MagicOutcome::DuplicateResponse,
-            "the first answer comes again when the gift card is ready",
-        ),
-        (
-            "gift_sandbox_garbage",
-            MagicOutcome::GarbageAfterSuccess,
-            "the order is taken and its first answer is nonsense",
-        ),
-        (
-            "gift_sandbox_sold_out",
-            MagicOutcome::SoldOutAtOrder,
-            "it sells out between the look at the stock and the order; the payment becomes a credit",
-        ),
-        (
-            "gift_sandbox_dearer",
-            MagicOutcome::PriceRaisedAtOrder,
-            "the price rises between the look at it and the order; the payment becomes a credit",
-        ),
-    ]
-}
-
-pub(super) fn magic_of(product_id: &str) -> Option<MagicOutcome> {
-    let mut products = magic_products().into_iter();
-    products.find(|(id, ..)| *id == product_id).map(|(_, magic, _)| magic)
+    PriceRaisedAtOrder = "gift_sandbox_dearer",
+        "the price rises between the look at it and the order; the payment becomes a credit";
 }

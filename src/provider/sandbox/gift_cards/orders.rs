@@ -2,7 +2,7 @@
 
 use purser_actors::port::{ErrorKind, PortError, Timestamp};
 
-use super::faults::{MagicOutcome, magic_of};
+use super::faults::MagicOutcome;
 use super::records::{GiftCardOrderRecord, GiftCardRecord, GiftCardRecords};
 use super::{SandboxGiftCards, redemption};
 use crate::gift_cards::{GiftCardOrderRequest, GiftCardOrderStatus, GiftCardQuote};
@@ -17,7 +17,7 @@ impl SandboxGiftCards {
     pub(super) async fn place_order(&self, order: &GiftCardOrderRequest) -> Result<GiftCardOrderStatus, PortError> {
         const CALL: &str = "order_gift_card";
         let fault = self.faults.before(CALL, |_| true).await?;
-        let magic = magic_of(&order.product_id);
+        let magic = MagicOutcome::of(order.product_id.as_str());
         // Reads only what never changes. The remaining rules are checked later, under the lock of the records.
         let looked = self.quote(&order.product_id, &order.country, order.amount);
         let taken = self.records.run(|book| {
@@ -58,7 +58,7 @@ impl SandboxGiftCards {
                 OrderResult::Conflict
             };
         }
-        let magic = magic_of(&order.product_id);
+        let magic = MagicOutcome::of(order.product_id.as_str());
         if magic == Some(MagicOutcome::TwoTemporaryErrors) && self.faults.fails_temporarily(order.key) {
             return OrderResult::Busy;
         }

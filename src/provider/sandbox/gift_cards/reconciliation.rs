@@ -4,7 +4,7 @@
 use purser_actors::port::{EntryKey, ProviderEntry, Timestamp};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
-use super::super::lists::{ListedRecord, RecordList};
+use super::super::lists::{ListedRecord, RecordList, entry, prepared};
 use super::SandboxGiftCards;
 use super::records::{GiftCardOrderRecord, GiftCardRecord, GiftCardRecords};
 use purser_sandbox::clock::advance;
@@ -21,22 +21,14 @@ impl SandboxGiftCards {
 
     /// In any status.
     fn list_entry(&self, order: &GiftCardOrderRecord, now: Timestamp) -> Option<ProviderEntry> {
-        let (standing, at) = match order.declined {
-            Some(_) => (EntryStatus::Declined, order.at),
-            None if order.ready_at <= now => (EntryStatus::Completed, order.ready_at),
-            None => (EntryStatus::Pending, order.at),
-        };
+        let (status, at) = prepared(order.declined.is_some(), order.at, order.ready_at, now);
         // The currency of a product that is no longer in the catalog is not known.
         let product = self.catalog.get(&order.product);
         let currency = product.and_then(|listed| listed.product.currency.parse().ok())?;
+        let amount = EntryAmount::Cents(order.amount, currency);
         Some(ProviderEntry {
-            name: EntryKey::for_order(order.key),
-            product: order.product.as_str().into(),
-            amount: EntryAmount::Cents(order.amount, currency),
-            returned_transfer: None,
             terms: order.terms(),
-            status: standing,
-            at,
+            ..entry(EntryKey::for_order(order.key), &order.product, amount, status, at)
         })
     }
 }

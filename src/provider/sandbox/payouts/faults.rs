@@ -2,6 +2,7 @@
 
 use purser_actors::money::Cents;
 
+use super::super::magic::magic_outcomes;
 use purser_sandbox::faults::Fault;
 
 /// Whether it can happen to a query of events.
@@ -9,91 +10,29 @@ pub(super) const fn affects_event_reads(fault: Fault) -> bool {
     matches!(fault, Fault::Unreachable | Fault::MalformedResponse)
 }
 
-/// What a magic amount does, on every rail and in every currency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MagicOutcome {
+magic_outcomes! {
+    /// What a magic amount does, on every rail and in every currency.
+    pub enum MagicOutcome, pub fn magic_amounts, Cents;
     /// Declined: the payer is credited.
-    Declined,
+    Declined = Cents::new(1666), "the rail refuses and the payment becomes a credit";
     /// Paid after 10 seconds.
-    Slow,
+    Slow = Cents::new(1777), "the payout takes 10 seconds";
     /// Accepted, and the first response is lost.
-    TimeoutAfterSuccess,
+    TimeoutAfterSuccess = Cents::new(1888), "the rail takes the order and its first answer is lost";
     /// Two temporary errors, then it is accepted.
-    TwoTemporaryErrors,
+    TwoTemporaryErrors = Cents::new(1999), "the rail fails twice, then takes the order";
     /// Paid, and returned later.
-    Returned,
+    Returned = Cents::new(2111), "the payout is paid and comes back";
     /// Events arrive out of order and twice.
-    OutOfOrder,
+    OutOfOrder = Cents::new(2222), "the rail's words arrive out of order and twice";
     /// Reported as paid, and then corrected to not paid.
-    WrongThenCorrected,
+    WrongThenCorrected = Cents::new(2333), "the rail says paid, and later that it was not";
     /// Declined, but paid; the money can be recalled.
-    PaidAfterDecline,
+    PaidAfterDecline = Cents::new(2444), "the rail declines, then pays after all; the payout is recalled";
     /// Declined, but paid; the money cannot be recalled.
-    LostAfterDecline,
+    LostAfterDecline = Cents::new(2555), "the rail declines, then pays after all; the payout cannot be recalled";
     /// Cancelled before it is paid: the payer is credited.
-    Cancelled,
+    Cancelled = Cents::new(2666), "the rail stops it before it is paid";
     /// The recipient does not claim it.
-    Unclaimed,
-}
-
-/// Payouts of exactly these amounts trigger their outcome without the sandbox controls.
-pub const fn magic_amounts() -> [(Cents, MagicOutcome, &'static str); 11] {
-    [
-        (
-            Cents::new(1666),
-            MagicOutcome::Declined,
-            "the rail refuses and the payment becomes a credit",
-        ),
-        (Cents::new(1777), MagicOutcome::Slow, "the payout takes 10 seconds"),
-        (
-            Cents::new(1888),
-            MagicOutcome::TimeoutAfterSuccess,
-            "the rail takes the order and its first answer is lost",
-        ),
-        (
-            Cents::new(1999),
-            MagicOutcome::TwoTemporaryErrors,
-            "the rail fails twice, then takes the order",
-        ),
-        (
-            Cents::new(2111),
-            MagicOutcome::Returned,
-            "the payout is paid and comes back",
-        ),
-        (
-            Cents::new(2222),
-            MagicOutcome::OutOfOrder,
-            "the rail's words arrive out of order and twice",
-        ),
-        (
-            Cents::new(2333),
-            MagicOutcome::WrongThenCorrected,
-            "the rail says paid, and later that it was not",
-        ),
-        (
-            Cents::new(2444),
-            MagicOutcome::PaidAfterDecline,
-            "the rail declines, then pays after all; the payout is recalled",
-        ),
-        (
-            Cents::new(2555),
-            MagicOutcome::LostAfterDecline,
-            "the rail declines, then pays after all; the payout cannot be recalled",
-        ),
-        (
-            Cents::new(2666),
-            MagicOutcome::Cancelled,
-            "the rail stops it before it is paid",
-        ),
-        (
-            Cents::new(2777),
-            MagicOutcome::Unclaimed,
-            "the recipient does not claim it; to a bank or card it is never paid",
-        ),
-    ]
-}
-
-pub(super) fn magic_of(amount: Cents) -> Option<MagicOutcome> {
-    let mut amounts = magic_amounts().into_iter();
-    amounts.find(|(magic, ..)| *magic == amount).map(|(_, magic, _)| magic)
+    Unclaimed = Cents::new(2777), "the recipient does not claim it; to a bank or card it is never paid";
 }

@@ -6,9 +6,9 @@ use purser_actors::port::{ErrorKind, PortError, Timestamp};
 use sha2::{Digest as _, Sha256};
 
 use super::SandboxPayouts;
-use super::faults::{MagicOutcome, affects_event_reads, magic_of};
+use super::faults::{MagicOutcome, affects_event_reads};
 use super::records::{PayoutEventKind, PayoutEventRecord, PayoutOrderRecord, PayoutRecord, PayoutRecords};
-use crate::payouts::{PlainPayee, PlainPayout};
+use crate::payouts::{Payee, PayoutOrder};
 use purser_sandbox::faults::{Fault, OrderResult};
 use purser_sandbox::records::RecordBook as _;
 
@@ -16,9 +16,9 @@ const SEND: &str = "pay out";
 const RECALL: &str = "recall";
 
 impl SandboxPayouts {
-    pub(super) async fn place_order(&self, order: PlainPayout) -> Result<PayoutStatusUpdate, PortError> {
+    pub(super) async fn place_order(&self, order: PayoutOrder) -> Result<PayoutStatusUpdate, PortError> {
         let fault = self.faults.before(SEND, |_| true).await?;
-        let magic = magic_of(order.amount);
+        let magic = MagicOutcome::of(order.amount);
         let taken = self.records.run(|book| {
             self.emit_due_events(book);
             let taken = self.decide(book, &order, fault, magic);
@@ -41,7 +41,7 @@ impl SandboxPayouts {
     fn decide(
         &self,
         book: &mut PayoutRecords,
-        order: &PlainPayout,
+        order: &PayoutOrder,
         fault: Option<Fault>,
         magic: Option<MagicOutcome>,
     ) -> OrderResult<PayoutStatusUpdate> {
@@ -64,8 +64,8 @@ impl SandboxPayouts {
         };
         let taken = PayoutOrderRecord {
             key: order.key,
-            payout: order.payout,
-            line: order.line,
+            payout: order.payout_id,
+            line: order.rail.line(),
             amount: order.amount,
             currency: order.currency,
             digest,
@@ -85,7 +85,7 @@ impl SandboxPayouts {
     }
 
     /// All events that an order will emit, by its amount's outcome.
-    fn plan(&self, order: &PlainPayout, magic: Option<MagicOutcome>, now: Timestamp) -> Vec<PayoutEventRecord> {
+    fn plan(&self, order: &PayoutOrder, magic: Option<MagicOutcome>, now: Timestamp) -> Vec<PayoutEventRecord> {
         use PayoutEventKind::{Cancelled, Complete, Failed, InProcess, Returned};
         let paid = now.plus_ms(match magic {
             Some(MagicOutcome::Slow) => self.settings.slow_paid_after_ms,
@@ -168,11 +168,11 @@ fn repeat(book: &mut PayoutRecords, key: JobId) {
     }
 }
 
-const fn event_record(order: &PlainPayout, sequence: u64, at: Timestamp, says: PayoutEventKind) -> PayoutEventRecord {
+const fn event_record(order: &PayoutOrder, sequence: u64, at: Timestamp, says: PayoutEventKind) -> PayoutEventRecord {
     PayoutEventRecord {
         at,
         key: order.key,
-        payout: order.payout,
+        payout: order.payout_id,
         sequence,
         kind: says,
     }
@@ -180,20 +180,23 @@ const fn event_record(order: &PlainPayout, sequence: u64, at: Timestamp, says: P
 
 /// Digest of the request. It includes only the last digits of a card and the bank of an account, so that no number can
 /// be guessed from it.
-fn digest(order: &PlainPayout) -> [u8; 32] {
+fn digest(order: &PayoutOrder) -> [u8; 32] {
     let mut hash = Sha256::new();
     let mut take = |part: &[u8]| {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     };
     take(&order.key.0.to_be_bytes());
-    take(&order.payout.0.to_be_bytes());
-    take(order.line.name().as_bytes());
+    take(&order.payout_id.0.to_be_bytes());
+    take(order.rail.line().name().as_bytes());
     take(&order.amount.get().to_be_bytes());
     take(order.currency.as_str().as_bytes());
-    match &order.to {
-        PlainPayee::Card(card) => take(card.last4().as_bytes()),
-        PlainPayee::Bank {
+    match &order.payee {
+        Payee::Card { number, .. } => {
+            let digits = number.expose_secret().as_bytes();
+            take(&digits[digits.len().saturating_sub(4)..]);
+        }
+        Payee::Bank {
             routing_number,
             account_holder_name,
             ..
@@ -201,9 +204,11 @@ fn digest(order: &PlainPayout) -> [u8; 32] {
             take(routing_number.as_bytes());
             take(account_holder_name.as_bytes());
         }
-        PlainPayee::App(platform, payee) => {
-            take(platform.name().as_bytes());
-            take(payee.recipient.as_bytes());
+        Payee::App {
+            platform, recipient, ..
+        } => {
+            take(platform.as_bytes());
+            take(recipient.as_bytes());
         }
     }
     hash.finalize().into()

@@ -5,7 +5,7 @@ use purser_actors::id::JobId;
 use purser_actors::port::{EntryKey, ProviderEntry};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
-use super::super::lists::{ListedRecord, RecordList};
+use super::super::lists::{ListedRecord, RecordList, entry};
 use super::SandboxPayouts;
 use super::records::{PayoutEventKind, PayoutRecord, PayoutRecords};
 use purser_sandbox::records::Records;
@@ -22,17 +22,11 @@ impl PayoutEventKind {
 }
 
 /// Current entry; `None` for a payout that was recalled before it was ordered.
-fn entry(book: &PayoutRecords, key: JobId) -> Option<ProviderEntry> {
+fn payout_entry(book: &PayoutRecords, key: JobId) -> Option<ProviderEntry> {
     let (order, word) = (book.order(key)?, book.latest(key)?);
-    Some(ProviderEntry {
-        name: EntryKey::for_order(key),
-        product: order.line.name().into(),
-        amount: EntryAmount::Cents(order.amount, order.currency),
-        returned_transfer: None,
-        terms: None,
-        status: word.kind.entry_status(),
-        at: word.at,
-    })
+    let amount = EntryAmount::Cents(order.amount, order.currency);
+    let (name, status) = (EntryKey::for_order(key), word.kind.entry_status());
+    Some(entry(name, order.line.name(), amount, status, word.at))
 }
 
 impl RecordList for SandboxPayouts {
@@ -48,12 +42,12 @@ impl RecordList for SandboxPayouts {
 
     fn listed(&self, book: &PayoutRecords, record: &PayoutRecord) -> ListedRecord {
         match record {
-            PayoutRecord::Event(word) => entry(book, word.key).into(),
+            PayoutRecord::Event(word) => payout_entry(book, word.key).into(),
             PayoutRecord::Ordered(_) | PayoutRecord::Recalled(_) => ListedRecord::Nothing,
         }
     }
 
     fn find(&self, book: &PayoutRecords, name: &EntryKey) -> Option<ProviderEntry> {
-        entry(book, name.order()?)
+        payout_entry(book, name.order()?)
     }
 }

@@ -5,15 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use purser_actors::currency::Currency;
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
-use purser_actors::port::payouts::{AppPayee, PayoutRailStatus, Platform};
-use purser_actors::product::ProductLine;
+use purser_actors::port::payouts::PayoutRailStatus;
 use tempfile::TempDir;
 
 use super::*;
-use crate::payouts::PlainPayee;
+use crate::payouts::{Payee, PayoutRail};
 use purser_sandbox::faults::Fault;
 use purser_sandbox::test_store::{store_in, stored_text};
-use purser_vault::CardNumberRecord;
 
 struct TestClock(AtomicU64);
 
@@ -81,7 +79,7 @@ impl Harness {
     }
 
     /// Name of an order's status, or the kind of its error.
-    async fn send_result(&self, order: &PlainPayout) -> String {
+    async fn send_result(&self, order: &PayoutOrder) -> String {
         match self.payouts.send(order.clone()).await {
             Ok(report) => format!("{} {}", report.sequence, name(&report.status)),
             Err(error) => format!("{:?}", error.kind),
@@ -98,14 +96,14 @@ impl Harness {
     }
 }
 
-fn order(key: u128, cents: u64) -> PlainPayout {
-    PlainPayout {
+fn order(key: u128, cents: u64) -> PayoutOrder {
+    PayoutOrder {
         key: JobId(key),
-        payout: PayoutId(key + 1_000),
-        line: ProductLine::BankPayment,
+        payout_id: PayoutId(key + 1_000),
+        rail: PayoutRail::BankPayment,
         amount: Cents::new(cents),
         currency: Currency::USD,
-        to: PlainPayee::Bank {
+        payee: Payee::Bank {
             routing_number: "021000021".into(),
             account_number: Secret::new("000123456789".into()),
             account_holder_name: "Ada Lovelace".into(),
@@ -125,22 +123,20 @@ async fn a_key_pays_once() {
     let world = world.restarted();
     assert_eq!(world.send_result(&one).await, "2 complete");
     assert_eq!(world.send_result(&order(1, 5_001)).await, "Permanent");
-    let app = PlainPayout {
-        line: ProductLine::AppPayment,
-        to: PlainPayee::App(
-            Platform::Venmo,
-            AppPayee {
-                recipient: "@ada".into(),
-                first_name: "Ada".into(),
-                last_name: "Lovelace".into(),
-                email: "ada@example.com".into(),
-            },
-        ),
+    let app = PayoutOrder {
+        rail: PayoutRail::AppPayment,
+        payee: Payee::App {
+            platform: "venmo".into(),
+            recipient: "@ada".into(),
+            first_name: "Ada".into(),
+            last_name: "Lovelace".into(),
+            email: "ada@example.com".into(),
+        },
         ..one.clone()
     };
     assert_eq!(world.send_result(&app).await, "Permanent");
     assert_eq!(world.payouts.state().await.unwrap().orders, 1);
-    assert_eq!(world.events_of(one.payout).await, ["1 in-process", "2 complete"]);
+    assert_eq!(world.events_of(one.payout_id).await, ["1 in-process", "2 complete"]);
 }
 
 // Checks: each magic amount has the documented outcome, also after a restart.
@@ -168,9 +164,13 @@ async fn magic_amounts_have_their_documented_outcome() {
         world.payouts.state().await.unwrap();
         let world = world.restarted();
         world.wait(60_000);
-        assert_eq!(world.events_of(order.payout).await.join(", "), words, "{cents}");
+        assert_eq!(world.events_of(order.payout_id).await.join(", "), words, "{cents}");
         let world = world.restarted();
-        assert_eq!(world.events_of(order.payout).await.join(", "), words, "{cents} again");
+        assert_eq!(
+            world.events_of(order.payout_id).await.join(", "),
+            words,
+            "{cents} again"
+        );
     }
     let world = harness();
     let busy = order(1999, 1999);
@@ -185,9 +185,9 @@ async fn magic_amounts_have_their_documented_outcome() {
     let slow = order(1777, 1777);
     world.send_result(&slow).await;
     world.wait(9_999);
-    assert_eq!(world.events_of(slow.payout).await, ["1 in-process"]);
+    assert_eq!(world.events_of(slow.payout_id).await, ["1 in-process"]);
     world.wait(1);
-    assert_eq!(world.events_of(slow.payout).await, ["1 in-process", "2 complete"]);
+    assert_eq!(world.events_of(slow.payout_id).await, ["1 in-process", "2 complete"]);
 }
 
 // Checks: an unclaimed payout, or one that was paid after a decline, is recalled once; a paid or lost payout is not.
@@ -204,12 +204,12 @@ async fn payout_is_recalled_once_and_only_while_possible() {
         let order = order(7, cents);
         world.send_result(&order).await;
         world.wait(waited);
-        let ask = async |world: &Harness| world.payouts.recall(order.key, order.payout).await.unwrap();
+        let ask = async |world: &Harness| world.payouts.recall(order.key, order.payout_id).await.unwrap();
         assert_eq!(ask(&world).await, recall, "{cents} after {waited}");
         let world = world.restarted();
         assert_eq!(ask(&world).await, recall, "{cents} after {waited}, asked again");
         world.wait(60_000);
-        assert_eq!(world.events_of(order.payout).await.last().unwrap(), last, "{cents}");
+        assert_eq!(world.events_of(order.payout_id).await.last().unwrap(), last, "{cents}");
         let recalled = usize::from(recall == RecallResult::Recalled);
         assert_eq!(world.payouts.state().await.unwrap().recalled, recalled);
     }
@@ -308,9 +308,13 @@ async fn file_contains_no_card_or_account_number() {
     let number = Secret::new("4000008400001234".to_owned());
     let country = world.payouts.card_country(&number).await.unwrap();
     assert_eq!(country.unwrap().as_str(), "US");
-    let card = PlainPayout {
-        line: ProductLine::PushToCard,
-        to: PlainPayee::Card(CardNumberRecord::new(number, 12, 2031).unwrap()),
+    let card = PayoutOrder {
+        rail: PayoutRail::PushToCard,
+        payee: Payee::Card {
+            number,
+            exp_month: 12,
+            exp_year: 2031,
+        },
         ..order(2, 5_000)
     };
     world.send_result(&order(1, 5_000)).await;

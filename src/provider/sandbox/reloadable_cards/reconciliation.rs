@@ -11,7 +11,7 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use super::SandboxReloadableCards;
 use super::records::{ReloadableCardRecord, ReloadableCardRecords};
 use crate::sandbox::card_balances::SandboxCardBalances;
-use crate::sandbox::lists::{ListedRecord, RecordList};
+use crate::sandbox::lists::{ListedRecord, RecordList, entry};
 use purser_sandbox::records::Records;
 
 /// Orders of cards, and holds.
@@ -21,15 +21,8 @@ pub(crate) struct ReloadableCardList(pub(crate) Arc<SandboxReloadableCards<Sandb
 pub(crate) struct ReloadableCardBalanceList(pub(crate) Arc<SandboxReloadableCards<SandboxCardBalances>>);
 
 fn listed(key: JobId, product: &'static str, (standing, amount): (EntryStatus, Cents), at: Timestamp) -> ProviderEntry {
-    ProviderEntry {
-        name: EntryKey::for_order(key),
-        product: product.into(),
-        amount: EntryAmount::Cents(amount, Currency::USD),
-        returned_transfer: None,
-        terms: None,
-        status: standing,
-        at,
-    }
+    let amount = EntryAmount::Cents(amount, Currency::USD);
+    entry(EntryKey::for_order(key), product, amount, standing, at)
 }
 
 /// Current entry of an order.

@@ -16,7 +16,7 @@ const ACCOUNT: [u8; 20] = [7; 20];
 struct Deposited(u64);
 
 impl CardBalanceReader for Deposited {
-    fn balance<'a>(&'a self, account: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>> {
+    fn balance<'a>(&'a self, account: &'a [u8; 20]) -> PortFuture<'a, Usdc> {
         let cents = if *account == ACCOUNT { self.0 } else { 0 };
         Box::pin(std::future::ready(Ok(Usdc::from_cents(Cents::new(cents)).unwrap())))
     }

@@ -8,8 +8,8 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
     Authorization, BoxFuture, ChainMovement, ChainStatus, ChainTransactionStatus, Decline, ErrorKind, Finality,
-    ListCursor, ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction,
-    Settlement, SubmitResult, Timestamp, TreasuryList,
+    ListCursor, ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, PortFuture, Preparation,
+    PreparedTransaction, Settlement, SubmitResult, Timestamp, TreasuryList,
 };
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::base58;
@@ -129,7 +129,7 @@ impl Backend for TestChain {
     }
 }
 
-fn unavailable<T: Send + 'static>(operation: &'static str) -> BoxFuture<'static, Result<T, PortError>> {
+fn unavailable<T: Send + 'static>(operation: &'static str) -> PortFuture<'static, T> {
     let error = PortError {
         kind: ErrorKind::Permanent,
         operation,
@@ -138,7 +138,7 @@ fn unavailable<T: Send + 'static>(operation: &'static str) -> BoxFuture<'static,
     Box::pin(std::future::ready(Err(error)))
 }
 
-fn now<T: Send + 'static>(value: T) -> BoxFuture<'static, Result<T, PortError>> {
+fn now<T: Send + 'static>(value: T) -> PortFuture<'static, T> {
     Box::pin(std::future::ready(Ok(value)))
 }
 
@@ -155,16 +155,12 @@ impl ChainReader for TestChain {
         self.state.lock().has_own_keys
     }
 
-    fn would_decline<'a>(&'a self, _: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
+    fn would_decline<'a>(&'a self, _: &'a Authorization) -> PortFuture<'a, Option<Decline>> {
         now(self.state.lock().decline.clone())
     }
 
     /// The test facilitators only need the mark.
-    fn request_body<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-        _: &'a Presented,
-    ) -> BoxFuture<'a, Result<Value, PortError>> {
+    fn request_body<'a>(&'a self, authorization: &'a Authorization, _: &'a Presented) -> PortFuture<'a, Value> {
         now(json!({"mark": hex::encode(mark(authorization))}))
     }
 
@@ -189,29 +185,25 @@ impl ChainReader for TestChain {
         of: &'a Authorization,
         _: Option<&'a str>,
         _: LookupDepth,
-    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    ) -> PortFuture<'a, ChainStatus> {
         now(self.status_of(of))
     }
 
-    fn sign_for<'a>(
-        &'a self,
-        _: &'a OutgoingTransferRequest,
-        _: Option<Pubkey>,
-    ) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign_for<'a>(&'a self, _: &'a OutgoingTransferRequest, _: Option<Pubkey>) -> PortFuture<'a, Authorization> {
         unavailable("sign")
     }
 
-    fn can_receive_from_facilitator<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+    fn can_receive_from_facilitator<'a>(&'a self, _: &'a Wallet) -> PortFuture<'a, bool> {
         unavailable("can receive")
     }
 }
 
 impl Settlement for TestChain {
-    fn sign<'a>(&'a self, _: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign<'a>(&'a self, _: &'a OutgoingTransferRequest) -> PortFuture<'a, Authorization> {
         unavailable("sign")
     }
 
-    fn prepare<'a>(&'a self, _: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
+    fn prepare<'a>(&'a self, _: &'a Authorization) -> PortFuture<'a, Preparation> {
         let prepared = PreparedTransaction {
             bytes: b"own".to_vec(),
             transaction: String::new(),
@@ -224,7 +216,7 @@ impl Settlement for TestChain {
         &'a self,
         authorization: &'a Authorization,
         _: &'a PreparedTransaction,
-    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
+    ) -> PortFuture<'a, SubmitResult> {
         let transaction = self.execute(mark(authorization)).unwrap();
         let finality = Finality::Confirmed;
         now(SubmitResult::Settled { transaction, finality })
@@ -234,7 +226,7 @@ impl Settlement for TestChain {
         &'a self,
         authorization: &'a Authorization,
         _: Option<&'a PreparedTransaction>,
-    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    ) -> PortFuture<'a, ChainStatus> {
         now(self.status_of(authorization))
     }
 
@@ -243,27 +235,23 @@ impl Settlement for TestChain {
         _: &'a Authorization,
         _: Option<&'a PreparedTransaction>,
         _: &'a str,
-    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
+    ) -> PortFuture<'a, ChainTransactionStatus> {
         now(ChainTransactionStatus::Final)
     }
 
-    fn can_receive<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+    fn can_receive<'a>(&'a self, _: &'a Wallet) -> PortFuture<'a, bool> {
         unavailable("can receive")
     }
 
-    fn final_treasury_balance(&self, _: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+    fn final_treasury_balance(&self, _: Network) -> PortFuture<'_, Usdc> {
         unavailable("treasury holds")
     }
 
-    fn sent_by<'a>(&'a self, _: &'a Wallet, _: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn sent_by<'a>(&'a self, _: &'a Wallet, _: Timestamp) -> PortFuture<'a, Vec<OutgoingTransfer>> {
         unavailable("sent by")
     }
 
-    fn outgoing_transfers(
-        &self,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn outgoing_transfers(&self, _: Timestamp, _: Timestamp) -> PortFuture<'_, Vec<OutgoingTransfer>> {
         unavailable("outgoing transfers")
     }
 }
@@ -274,21 +262,21 @@ impl TreasuryList for TestChain {
         _: Network,
         _: Option<&'a ListCursor>,
         _: usize,
-    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
+    ) -> PortFuture<'a, ListPage<ChainMovement>> {
         unavailable("movements")
     }
 
-    fn in_transaction<'a>(&'a self, _: Network, _: &'a str) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
+    fn in_transaction<'a>(&'a self, _: Network, _: &'a str) -> PortFuture<'a, Vec<ChainMovement>> {
         unavailable("in transaction")
     }
 
-    fn movement_finality<'a>(&'a self, _: Network, _: &'a ChainMovement) -> BoxFuture<'a, Result<Finality, PortError>> {
+    fn movement_finality<'a>(&'a self, _: Network, _: &'a ChainMovement) -> PortFuture<'a, Finality> {
         unavailable("movement finality")
     }
 }
 
 impl Holdings for TestChain {
-    fn holds<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
+    fn holds<'a>(&'a self, _: &'a Wallet) -> PortFuture<'a, Usdc> {
         unavailable("holds")
     }
 }
@@ -300,7 +288,7 @@ impl ChainTime for TestChain {
 }
 
 impl TransferList for TestChain {
-    fn transfers_after(&self, _: Network, _: u64, _: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+    fn transfers_after(&self, _: Network, _: u64, _: usize) -> PortFuture<'_, Vec<ListedTransfer>> {
         unavailable("listed")
     }
 }
