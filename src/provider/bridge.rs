@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 use super::definition::{conversions, provider};
-use super::wire::{self, hex_bytes};
 #[cfg(feature = "documents")]
 use super::wire::UsdcAmount;
+use super::wire::{self, hex_bytes};
 
 provider! {
     port Bridge, client RemoteBridge, tag "Bridge";

@@ -12,15 +12,10 @@ use purser_actors::port::{
 };
 use serde::{Deserialize, Serialize};
 
-<<<<<<< HEAD
-use super::definition::{Reply, provider};
+use super::definition::{conversions, provider};
 use super::wire::{self, AfterParam, rising};
 #[cfg(feature = "documents")]
 use super::wire::{DecimalAmount, SecretText};
-=======
-use super::definition::{conversions, provider};
-use super::wire::{self, AfterParam, DecimalAmount, SecretText, rising};
->>>>>>> main
 use purser_host::secret::Secret;
 use purser_vault::{CardNumberRecord, Vault};
 
@@ -165,25 +160,8 @@ pub struct PlainCard {
 pub struct CvvResponse {
     /// Three or four digits.
     #[serde(with = "wire::secret")]
-<<<<<<< HEAD
     #[cfg_attr(feature = "documents", schema(value_type = SecretText))]
-    cvv: Secret<String>,
-}
-
-impl From<Secret<String>> for CvvResponse {
-    fn from(cvv: Secret<String>) -> Self {
-        Self { cvv }
-    }
-}
-
-impl From<CvvResponse> for Secret<String> {
-    fn from(response: CvvResponse) -> Self {
-        response.cvv
-    }
-=======
-    #[schema(value_type = SecretText)]
     pub(super) cvv: Secret<String>,
->>>>>>> main
 }
 
 /// Current status of a card, by the issuer's reference.

@@ -19,6 +19,7 @@ use super::remote;
 use super::server::missing;
 use super::wire::{self, AfterParam, MalformedResponse, rising};
 #[cfg(feature = "documents")]
+#[cfg(feature = "documents")]
 use super::wire::{DecimalAmount, SecretText};
 use purser_host::secret::Secret;
 use purser_vault::{CardNumberRecord, Vault};
@@ -101,29 +102,16 @@ pub struct PayoutOrder {
     #[serde(skip, default = "wire::no_key")]
     pub key: JobId,
     /// The service's id of the payout, which all of its events name.
-<<<<<<< HEAD
     #[cfg_attr(feature = "documents", schema(value_type = String))]
-    payout_id: PayoutId,
-=======
-    #[schema(value_type = String)]
     pub payout_id: PayoutId,
->>>>>>> main
     /// Rail that pays.
     pub rail: PayoutRail,
     /// Amount that the recipient gets.
-<<<<<<< HEAD
     #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
-    amount: Cents,
-    /// Currency of the amount, ISO 4217.
-    #[cfg_attr(feature = "documents", schema(value_type = String))]
-    currency: Currency,
-=======
-    #[schema(value_type = DecimalAmount)]
     pub amount: Cents,
     /// Currency of the amount, ISO 4217.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub currency: Currency,
->>>>>>> main
     /// Recipient of the money.
     pub payee: Payee,
 }

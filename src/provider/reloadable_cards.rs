@@ -11,15 +11,10 @@ use purser_actors::port::{
 use serde::{Deserialize, Serialize};
 
 use super::cards::{CardActionBody, CardActionResponse, CardEventList, CvvResponse, PlainCard, sealed};
-<<<<<<< HEAD
-use super::definition::provider;
+use super::definition::{conversions, provider};
 #[cfg(feature = "documents")]
 use super::wire::DecimalAmount;
 use super::wire::{self, AfterParam, MalformedResponse, rising};
-=======
-use super::definition::{conversions, provider};
-use super::wire::{self, AfterParam, DecimalAmount, MalformedResponse, rising};
->>>>>>> main
 use purser_host::secret::Secret;
 use purser_vault::Vault;
 

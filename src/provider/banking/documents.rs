@@ -15,9 +15,9 @@ use zeroize::Zeroizing;
 use super::applications::{ApplicationsApi, BankApplication, BankReviewStatus};
 use super::{BankApi, PlainApplication, PlainDocument};
 use crate::definition::provider;
-use crate::wire::{self, MalformedResponse};
 #[cfg(feature = "documents")]
 use crate::wire::SecretText;
+use crate::wire::{self, MalformedResponse};
 use purser_host::secret::Secret;
 
 /// Documents held until their application is decided. The oldest are dropped first and requested again.
