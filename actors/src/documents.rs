@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+#[cfg(feature = "documents")]
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::answer::{Address, ExactDecimal, NetworkId, Time, UserId};

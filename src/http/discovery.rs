@@ -113,9 +113,9 @@ fn index(url: &str) -> Value {
 /// Read the links of the service
 ///
 /// Links to the guide, the API descriptions and the prices. A page for browsers, JSON for other clients.
-#[utoipa::path(get, path = "/", operation_id = "getServiceIndex", tag = "Service",
+#[cfg_attr(feature = "documents", utoipa::path(get, path = "/", operation_id = "getServiceIndex", tag = "Service",
     responses((status = 200, description = "`service` and `links`, an address each by its name; a page where `Accept` names `text/html`.",
-        content((FrontPage = "application/json"), (String = "text/html")))))]
+        content((FrontPage = "application/json"), (String = "text/html"))))))]
 async fn get_index(State(documents): State<DiscoveryDocuments>, headers: HeaderMap) -> Response {
     let mut response = if accepts(&headers, "text/html") {
         let links = LINKS.map(|(path, _, words)| format!("<li><a href=\"{path}\">{words}</a></li>"));
@@ -129,7 +129,8 @@ async fn get_index(State(documents): State<DiscoveryDocuments>, headers: HeaderM
 }
 
 /// Body of `/`, for the OpenAPI document only.
-#[derive(serde::Serialize, utoipa::ToSchema)]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct FrontPage {
     /// `Purser`, the name of the service.
     service: &'static str,
@@ -140,8 +141,8 @@ struct FrontPage {
 /// Read the guide for language models
 ///
 /// Every route and its purpose, in plain text.
-#[utoipa::path(get, path = "/llms.txt", operation_id = "getLlmsTxt", tag = "Service",
-    responses((status = 200, description = "Markdown.", body = String, content_type = "text/plain")))]
+#[cfg_attr(feature = "documents", utoipa::path(get, path = "/llms.txt", operation_id = "getLlmsTxt", tag = "Service",
+    responses((status = 200, description = "Markdown.", body = String, content_type = "text/plain"))))]
 async fn get_llms(State(documents): State<DiscoveryDocuments>) -> Response {
     page(TEXT, documents.llms)
 }
@@ -149,8 +150,8 @@ async fn get_llms(State(documents): State<DiscoveryDocuments>) -> Response {
 /// Read the skill for agents
 ///
 /// How to pay, sign in and follow a purchase, step by step.
-#[utoipa::path(get, path = "/skill.md", operation_id = "getSkill", tag = "Service",
-    responses((status = 200, description = "Markdown with a front matter.", body = String, content_type = "text/markdown")))]
+#[cfg_attr(feature = "documents", utoipa::path(get, path = "/skill.md", operation_id = "getSkill", tag = "Service",
+    responses((status = 200, description = "Markdown with a front matter.", body = String, content_type = "text/markdown"))))]
 async fn get_skill(State(documents): State<DiscoveryDocuments>) -> Response {
     page(MARKDOWN, documents.skill)
 }
@@ -158,8 +159,9 @@ async fn get_skill(State(documents): State<DiscoveryDocuments>) -> Response {
 /// List the paid resources
 ///
 /// Each paid route as a URL that answers 402.
-#[utoipa::path(get, path = "/.well-known/x402", operation_id = "listX402Resources", tag = "Service",
-    responses((status = 200, description = "`version` 1, `resources` and `instructions`.", body = inline(X402Resources))))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/.well-known/x402", operation_id = "listX402Resources", tag = "Service",
+    responses((status = 200, description = "`version` 1, `resources` and `instructions`.", body = inline(X402Resources)))))]
 async fn get_x402(State(documents): State<DiscoveryDocuments>) -> Response {
     page(JSON, documents.x402)
 }
@@ -167,8 +169,9 @@ async fn get_x402(State(documents): State<DiscoveryDocuments>) -> Response {
 /// Read the catalog of API descriptions
 ///
 /// A catalog by RFC 9727. HEAD answers with the link to it.
-#[utoipa::path(get, path = "/.well-known/api-catalog", operation_id = "getApiCatalog", tag = "Service",
-    responses((status = 200, description = "A link set (RFC 9264).", body = Value, content_type = "application/linkset+json")))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/.well-known/api-catalog", operation_id = "getApiCatalog", tag = "Service",
+    responses((status = 200, description = "A link set (RFC 9264).", body = Value, content_type = "application/linkset+json"))))]
 async fn get_api_catalog(State(documents): State<DiscoveryDocuments>) -> Response {
     let mut response = page(LINKSET, documents.catalog);
     let link = HeaderValue::from_static("</.well-known/api-catalog>; rel=\"api-catalog\"");
@@ -179,14 +182,16 @@ async fn get_api_catalog(State(documents): State<DiscoveryDocuments>) -> Respons
 /// Read the AsyncAPI document
 ///
 /// Messages of `GET /stream` and the event types.
-#[utoipa::path(get, path = "/asyncapi.json", operation_id = "getAsyncApi", tag = "Service",
-    responses((status = 200, description = "AsyncAPI 3.0.", body = Value)))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/asyncapi.json", operation_id = "getAsyncApi", tag = "Service",
+    responses((status = 200, description = "AsyncAPI 3.0.", body = Value))))]
 async fn get_asyncapi(State(documents): State<DiscoveryDocuments>) -> Response {
     page(JSON, documents.asyncapi)
 }
 
 /// Body of `/.well-known/x402`, for the OpenAPI document only.
-#[derive(serde::Serialize, utoipa::ToSchema)]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct X402Resources {
     /// Version of this format, 1.
     version: u32,

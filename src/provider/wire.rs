@@ -24,7 +24,8 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
-use utoipa::{IntoParams, ToSchema};
+#[cfg(feature = "documents")]
+use utoipa::ToSchema;
 
 use purser_host::secret::Secret;
 
@@ -35,7 +36,8 @@ pub const VERSION: &str = "v1";
 pub const KEY_HEADER: &str = "idempotency-key";
 
 /// Reason why a provider did not execute a request. Each code defines whether it may still be executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
     /// Not executed, and a retry will not help: an operator has to act. A failed order is answered with 200 instead.
@@ -99,13 +101,15 @@ impl ErrorCode {
 }
 
 /// Body of every response that is not a 200.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ErrorResponse {
     pub error: ErrorDetails,
 }
 
 /// Code and message of an error.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ErrorDetails {
     /// Code of the error.
     pub code: ErrorCode,
@@ -143,8 +147,9 @@ pub(super) fn rising(after: u64, numbers: impl Iterator<Item = u64>) -> Result<(
 }
 
 /// Query parameters of event lists.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "documents", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct AfterParam {
     /// Return only events after this position; 0 for all.

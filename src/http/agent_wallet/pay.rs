@@ -13,7 +13,6 @@ use purser_actors::money::Usdc;
 use purser_actors::wallet_payment::{PaymentMethod, WalletPaymentOrder};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::auth::AuthClaims;
@@ -31,7 +30,8 @@ use crate::outbound::client::{OutboundError, OutboundResponse};
 use crate::wallet::PaymentRequired;
 
 /// Request of `agentX402Pay`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct PayRequest {
     /// Paid route of this service, for example `/get-card`. Give this or `url`.
@@ -39,23 +39,23 @@ pub(super) struct PayRequest {
     /// HTTP or HTTPS URL at a public address.
     url: Option<String>,
     /// Query parameters: an object of texts, numbers and flags.
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<Object>))]
     params: Option<Box<RawValue>>,
     /// `GET` (default), `POST`, `PUT`, `PATCH` or `DELETE`.
-    #[schema(value_type = Option<schemas::CallMethod>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::CallMethod>))]
     method: Option<String>,
     /// JSON body, for every method except `GET`.
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<Object>))]
     body: Option<Box<RawValue>>,
     /// Note of the agent, at most 200 characters.
     note: Option<String>,
     /// Maximum price of the call in USDC.
-    #[schema(value_type = Option<schemas::ExactDecimal>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::ExactDecimal>))]
     max_amount_usdc: Option<Box<RawValue>>,
     /// Required token: the address of its contract or mint.
     expected_asset: Option<String>,
     /// Required network: `base`, `solana` or a CAIP-2 name.
-    #[schema(value_type = Option<schemas::NetworkNameOrId>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::NetworkNameOrId>))]
     expected_network: Option<String>,
     /// Required recipient address.
     expected_pay_to: Option<String>,
@@ -86,7 +86,8 @@ struct PayParams {
 /// (`sellerBody`). An error of our own route shows its code (`reason`), message and hint, and its amount is available
 /// again at once. Members of other servers' responses with names of tokens and codes (`auth`, `access_token`, `api_key`
 /// …) are shown to this call only. Later reads show null.
-#[utoipa::path(post, path = "/agentX402Pay", operation_id = "agentX402Pay", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(PayRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/agentX402Pay", operation_id = "agentX402Pay", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(PayRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`status` (`settled`, `pending`, or `free` for what asked for no payment), `walletPayment`, `response`.", body = AgentPaymentResult),
         (status = 400, description = "A malformed member or key."), (status = 401, description = "No good token."),
@@ -96,7 +97,7 @@ struct PayParams {
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many spending calls of the account in this minute, or too many requests."),
         (status = 502, description = "`fetch_failed`: no whole answer. `http_error`: an answer that is an error, with what was said."),
-        (status = 503, description = "Not now.")))]
+        (status = 503, description = "Not now."))))]
 pub(super) async fn agent_x402_pay(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,

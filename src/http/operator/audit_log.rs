@@ -6,7 +6,6 @@ use std::sync::Arc;
 use purser_actors::answer::rfc3339;
 use purser_actors::operator::{AuditAction, AuditRecord, Permission};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::AdminState;
 use super::api_doc::{Operation, OperationDoc, of};
@@ -33,17 +32,19 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// A page of the audit log.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct AuditLogResponse {
     /// Entries, oldest first.
     entries: Vec<AuditLogEntry>,
     /// Cursor of the next page; null on an empty page.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     next_after: Option<String>,
 }
 
 /// A record of an operator action.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct AuditLogEntry {
     /// Position in the log, from 1.
     sequence: u64,
@@ -54,12 +55,12 @@ struct AuditLogEntry {
     /// Role of the operator token.
     role: OperatorRole,
     /// Name of the action.
-    #[schema(value_type = AuditActionName)]
+    #[cfg_attr(feature = "documents", schema(value_type = AuditActionName))]
     action: String,
     /// Id of the affected resource.
     subject: String,
     /// Note of the operator.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     note: Option<String>,
     /// Request that executed the action.
     request_id: String,

@@ -10,7 +10,6 @@ use purser_actors::lease::Leasable as _;
 use purser_actors::operator::Permission;
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::approvals::{self, Approvable};
@@ -95,7 +94,8 @@ const WITHDRAWAL: LeasedResource = LeasedResource {
 };
 
 /// Open withdrawals from card balances.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CardWithdrawalQueue {
     /// Withdrawals, oldest first.
     withdrawals: Vec<OpenCardWithdrawal>,
@@ -104,7 +104,8 @@ struct CardWithdrawalQueue {
 }
 
 /// An open withdrawal from a card balance.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OpenCardWithdrawal {
     /// Id of the withdrawal.
     withdrawal_id: String,
@@ -126,7 +127,8 @@ struct OpenCardWithdrawal {
 }
 
 /// A claimed withdrawal.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ClaimedCardWithdrawal {
     /// Id of the withdrawal.
     withdrawal_id: String,
@@ -137,7 +139,8 @@ struct ClaimedCardWithdrawal {
 }
 
 /// A withdrawal that was released, fulfilled or rejected.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CardWithdrawalStatus {
     /// Id of the withdrawal.
     withdrawal_id: String,
@@ -184,7 +187,8 @@ fn render(id: &WithdrawalId, withdrawal: &CardWithdrawal, now: Timestamp, frozen
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimWithdrawalRequest {
     withdrawal_id: String,
@@ -205,7 +209,8 @@ async fn post_claim(
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReleaseWithdrawalRequest {
     withdrawal_id: String,
@@ -223,7 +228,8 @@ async fn post_release(
     Ok(Private(done(id, State::Queued)))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct FulfilWithdrawalRequest {
     withdrawal_id: String,
@@ -259,7 +265,8 @@ fn transaction(text: &str) -> Option<String> {
     (signature.len() == 64).then(|| text.to_owned())
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RejectWithdrawalRequest {
     withdrawal_id: String,

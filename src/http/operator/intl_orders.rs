@@ -10,7 +10,6 @@ use purser_actors::lease::{Leasable as _, LeaseError};
 use purser_actors::operator::Permission;
 use purser_actors::port::{Timestamp, month_end};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::approvals::{self, Approvable};
@@ -95,7 +94,8 @@ const ORDER: LeasedResource = LeasedResource {
 };
 
 /// Open international card orders.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct IntlOrderQueue {
     /// Overdue ones first, then oldest first.
     orders: Vec<OpenIntlOrder>,
@@ -104,7 +104,8 @@ struct IntlOrderQueue {
 }
 
 /// An open order of an international card.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OpenIntlOrder {
     /// Id of the card.
     card_id: String,
@@ -115,7 +116,7 @@ struct OpenIntlOrder {
     /// Amount to load on the card, in US dollars.
     usd_amount: ExactDecimal,
     /// Label given by the owner.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     label: Option<String>,
     /// Whether the order is older than 24 hours.
     overdue: bool,
@@ -126,12 +127,13 @@ struct OpenIntlOrder {
 }
 
 /// Whether a restore may have lost the order's fulfilment.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct Doubt {
     /// Whether the card may have been ordered in the time lost by a restore.
     in_doubt: bool,
     /// What to do in that case.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     hint: Option<&'static str>,
 }
 
@@ -151,7 +153,8 @@ state_subsets! {
 }
 
 /// A claimed order.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ClaimedIntlOrder {
     /// Id of the card.
     card_id: String,
@@ -164,7 +167,8 @@ struct ClaimedIntlOrder {
 }
 
 /// An order that was released or rejected.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct IntlOrderStatus {
     /// Id of the card.
     card_id: String,
@@ -173,7 +177,8 @@ struct IntlOrderStatus {
 }
 
 /// A fulfilled order.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct FulfilledIntlOrder {
     /// Id of the card.
     card_id: String,
@@ -208,7 +213,8 @@ fn render(queued: &QueuedOrder, now: Timestamp) -> OpenIntlOrder {
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimOrderRequest {
     card_id: String,
@@ -235,7 +241,8 @@ async fn post_claim(
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReleaseOrderRequest {
     card_id: String,
@@ -256,7 +263,8 @@ async fn post_release(
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RejectOrderRequest {
     card_id: String,
@@ -282,7 +290,8 @@ async fn post_reject(
 }
 
 /// No `Debug`: it holds the card number in plain text until it is sealed.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct FulfilOrderRequest {
     card_id: String,
@@ -297,7 +306,8 @@ pub(super) struct FulfilOrderRequest {
 impl OperatorRequest for FulfilOrderRequest {}
 
 /// Billing address of the card.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct BillingAddressInput {
     line1: String,

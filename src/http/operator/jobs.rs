@@ -12,7 +12,6 @@ use purser_actors::payment;
 use purser_actors::port::Timestamp;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::approvals::{self, Approvable};
@@ -96,7 +95,8 @@ const MAX_REFERENCE_LEN: usize = 120;
 const MAX_PROVIDER_QUERIES: usize = 50;
 
 /// Dead letters and other items that wait for an operator.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct DeadLettersResponse {
     /// Dead-lettered jobs, oldest first, then late jobs, which are still retried automatically.
     jobs: Vec<DeadLetteredJob>,
@@ -111,17 +111,18 @@ struct DeadLettersResponse {
     /// Whether withdrawals are paused until all of those are attributed.
     withdrawals_paused: bool,
     /// End of the pause (RFC 3339); null without a pause.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     withdrawals_paused_until: Option<String>,
 }
 
 /// A job in a list.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct JobView {
     /// Id for `POST /admin/jobs/retry`.
     job_id: String,
     /// Type of the job.
-    #[schema(value_type = JobTypeName)]
+    #[cfg_attr(feature = "documents", schema(value_type = JobTypeName))]
     job_type: &'static str,
     /// Id of the entity the job works on.
     subject: String,
@@ -132,14 +133,15 @@ struct JobView {
     /// Number of failed attempts.
     attempts: u64,
     /// Error of the last attempt.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     last_error: Option<String>,
     /// Creation time (RFC 3339).
     created_at: String,
 }
 
 /// What our records say about a job. Its members are absent if its entity does not exist.
-#[derive(Default, Serialize, ToSchema)]
+#[derive(Default, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct JobEvidence {
     /// Exact wallet address of the owner.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,7 +158,8 @@ struct JobEvidence {
 }
 
 /// What the provider or the chain reports about a job.
-#[derive(Default, Serialize, ToSchema)]
+#[derive(Default, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ProviderEvidence {
     /// Status that the provider or the chain reports now, if it can be queried.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,7 +170,8 @@ struct ProviderEvidence {
 }
 
 /// What an operator can do about a job.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct PossibleActions {
     /// Idempotency key of the job at its provider.
     idempotency_key: String,
@@ -176,7 +180,8 @@ struct PossibleActions {
 }
 
 /// A job that has not completed.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct OpenJob {
     #[serde(flatten)]
     job: JobView,
@@ -185,7 +190,8 @@ pub(super) struct OpenJob {
 }
 
 /// A dead-lettered or late job.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct DeadLetteredJob {
     #[serde(flatten)]
     job: JobView,
@@ -193,7 +199,7 @@ struct DeadLetteredJob {
     /// dead-lettered.
     late: bool,
     /// Time of the next attempt (RFC 3339); null for a dead letter.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     next_try_at: Option<String>,
     #[serde(flatten)]
     evidence: JobEvidence,
@@ -204,7 +210,8 @@ struct DeadLetteredJob {
 }
 
 /// A job on hold that would send funds.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct HeldJob {
     #[serde(flatten)]
     job: JobView,
@@ -218,21 +225,22 @@ struct HeldJob {
 }
 
 /// A payment with an unknown outcome.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct UnknownPayment {
     /// Id of the payment.
     payment_id: String,
     /// Job that queries the chain for it.
     job_id: String,
     /// Type of that job.
-    #[schema(value_type = JobTypeName)]
+    #[cfg_attr(feature = "documents", schema(value_type = JobTypeName))]
     job_type: &'static str,
     /// Seconds since the outcome became unknown.
     age_seconds: u64,
     /// Number of failed attempts.
     attempts: u64,
     /// Error of the last attempt.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     last_error: Option<String>,
     /// Time since the outcome is unknown (RFC 3339).
     since: String,
@@ -245,7 +253,8 @@ struct UnknownPayment {
 }
 
 /// Action on a job.
-#[derive(Clone, Copy, Serialize, ToSchema)]
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum JobAction {
     Retry,
@@ -261,7 +270,8 @@ named_values! {
 }
 
 /// Result of a retry request.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct RetryResponse {
     /// Job that is retried.
     job_id: String,
@@ -270,7 +280,8 @@ struct RetryResponse {
 }
 
 /// An outcome recorded by an operator.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ResolveResponse {
     /// Id of the job.
     job_id: String,
@@ -279,7 +290,8 @@ struct ResolveResponse {
 }
 
 /// A dead-lettered job whose payment was credited.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CreditResponse {
     /// Id of the job.
     job_id: String,
@@ -288,7 +300,8 @@ struct CreditResponse {
 }
 
 /// A withheld credit that was closed without crediting it.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct WithholdCreditResponse {
     /// Id of the job.
     job_id: String,
@@ -494,7 +507,8 @@ fn actions(job: &OutboxJob) -> [(bool, JobAction); 3] {
     ]
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RetryJobRequest {
     job_id: String,
@@ -517,11 +531,12 @@ async fn post_retry(
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ResolveJobRequest {
     job_id: String,
-    #[schema(value_type = JobOutcome)]
+    #[cfg_attr(feature = "documents", schema(value_type = JobOutcome))]
     outcome: String,
     reference: String,
     evidence: String,
@@ -563,7 +578,8 @@ async fn post_resolve(
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreditJobRequest {
     job_id: String,
@@ -591,7 +607,8 @@ async fn post_credit(
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct WithholdCreditRequest {
     job_id: String,

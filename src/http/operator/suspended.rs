@@ -5,7 +5,6 @@ use std::sync::Arc;
 use purser_actors::engine::{OperationError, SuspendedItem};
 use purser_actors::operator::Permission;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::AdminState;
 use super::api_doc::{Operation, OperationDoc, of};
@@ -28,7 +27,8 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ConfirmRequest {
     api_key_id: Option<String>,
@@ -42,7 +42,8 @@ impl OperatorRequest for ConfirmRequest {
 }
 
 /// Whether credentials from before a restore are suspended.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SuspendedResponse {
     /// Whether unconfirmed credentials are rejected.
     suspended: bool,

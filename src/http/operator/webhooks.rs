@@ -11,7 +11,6 @@ use purser_actors::kernel::Entity as _;
 use purser_actors::operator::Permission;
 use purser_actors::webhook::{WebhookEndpoint, WebhookView};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
@@ -73,7 +72,8 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// Webhook endpoints of all accounts.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OperatorWebhookList<'a> {
     /// In order of their accounts.
     webhooks: Vec<OperatorWebhook<'a>>,
@@ -82,7 +82,8 @@ struct OperatorWebhookList<'a> {
 }
 
 /// A webhook endpoint and its owner.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OperatorWebhook<'a> {
     /// Owner's wallet address in lower case.
     user_id: UserId,
