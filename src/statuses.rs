@@ -132,8 +132,6 @@ macro_rules! entity_states {
         }
     )+};
 }
-pub(crate) use entity_states;
-
 closed_set! { "Status of any product that a payment can buy." pub ProductStatus = product_states() }
 
 /// The states of every product, in the order of the products' fields in a payment.
@@ -566,7 +564,6 @@ pub(crate) mod tests {
     use purser_actors::payment::Resolution;
     use purser_actors::port::banking::AccountType;
     use purser_actors::port::payouts::Platform;
-    use purser_actors::port::{self, TransactionStatus};
     use purser_actors::product::ProductLine;
     use purser_actors::reloadable_card::CardHistoryEntry;
     use purser_actors::webhook::DisabledReason;

@@ -139,7 +139,7 @@ fn dependencies_run_one_way() {
         // Development dependencies count too: a test dependency on a higher crate would create a cycle. What is optional is
         // for the generation of documents.
         let dependencies = package["dependencies"].as_array().unwrap().iter();
-        let needed = dependencies.filter(|d| d["optional"] == false && *d["name"] != own);
+        let needed = dependencies.filter(|d| d["optional"] == false && d["name"] != own);
         let names = needed.map(|d| d["name"].as_str().unwrap().to_owned()).collect();
         needs.insert(own, names);
     }

@@ -81,7 +81,7 @@ pub struct CardPurchase {
 /// A card as purchased.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct PurchasedCard {
+pub(super) struct PurchasedCard {
     /// Id of the card.
     card_id: CardId,
     /// US dollars loaded on the card.
@@ -128,7 +128,7 @@ pub struct GiftCardPurchase {
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "documents", schema(description = "A gift card as purchased."))]
-pub struct PurchasedGiftCard {
+pub(super) struct PurchasedGiftCard {
     /// Id of the gift card.
     card_id: CardId,
     /// Product id, as in `GET /search-gift-cards`.
@@ -183,7 +183,7 @@ pub struct IntlOrderPurchase {
 /// An order as placed.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct IntlCardOrder {
+pub(super) struct IntlCardOrder {
     /// Id for `GET /get-card-data` and `POST /cancel-intl-order`.
     card_id: CardId,
     /// US dollars to load on the card.
@@ -312,7 +312,7 @@ pub struct BankPaymentPurchase {
 /// A bank payment as purchased.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct PurchasedBankPayment {
+pub(super) struct PurchasedBankPayment {
     /// Id for `GET /get-payment-status`.
     payout_id: PayoutId,
     /// US dollars that arrive.
@@ -385,7 +385,7 @@ pub struct AppPaymentPurchase {
 /// An app payment as purchased.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct PurchasedAppPayment {
+pub(super) struct PurchasedAppPayment {
     /// Id for `GET /get-payment-status`.
     payout_id: PayoutId,
     /// Status of the payout at purchase.

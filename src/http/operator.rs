@@ -22,9 +22,7 @@ mod lines;
 mod openapi;
 mod reconciliation;
 mod refunds;
-#[cfg(feature = "documents")]
-pub mod schemas;
-mod suspended;
+pub mod suspended;
 pub mod system;
 mod tokens;
 mod untracked_transfers;

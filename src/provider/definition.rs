@@ -20,8 +20,9 @@
 /// ```
 ///
 /// generates
-/// - `trait GiftCardApi` with `fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> PortFuture<'a, GiftCardOrderStatus>`.
-///   A port of the engine already has its trait: it is named without `trait`, and only the rest is generated;
+/// - `trait GiftCardApi` with
+///   `fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> PortFuture<'a, GiftCardOrderStatus>`. A port of the engine
+///   already has its trait: it is named without `trait`, and only the rest is generated;
 /// - `RemoteGiftCards(pub RemoteClient)`, which sends `order` as the body and `order.key` as the key. A response whose
 ///   `order` is not `order.without_key()`, or whose value fails `check`, leaves the outcome unknown. `absent` is the
 ///   value if the settings name no such provider;
@@ -154,11 +155,11 @@ macro_rules! conversions {
 
         conversions! { $($rest)* }
     };
-    ($ours:ty = $engine:ty { $($form:path $({ $($fields:tt)* })? = ($($value:tt)+);)+ } $($rest:tt)*) => {
+    ($ours:ty = $engine:ty { $($($form:ident)::+ $({ $($fields:tt)* })? = ($($value:tt)+);)+ } $($rest:tt)*) => {
         impl From<$engine> for $ours {
             fn from(value: $engine) -> Self {
                 match value {
-                    $($($value)+ => $form $({ $($fields)* })?,)+
+                    $($($value)+ => $($form)::+ $({ $($fields)* })?,)+
                 }
             }
         }
@@ -166,7 +167,7 @@ macro_rules! conversions {
         impl From<$ours> for $engine {
             fn from(value: $ours) -> Self {
                 match value {
-                    $($form $({ $($fields)* })? => $($value)+,)+
+                    $($($form)::+ $({ $($fields)* })? => $($value)+,)+
                 }
             }
         }

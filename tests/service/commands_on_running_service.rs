@@ -1,6 +1,9 @@
 //! Commands next to a running service: backup, verify and reconcile.
 
+use std::fs::File;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -124,9 +127,28 @@ async fn commands_name_a_service_they_cannot_reach() {
     );
     host.set("PURSER_OPERATOR__LISTEN", "127.0.0.1:9");
     let silent = host.run(&["verify"]);
-    assert!(!silent.status.success(), "{}", text(&silent));
+    assert!(
+        !silent.status.success() && text(&silent).contains("nothing answers at http://127.0.0.1:9"),
+        "{}",
+        text(&silent)
+    );
     assert!(!file.exists());
     drop(service);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_waits_for_the_lock_of_a_killed_service() {
+    // Checks: While a killed service still holds the lock of its store, `purser verify` waits for the lock.
+    let host = Host::new();
+    host.start().kill();
+    let lock = File::open(host.data().join("store").join("lock")).unwrap();
+    lock.lock().unwrap();
+    let ending = thread::spawn(move || {
+        thread::sleep(Duration::from_secs(1));
+        drop(lock);
+    });
+    host.assert_verified();
+    ending.join().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

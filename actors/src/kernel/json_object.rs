@@ -263,6 +263,15 @@ impl Formatter for MarkMembers<'_> {
         Ok(())
     }
 
+    /// JSON that was written elsewhere, for example the body of another server. Outside of strings it has only white
+    /// space, and inside of them its C0 controls are escaped.
+    fn write_raw_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, json: &str) -> io::Result<()> {
+        match sanitized(json) {
+            Some(json) => writer.write_all(json.as_bytes()),
+            None => writer.write_all(json.as_bytes()),
+        }
+    }
+
     fn write_char_escape<W: ?Sized + io::Write>(&mut self, writer: &mut W, escaped: CharEscape) -> io::Result<()> {
         let control = match escaped {
             CharEscape::Quote => return writer.write_all(b"\\\""),
@@ -290,9 +299,14 @@ const fn is_control(c: char) -> bool {
 /// JSON text of any serializer with every control character escaped. Outside of strings JSON has only white space, and
 /// inside of them serializers escape C0 controls themselves.
 pub fn sanitize_text(json: String) -> String {
+    sanitized(&json).unwrap_or(json)
+}
+
+/// `None` if nothing needs an escape.
+fn sanitized(json: &str) -> Option<String> {
     let live = |c: char| c >= ' ' && is_control(c);
     if !json.contains(live) {
-        return json;
+        return None;
     }
     let mut out = String::with_capacity(json.len() + 16);
     for c in json.chars() {
@@ -303,5 +317,5 @@ pub fn sanitize_text(json: String) -> String {
             out.push(c);
         }
     }
-    out
+    Some(out)
 }

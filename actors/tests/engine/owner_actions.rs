@@ -4,7 +4,7 @@
 use purser_actors::engine::{ClaimError, OperationError};
 use purser_actors::entities::Purchase;
 use purser_actors::identity_verification::{Rejection, Status};
-use purser_actors::kernel::{Entity, table};
+use purser_actors::kernel::{Entity, table, to_json};
 use purser_actors::money::Cents;
 use purser_actors::port::Verdict;
 use purser_actors::product::Precondition;
@@ -202,9 +202,7 @@ async fn declined_link_has_a_reason_and_can_be_requested_again() {
         .await
         .unwrap();
     assert!(
-        link.view(&evm(1))
-            .to_json()
-            .contains("\"decline_reason\":\"no account\""),
+        to_json(&link.view(&evm(1))).contains("\"decline_reason\":\"no account\""),
         "{link:?}"
     );
     world.engine.request_issuer_link(evm(1), true).await.unwrap();

@@ -255,7 +255,7 @@ pub struct CardWithDetails {
 /// Details to pay with a card.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct CardDetails {
+pub(super) struct CardDetails {
     /// Card number, 16 digits.
     card_number: String,
     /// Expiry month, 1 to 12.
@@ -273,7 +273,7 @@ pub struct CardDetails {
 /// Billing address of a card.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct BillingAddress {
+pub(super) struct BillingAddress {
     /// Street and number.
     line1: String,
     /// City of the address.
@@ -345,7 +345,7 @@ pub struct IntlCardWithDetails {
 /// Details to pay with an international card.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct IntlCardDetails {
+pub(super) struct IntlCardDetails {
     /// Card number, 12 to 19 digits.
     card_number: String,
     /// Expiry month, 1 to 12.

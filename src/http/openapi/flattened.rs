@@ -8,16 +8,25 @@ use serde_json::{Map, Value, json};
 /// reference to [`TEXT`] by a string.
 pub(in crate::http) fn merge(document: &mut Value) {
     write_out_text(document, &json!({"$ref": format!("#/components/schemas/{TEXT}")}));
-    let schemas = &mut document["components"]["schemas"];
-    let known = schemas.clone();
-    for schema in schemas.as_object_mut().into_iter().flat_map(Map::values_mut) {
-        if schema.get("allOf").is_some() {
-            let (mut members, mut required) = (Map::new(), Vec::new());
-            collect(schema, &known, &mut members, &mut required);
-            let description = schema["description"].take();
-            *schema =
-                json!({"type": "object", "description": description, "properties": members, "required": required});
+    let known = document["components"]["schemas"].clone();
+    write_out_members(document, &known);
+}
+
+fn write_out_members(part: &mut Value, known: &Value) {
+    if part.get("allOf").is_some() {
+        let (mut members, mut required) = (Map::new(), Vec::new());
+        collect(part, known, &mut members, &mut required);
+        if let Some(schema) = part.as_object_mut() {
+            schema.remove("allOf");
         }
+        part["type"] = "object".into();
+        part["properties"] = members.into();
+        part["required"] = required.into();
+    }
+    match part {
+        Value::Object(members) => members.values_mut().for_each(|member| write_out_members(member, known)),
+        Value::Array(items) => items.iter_mut().for_each(|item| write_out_members(item, known)),
+        _ => {}
     }
 }
 

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use purser_actors::answer::Address;
 use purser_actors::engine::ListPosition;
 use purser_actors::id::{LateReturnId, Wallet};
-use purser_actors::kernel::{Entity as _, JsonObject};
-use purser_actors::late_return::LateReturn;
+use purser_actors::kernel::Entity as _;
+use purser_actors::late_return::LateReturnView;
 use purser_actors::operator::{OperatorAction, Permission};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
-use super::{AdminState, schemas, unavailable};
+use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::{self, Private};
 use crate::http::query::Query;
@@ -46,7 +47,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "listLateReturns", tag: "Reconciliation" },
                 Permission::Read,
                 "List payouts that were returned after they became final, oldest first",
-                of::<schemas::LateReturnList>,
+                of::<LateReturnList<'_>>,
             )
             .paged()
         )
@@ -125,13 +126,39 @@ async fn set_frozen(
     }))
 }
 
+/// A page of late returns.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct LateReturnList<'a> {
+    /// Late returns, oldest first.
+    late_returns: Vec<OperatorLateReturn<'a>>,
+    /// Cursor of the next page; null on an empty page.
+    #[cfg_attr(feature = "documents", schema(required))]
+    next_after: Option<String>,
+}
+
+/// A payout that was returned after it became final.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct OperatorLateReturn<'a> {
+    #[serde(flatten)]
+    late_return: LateReturnView<'a>,
+    /// Exact wallet address of the payer.
+    wallet: Address,
+}
+
 /// Late returns, oldest first.
 async fn get_late_returns(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let (after, limit) = page(query.as_deref())?;
     let found = admin.engine.late_returns(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
-    Ok(paged("late_returns", &found, |id, late: &LateReturn| {
-        JsonObject::of(&late.view(&LateReturnId(id))).text("wallet", late.owner)
+    let late_returns = found.iter().map(|((_, id), late)| OperatorLateReturn {
+        late_return: late.view(&LateReturnId(*id)),
+        wallet: late.owner.into(),
+    });
+    Ok(json::private_ok(&LateReturnList {
+        late_returns: late_returns.collect(),
+        next_after: next_after(&found),
     }))
 }
 
@@ -155,25 +182,6 @@ pub(super) fn cursor_and_limit(query: &Query) -> Result<(Option<ListPosition>, u
         .map(|text| cursor(text).ok_or_else(wrong))
         .transpose()?;
     Ok((after, limit))
-}
-
-/// A page of a list, with the position of its last entry as cursor.
-fn paged<T>(name: &str, found: &[(ListPosition, T)], shown: impl Fn(u128, &T) -> JsonObject) -> Response {
-    paged_after("", name, found, shown)
-}
-
-/// As [`paged`], after other members.
-pub(super) fn paged_after<T>(
-    before: &str,
-    name: &str,
-    found: &[(ListPosition, T)],
-    shown: impl Fn(u128, &T) -> JsonObject,
-) -> Response {
-    let next = next_after(found).map(|next| format!("\"{next}\""));
-    let rows: Vec<String> = found.iter().map(|((_, id), one)| shown(*id, one).to_json()).collect();
-    let next = next.unwrap_or_else(|| "null".to_owned());
-    let body = format!("{{{before}\"{name}\":[{}],\"next_after\":{next}}}", rows.join(","));
-    json::private(json::bytes_as_json(body))
 }
 
 /// The cursor of the page after this one: the position of the last entry.

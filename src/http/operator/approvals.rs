@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use purser_actors::answer::rfc3339;
 use purser_actors::approval::{ActionKind, PendingApproval};
 use purser_actors::engine::ApprovalError;
 use purser_actors::id::ApprovalId;
-use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::operator::Permission;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::answer::rfc3339;
 use purser_actors::operator::{AuditAction, AuditRecord, Permission};
 use serde::Serialize;
 

@@ -1,28 +1,19 @@
 //! Closed sets of values in the answers of several areas, from the enums and the tables of the engine.
 
 use purser_actors::card_withdrawal;
-use purser_actors::discrepancy;
 use purser_actors::engine::charts;
-use purser_actors::incoming;
 use purser_actors::intl_order;
 use purser_actors::kernel::{EntityKind, NamedState as _};
 use purser_actors::operator::Role;
-use purser_actors::reconciliation::{DiscrepancyKind, EntryStatus, ReconciliationSource};
+use purser_actors::reconciliation::EntryStatus;
 
 use crate::http::schemas::names::{closed_set, named_values, state_subsets};
 use crate::http::schemas::statuses::merged_states;
 
 named_values! {
-    "Kind of a discrepancy." pub DiscrepancyKindName: DiscrepancyKind = DiscrepancyKind::ALL, DiscrepancyKind::name;
-    "Status of a discrepancy." pub DiscrepancyStatus: discrepancy::State
-        = discrepancy::State::ALL.iter().copied(), discrepancy::State::as_str;
     "Kind of an entity." pub(super) EntityKindName: EntityKind = EntityKind::ALL, EntityKind::name;
-    "Status of an incoming transfer." pub IncomingTransferStatus: incoming::State
-        = incoming::State::ALL.iter().copied(), incoming::State::as_str;
     "Role of an operator token." pub(super) OperatorRole: Role = Role::ALL, Role::name;
     "Status at a provider or on a chain." pub(super) ProviderStatus: EntryStatus = EntryStatus::ALL, EntryStatus::name;
-    "Source of external records." pub ReconciliationSourceName: ReconciliationSource
-        = ReconciliationSource::ALL, ReconciliationSource::name;
 }
 
 state_subsets! {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use purser_actors::answer::rfc3339;
 use purser_actors::engine::customers::{self, CardScanCursor};
 use purser_actors::id::{RequestId, Wallet};
 use purser_actors::kernel::JsonObject;
-use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::operator::Permission;
 use serde::Serialize;
 use serde_json::value::RawValue;

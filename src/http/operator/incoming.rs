@@ -5,18 +5,16 @@ use std::sync::Arc;
 use axum::response::{IntoResponse as _, Response};
 use purser_actors::engine::{IncomingDecision, IncomingDecisionError};
 use purser_actors::id::{DepositId, Wallet};
-use purser_actors::kernel::{Entity as _, JsonObject, to_json};
+use purser_actors::incoming::IncomingView;
+use purser_actors::kernel::Entity as _;
 use purser_actors::operator::OperatorAction;
 #[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::accounts::{page, paged_after};
-#[cfg(feature = "documents")]
+use super::accounts::{next_after, page};
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
-#[cfg(feature = "documents")]
-use super::schemas;
 use super::{AdminState, approvals, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
@@ -29,7 +27,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "listIncomingTransfers", tag: "Incoming transfers" },
                 Permission::Read,
                 "List undecided transfers to the treasury that match no payment, oldest first",
-                of::<schemas::IncomingTransfers>,
+                of::<IncomingTransfers<'_>>,
             )
             .paged()
         )
@@ -39,7 +37,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<CreditDepositRequest>(
                 Operation { id: "creditIncomingTransfer", tag: "Incoming transfers" },
                 "Credit a transfer to its sender or to another account, once",
-                of::<schemas::IncomingTransfer>,
+                of::<IncomingView<'_>>,
             )
             .may_wait()
             .error(404, "No such transfer.")
@@ -51,7 +49,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<OperatorFundsRequest>(
                 Operation { id: "recordOperatorFunds", tag: "Incoming transfers" },
                 "Record a transfer as funds that the operator added to the treasury",
-                of::<schemas::IncomingTransfer>,
+                of::<IncomingView<'_>>,
             )
             .error(404, "No such transfer.")
             .error(409, "The transfer is already decided.")
@@ -62,7 +60,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<ReturnDepositRequest>(
                 Operation { id: "returnIncomingTransfer", tag: "Incoming transfers" },
                 "Return a transfer to its sender as a withdrawal from their account",
-                of::<schemas::IncomingTransfer>,
+                of::<IncomingView<'_>>,
             )
             .may_wait()
             .error(404, "No such transfer.")
@@ -71,13 +69,26 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
+/// A page of undecided incoming transfers.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct IncomingTransfers<'a> {
+    /// Incoming transfers, oldest first.
+    incoming_transfers: Vec<IncomingView<'a>>,
+    /// Cursor of the next page; null on an empty page.
+    #[cfg_attr(feature = "documents", schema(required))]
+    next_after: Option<String>,
+}
+
 /// Undecided transfers, oldest first.
 async fn get_incoming(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let (after, limit) = page(query.as_deref())?;
     let found = admin.engine.incoming_transfers(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
-    Ok(paged_after("", "incoming_transfers", &found, |id, incoming| {
-        JsonObject::of(&incoming.view(&DepositId(id)))
+    let transfers = found.iter().map(|((_, id), incoming)| incoming.view(&DepositId(*id)));
+    Ok(json::private_ok(&IncomingTransfers {
+        incoming_transfers: transfers.collect(),
+        next_after: next_after(&found),
     }))
 }
 
@@ -168,7 +179,7 @@ async fn decide(
         }
         result => result.map_err(map_error)?,
     };
-    Ok(json::private(json::bytes_as_json(to_json(&incoming.view(&id)))))
+    Ok(json::private_ok(&incoming.view(&id)))
 }
 
 fn unknown() -> ApiError {

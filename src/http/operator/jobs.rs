@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use purser_actors::answer::rfc3339;
 use purser_actors::engine::{self, JobResolution, OperationError, ProviderReport, ResolveError};
 use purser_actors::id::JobId;
 use purser_actors::kernel::OutboxJob;
-use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::operator::Permission;
 use purser_actors::payment;
 use purser_actors::port::Timestamp;

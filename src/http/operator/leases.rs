@@ -1,6 +1,6 @@
 //! Shared by all queues that operators claim from: pages, leases and errors.
 
-use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::answer::rfc3339;
 use purser_actors::lease::{Lease, LeaseError, Leases};
 use purser_actors::port::Timestamp;
 use serde::Serialize;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use purser_actors::answer::Time;
+use purser_actors::discrepancy::DiscrepancyView;
 use purser_actors::engine::ReconciliationStatus;
 use purser_actors::id::{DiscrepancyId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject};
@@ -10,14 +12,16 @@ use purser_actors::operator::Permission;
 use purser_actors::reconciliation::DiscrepancyKind;
 use purser_storage::{Cursor, Span, StoreError};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
-use super::{AdminState, accounts, schemas, unavailable};
+use super::{AdminState, accounts, unavailable};
 use crate::http::error::ApiError;
 use crate::http::json::{self, Private};
 use crate::http::query::Query;
 use crate::http::route::routes;
+use crate::http::schemas::Event;
 use crate::stream::StreamEvent;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
@@ -27,7 +31,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "getReconciliation", tag: "Reconciliation" },
                 Permission::Read,
                 "List discrepancies between the ledger and external records, oldest first",
-                of::<schemas::ReconciliationResponse>,
+                of::<ReconciliationResponse<'_>>,
             )
             .paged()
         )
@@ -48,12 +52,67 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "listSystemEvents", tag: "System" },
                 Permission::Read,
                 "List system events, oldest first",
-                of::<schemas::SystemEventList>,
+                of::<SystemEventList>,
             )
             .with("after", "integer", "`next_after` of the previous page.")
             .with("limit", "integer", "1 to 1,000, 100 by default.")
         )
     }
+}
+
+/// Discrepancies between the ledger and external records.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct ReconciliationResponse<'a> {
+    /// Last reconciliation run.
+    run: ReconciliationRun,
+    /// Number of open discrepancies by kind.
+    #[cfg_attr(feature = "documents", schema(value_type = Object))]
+    open: JsonObject,
+    /// Open discrepancies, oldest first.
+    discrepancies: Vec<DiscrepancyView<'a>>,
+    /// Cursor of the next page; null on an empty page.
+    #[cfg_attr(feature = "documents", schema(required))]
+    next_after: Option<String>,
+}
+
+/// A reconciliation run over all external records.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct ReconciliationRun {
+    /// Number of entries compared so far.
+    compared: u64,
+    /// Whether the run has completed without skipping a source.
+    completed: bool,
+    /// Time of the last completed run (RFC 3339).
+    #[cfg_attr(feature = "documents", schema(required))]
+    last_completed_at: Option<Time>,
+    /// Last run that ended since the service started.
+    #[cfg_attr(feature = "documents", schema(required))]
+    ended: Option<CompletedRun>,
+}
+
+/// A reconciliation run that has ended.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct CompletedRun {
+    /// Number of the run, counted from 1 since the service started; 0 if it began before.
+    number: u64,
+    /// Number of entries compared.
+    compared: u64,
+    /// Whether every source and every record was read.
+    completed: bool,
+}
+
+/// A page of system events.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct SystemEventList {
+    /// System events, oldest first.
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<Event>))]
+    events: Vec<Box<RawValue>>,
+    /// Cursor of the next page.
+    next_after: u64,
 }
 
 /// The last reconciliation run, and open discrepancies, oldest first.
@@ -62,34 +121,26 @@ async fn get_reconciliation(AuthorizedRead { admin, query }: AuthorizedRead) -> 
     let status = admin.engine.reconciliation().await.map_err(|_| ApiError::internal())?;
     let found = admin.engine.discrepancies(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
-    let before = format!(
-        "\"run\":{},\"open\":{},",
-        run_status(&status).to_json(),
-        open(&status).to_json()
-    );
-    let shown =
-        |id, difference: &purser_actors::discrepancy::Discrepancy| JsonObject::of(&difference.view(&DiscrepancyId(id)));
-    Ok(accounts::paged_after(&before, "discrepancies", &found, shown))
+    let discrepancies = found.iter().map(|((_, id), found)| found.view(&DiscrepancyId(*id)));
+    Ok(json::private_ok(&ReconciliationResponse {
+        run: run_status(&status),
+        open: open(&status),
+        discrepancies: discrepancies.collect(),
+        next_after: accounts::next_after(&found),
+    }))
 }
 
-fn run_status(status: &ReconciliationStatus) -> JsonObject {
+fn run_status(status: &ReconciliationStatus) -> ReconciliationRun {
     let run = &status.run;
-    let view = JsonObject::new()
-        .integer("compared", run.compared)
-        .boolean("completed", run.is_complete() && !run.skipped);
-    let view = match run.completed_at {
-        Some(at) => view.time("last_completed_at", at),
-        None => view.optional_text("last_completed_at", None::<&str>),
-    };
-    let ended = status.last_run.map(|ended| {
-        JsonObject::new()
-            .integer("number", ended.number)
-            .integer("compared", ended.compared)
-            .boolean("completed", ended.complete)
-    });
-    match ended {
-        Some(ended) => view.object("ended", &ended),
-        None => view.optional_text("ended", None::<&str>),
+    ReconciliationRun {
+        compared: run.compared,
+        completed: run.is_complete() && !run.skipped,
+        last_completed_at: run.completed_at.map(Into::into),
+        ended: status.last_run.map(|ended| CompletedRun {
+            number: ended.number,
+            compared: ended.compared,
+            completed: ended.complete,
+        }),
     }
 }
 
@@ -126,7 +177,7 @@ fn open(status: &ReconciliationStatus) -> JsonObject {
 }
 
 /// System events in order. They are on no account's stream.
-async fn get_events(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_events(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Private<SystemEventList>, ApiError> {
     let query = Query::parse(query.as_deref(), &["after", "limit"])?;
     let after = query.number("after", 0, 0, u64::MAX)?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
@@ -134,11 +185,17 @@ async fn get_events(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<R
         tracing::error!(%error, "system events could not be read");
         ApiError::internal()
     })?;
-    let body = format!("{{\"events\":[{}],\"next_after\":{next}}}", events.join(","));
-    Ok(json::private(json::bytes_as_json(body)))
+    Ok(Private(SystemEventList {
+        events,
+        next_after: next,
+    }))
 }
 
-async fn system_event(admin: &AdminState, after: Cursor, limit: usize) -> Result<(Vec<String>, Cursor), StoreError> {
+async fn system_event(
+    admin: &AdminState,
+    after: Cursor,
+    limit: usize,
+) -> Result<(Vec<Box<RawValue>>, Cursor), StoreError> {
     let state = Wallet::SYSTEM.key();
     let read = match admin.store.events_of(&state, Span::After(after), limit).await {
         // If the cursor has expired, the page starts with the oldest stored event.
@@ -147,5 +204,10 @@ async fn system_event(admin: &AdminState, after: Cursor, limit: usize) -> Result
     };
     let next = read.last().map_or(after, |event| event.cursor);
     let shown = read.iter().filter_map(StreamEvent::read);
-    Ok((shown.map(|event| event.to_json()).collect(), next))
+    Ok((
+        shown
+            .filter_map(|event| RawValue::from_string(event.to_json()).ok())
+            .collect(),
+        next,
+    ))
 }

@@ -2,25 +2,23 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
+use purser_actors::answer::{Address, Time};
 use purser_actors::engine::{RefundError, RefundParams};
 use purser_actors::id::{PaymentId, RefundId};
-use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::kernel::Entity as _;
 use purser_actors::money::{Cents, Usdc};
 #[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
-use purser_actors::refund::Refund;
-use serde::Deserialize;
+use purser_actors::refund::{Refund, RefundView};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 #[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
-#[cfg(feature = "documents")]
-use super::schemas;
 use super::{AdminState, accounts, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
-use crate::http::json;
+use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
 #[cfg(feature = "documents")]
@@ -34,7 +32,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "listRefunds", tag: "Refunds" },
                 Permission::Read,
                 "List refunds that wait for a second operator, oldest first, or the refund of one payment",
-                of::<schemas::RefundsResponse>,
+                of::<RefundsResponse>,
             )
             .with("payment_id", "string", "Only the refund of this payment, in any status.")
             .with(
@@ -51,7 +49,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<CreateRefundRequest>(
                 Operation { id: "requestRefund", tag: "Refunds" },
                 "Refund a payer up to the amount charged, once per payment. Above a limit, a second operator must approve",
-                of::<schemas::OperatorRefund>,
+                of::<OperatorRefund>,
             )
             .error(404, "No such payment.")
             .error(
@@ -66,7 +64,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<ApproveRefundRequest>(
                 Operation { id: "approveRefund", tag: "Refunds" },
                 "Approve a refund that another operator requested",
-                of::<schemas::OperatorRefund>,
+                of::<OperatorRefund>,
             )
             .error(404, "No such refund.")
             .error(
@@ -80,7 +78,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::post::<RejectRefundRequest>(
                 Operation { id: "rejectRefund", tag: "Refunds" },
                 "Reject a refund, or cancel your own",
-                of::<schemas::OperatorRefund>,
+                of::<OperatorRefund>,
             )
             .error(404, "No such refund.")
             .error(409, "The refund is no longer pending.")
@@ -88,25 +86,72 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
+/// A refund, with the fields that only operators see.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct OperatorRefund {
+    #[serde(flatten)]
+    refund: RefundView,
+    /// Exact wallet address of the account that is credited.
+    wallet: Address,
+    /// Reason given by the operator.
+    reason: String,
+    /// Whether the owner may keep the product.
+    holder_keeps_product: bool,
+    /// Operator token that requested the refund.
+    requested_by: String,
+    /// Operator token that approved or rejected the refund. The same as `requested_by` if it needed no approval; null
+    /// while it is pending.
+    #[cfg_attr(feature = "documents", schema(required))]
+    decided_by: Option<String>,
+    /// End of the approval period (RFC 3339).
+    expires_at: Time,
+}
+
+/// A page of refunds, or the requested one.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+enum RefundsResponse {
+    /// Response without `payment_id`.
+    Page(OperatorRefundList),
+    /// Response with `payment_id`.
+    One(Box<OperatorRefund>),
+}
+
+/// A page of refunds that wait for a second operator, or of all refunds.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct OperatorRefundList {
+    /// Oldest first; with `all` in order of id.
+    refunds: Vec<OperatorRefund>,
+    /// Cursor of the next page; null on an empty page.
+    #[cfg_attr(feature = "documents", schema(required))]
+    next_after: Option<String>,
+}
+
 /// Refunds that wait for a second operator, oldest first. With `all` every refund, and with `payment_id` the refund of
 /// that payment, in any status.
-async fn get_refunds(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
-    let asked = Query::parse(query.as_deref(), &["after", "all", "limit", "payment_id"])?;
-    if let Some(payment) = asked.get("payment_id") {
+async fn get_refunds(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Private<RefundsResponse>, ApiError> {
+    let query = Query::parse(query.as_deref(), &["after", "all", "limit", "payment_id"])?;
+    if let Some(payment) = query.get("payment_id") {
         let payment: PaymentId = payment.parse().map_err(|_| unknown())?;
         let id = RefundId::for_payment(payment);
         let refund = admin.engine.refund(&id).await.map_err(|_| ApiError::internal())?;
-        return Ok(refund_response(id, &refund.ok_or_else(unknown)?));
+        let refund = refund.ok_or_else(unknown)?;
+        return Ok(Private(RefundsResponse::One(Box::new(render(id, &refund)))));
     }
-    let (after, limit) = accounts::cursor_and_limit(&asked)?;
-    let found = match asked.choice("all", &["false", "true"])? {
+    let (after, limit) = accounts::cursor_and_limit(&query)?;
+    let found = match query.choice("all", &["false", "true"])? {
         "true" => admin.engine.all_refunds(after, limit).await,
         _ => admin.engine.pending_refunds(after, limit).await,
     };
     let found = found.map_err(|_| ApiError::internal())?;
-    Ok(accounts::paged_after("", "refunds", &found, |id, refund| {
-        render(RefundId(id), refund)
-    }))
+    let refunds = found.iter().map(|((_, id), refund)| render(RefundId(*id), refund));
+    Ok(Private(RefundsResponse::Page(OperatorRefundList {
+        refunds: refunds.collect(),
+        next_after: accounts::next_after(&found),
+    })))
 }
 
 #[derive(Deserialize)]
@@ -126,21 +171,21 @@ impl OperatorRequest for CreateRefundRequest {}
 
 async fn post_refund(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<CreateRefundRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<OperatorRefund>, ApiError> {
     let amount = dollars(&request.amount)?;
     check_note("reason", "is for the audit log", &request.reason)?;
     let payment: PaymentId = request.payment_id.parse().map_err(|_| no_payment())?;
-    let asked = RefundParams {
+    let params = RefundParams {
         amount,
         reason: request.reason,
         holder_keeps_product: request.holder_keeps_product,
     };
-    let refund = admin.engine.request_refund(payment, asked, &act).await;
+    let refund = admin.engine.request_refund(payment, params, &act).await;
     let (id, refund) = refund.map_err(|why| match why {
         RefundError::NotFound => no_payment(),
         why => map_error(why),
     })?;
-    Ok(refund_response(id, &refund))
+    Ok(Private(render(id, &refund)))
 }
 
 #[derive(Deserialize)]
@@ -156,11 +201,11 @@ impl OperatorRequest for ApproveRefundRequest {}
 
 async fn post_approve(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<ApproveRefundRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<OperatorRefund>, ApiError> {
     let amount = dollars(&request.amount)?;
     let id: RefundId = request.refund_id.parse().map_err(|_| unknown())?;
     let (id, refund) = admin.engine.approve_refund(id, amount, &act).await.map_err(map_error)?;
-    Ok(refund_response(id, &refund))
+    Ok(Private(render(id, &refund)))
 }
 
 #[derive(Deserialize)]
@@ -175,12 +220,12 @@ impl OperatorRequest for RejectRefundRequest {}
 
 async fn post_reject(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<RejectRefundRequest>,
-) -> Result<Response, ApiError> {
+) -> Result<Private<OperatorRefund>, ApiError> {
     check_note("reason", "is for the audit log", &request.reason)?;
     let id: RefundId = request.refund_id.parse().map_err(|_| unknown())?;
     let rejected = admin.engine.reject_refund(id, request.reason, &act).await;
     let (id, refund) = rejected.map_err(map_error)?;
-    Ok(refund_response(id, &refund))
+    Ok(Private(render(id, &refund)))
 }
 
 pub(super) fn dollars(amount: &RawValue) -> Result<Usdc, ApiError> {
@@ -190,18 +235,16 @@ pub(super) fn dollars(amount: &RawValue) -> Result<Usdc, ApiError> {
 }
 
 /// Adds the fields that only operators see.
-fn render(id: RefundId, refund: &Refund) -> JsonObject {
-    JsonObject::of(&refund.view(&id))
-        .text("wallet", refund.request.owner)
-        .text("reason", &refund.request.reason)
-        .boolean("holder_keeps_product", refund.request.holder_keeps_product)
-        .text("requested_by", &refund.request.by)
-        .optional_text("decided_by", refund.decider())
-        .time("expires_at", refund.expires_at)
-}
-
-fn refund_response(id: RefundId, refund: &Refund) -> Response {
-    json::private(json::bytes_as_json(render(id, refund).to_json()))
+fn render(id: RefundId, refund: &Refund) -> OperatorRefund {
+    OperatorRefund {
+        refund: refund.view(&id),
+        wallet: refund.request.owner.into(),
+        reason: refund.request.reason.clone(),
+        holder_keeps_product: refund.request.holder_keeps_product,
+        requested_by: refund.request.by.clone(),
+        decided_by: refund.decider().map(str::to_owned),
+        expires_at: refund.expires_at.into(),
+    }
 }
 
 fn unknown() -> ApiError {

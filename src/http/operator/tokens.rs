@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
 use http::HeaderMap;
+use purser_actors::answer::rfc3339;
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id;
-use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::operator::{self, OperatorAction, Permission, Role, system};
 use purser_actors::port::{Clock, Entropy};
 use serde::{Deserialize, Serialize};

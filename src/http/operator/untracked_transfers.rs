@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use purser_actors::answer::rfc3339;
 use purser_actors::engine::{self, Attribution, AttributionError, AttributionWait};
-use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::ledger::{LedgerProvider, Outlay};
 use purser_actors::lost_order::{Direction, LostOrder};
 use purser_actors::reconciliation::ReconciliationSource;

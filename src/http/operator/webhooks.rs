@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use purser_actors::answer::UserId;
 use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::DeliveryQuery;
 use purser_actors::id::{Wallet, WebhookDeliveryId, WebhookId};
-use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::kernel::Entity as _;
 use purser_actors::operator::Permission;
-use purser_actors::webhook::WebhookEndpoint;
+use purser_actors::webhook::{WebhookEndpoint, WebhookView};
+use serde::Serialize;
 
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
-use super::{AdminState, schemas, unavailable};
+use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
@@ -29,7 +31,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
                 Operation { id: "listWebhooks", tag: "Webhooks" },
                 Permission::Read,
                 "List webhook endpoints",
-                of::<schemas::OperatorWebhookList>,
+                of::<OperatorWebhookList<'_>>,
             )
             .with("wallet", "string", "Only endpoints of this account.")
             .queued()
@@ -69,6 +71,26 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
+/// Webhook endpoints of all accounts.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct OperatorWebhookList<'a> {
+    /// In order of their accounts.
+    webhooks: Vec<OperatorWebhook<'a>>,
+    /// Whether more endpoints follow.
+    has_more: bool,
+}
+
+/// A webhook endpoint and its owner.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct OperatorWebhook<'a> {
+    /// Owner's wallet address in lower case.
+    user_id: UserId,
+    /// Webhook endpoint as its owner sees it.
+    webhook: WebhookView<'a>,
+}
+
 async fn get_webhooks(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["wallet", "limit", "starting_after"])?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
@@ -92,15 +114,14 @@ async fn get_webhooks(AuthorizedRead { admin, query }: AuthorizedRead) -> Result
             (found.into_iter().take(limit).collect(), more)
         }
     };
-    let listed = |(id, endpoint): &(WebhookId, WebhookEndpoint)| {
-        JsonObject::new()
-            .text("user_id", endpoint.owner.user_id())
-            .object("webhook", &endpoint.view(id))
-    };
-    let body = JsonObject::new()
-        .list("webhooks", shown.iter().map(listed))
-        .boolean("has_more", more);
-    Ok(to_response(&body))
+    let webhooks = shown.iter().map(|(id, endpoint)| OperatorWebhook {
+        user_id: endpoint.owner.into(),
+        webhook: endpoint.view(id),
+    });
+    Ok(json::private_ok(&OperatorWebhookList {
+        webhooks: webhooks.collect(),
+        has_more: more,
+    }))
 }
 
 async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
@@ -180,8 +201,4 @@ async fn load_endpoint(admin: &AdminState, text: &str) -> Result<(WebhookId, Web
     let id: WebhookId = text.parse().map_err(|_| unknown())?;
     let found = admin.engine.webhook(&id).await.map_err(|_| ApiError::internal())?;
     found.map(|endpoint| (id, endpoint)).ok_or_else(unknown)
-}
-
-fn to_response(view: &JsonObject) -> Response {
-    json::private_ok(&view)
 }
