@@ -42,7 +42,6 @@ pub mod route;
 pub mod routes;
 pub mod sandbox;
 pub mod sandbox_identity_page;
-#[cfg(feature = "documents")]
 pub mod schemas;
 pub mod sign_in;
 pub mod signup;

@@ -20,9 +20,10 @@ use super::response::ResponseWriter;
 use crate::edge::error::ApiError;
 use crate::edge::json;
 use crate::identity::credentials::Credentials;
+#[cfg(feature = "documents")]
+use crate::statuses::NetworkName;
 use crate::statuses::{
-    AwaitingDetailsStatus, CreditedStatus, DepositNetwork, NetworkName, PaidStatus, PendingStatus, ProcessingStatus,
-    QueuedStatus,
+    AwaitingDetailsStatus, CreditedStatus, DepositNetwork, PaidStatus, PendingStatus, ProcessingStatus, QueuedStatus,
 };
 
 const TOP_UP_NOTE: &str = "On its way to the card balance, usually within a minute. Follow it under `top_ups` in GET \

@@ -26,6 +26,7 @@ use super::auth::{AuthClaims, TokenError, bearer_token};
 use super::callable::{require_sign_in, result};
 use super::error::{ApiError, ErrorCode};
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::identity::api_key::ApiKeyCodec;
 

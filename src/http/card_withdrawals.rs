@@ -19,8 +19,10 @@ use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::reloadable_cards::ISSUER_TIMEOUT;
 use super::route::routes;
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::top_ups;
 use super::withdrawals::{CreateWithdrawalResponse, address, in_range, require_account_wallet};
-use super::{schemas, top_ups};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/withdraw-card-balance" => withdraw_card_balance {

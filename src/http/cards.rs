@@ -27,7 +27,9 @@ use super::query::Query;
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
-use crate::checkout::{CardPurchaseResponse, PaidCall, PendingPayment};
+use crate::checkout::PaidCall;
+#[cfg(feature = "documents")]
+use crate::checkout::{CardPurchaseResponse, PendingPayment};
 
 /// Seconds after which to retry a read that waits for a final payment.
 const FINALITY_RETRY_S: u64 = 2;

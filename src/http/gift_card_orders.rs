@@ -20,7 +20,9 @@ use super::query::Query;
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
-use crate::checkout::{GiftCardPurchaseResponse, PaidCall, PendingPayment, rate_unavailable};
+#[cfg(feature = "documents")]
+use crate::checkout::{GiftCardPurchaseResponse, PendingPayment};
+use crate::checkout::{PaidCall, rate_unavailable};
 use crate::prices::ProductFeeRate;
 use crate::provider::gift_cards::{Denominations, GiftCardProduct};
 

@@ -26,7 +26,9 @@ use super::readable::is_readable;
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
-use crate::checkout::{IntlOrderPurchaseResponse, PaidCall, PendingPayment};
+use crate::checkout::PaidCall;
+#[cfg(feature = "documents")]
+use crate::checkout::{IntlOrderPurchaseResponse, PendingPayment};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/order-intl-card" => order_intl_card {

@@ -23,6 +23,7 @@ use super::json;
 use super::login::{login_link, signed_in};
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::identity::login::LOGIN_CODE_LIFETIME_S;
 

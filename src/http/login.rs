@@ -23,6 +23,7 @@ use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use super::{owner, owner_page};
 use crate::checkout::account_error;

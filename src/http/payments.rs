@@ -16,9 +16,11 @@ use serde::Serialize;
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
+use super::json;
 use super::query::Query;
 use super::route::routes;
-use super::{json, schemas};
+#[cfg(feature = "documents")]
+use super::schemas;
 use crate::payment::receipt::{PaymentReceipt, SettledReceipt};
 
 routes! { pub static ROUTES: Arc<App>, openapi;

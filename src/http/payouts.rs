@@ -29,10 +29,11 @@ use super::outgoing_holds::hold_reason;
 use super::query::Query;
 use super::route::routes;
 use super::{json, schemas};
+#[cfg(feature = "documents")]
 use crate::checkout::{
-    AppPaymentPurchaseResponse, BankPaymentPurchaseResponse, PaidCall, PayoutDestination, PendingPayment,
-    PushToCardPurchaseResponse,
+    AppPaymentPurchaseResponse, BankPaymentPurchaseResponse, PendingPayment, PushToCardPurchaseResponse,
 };
+use crate::checkout::{PaidCall, PayoutDestination};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/get-push-to-card" => get_push_to_card {

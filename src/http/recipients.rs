@@ -24,7 +24,6 @@ use super::payouts::platform;
 use super::query::Query;
 use super::readable::is_readable;
 use super::route::routes;
-#[cfg(feature = "documents")]
 use super::schemas;
 
 routes! { pub static ROUTES: Arc<App>, openapi;

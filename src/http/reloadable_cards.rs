@@ -24,7 +24,6 @@ use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::login::signed_in;
 use super::route::routes;
-#[cfg(feature = "documents")]
 use super::schemas;
 use super::top_ups;
 use super::withdrawals::in_range;

@@ -35,11 +35,15 @@ use crate::provider::sandbox::all::SandboxProviders;
 use crate::provider::sandbox::control::catalogs::CatalogControl;
 use crate::provider::sandbox::control::payouts::PayoutControl;
 use crate::provider::sandbox::control::{
-    BalanceRequest, BalanceResponse, ChainFaultRequest, ControlError, FaucetRequest, IssuerFaultRequest, MagicValue,
-    NetworkParam, SandboxControl, SandboxView, TransferList, TransfersRequest,
+    BalanceRequest, ChainFaultRequest, ControlError, FaucetRequest, IssuerFaultRequest, NetworkParam, SandboxControl,
+    TransfersRequest,
 };
+#[cfg(feature = "documents")]
+use crate::provider::sandbox::control::{BalanceResponse, MagicValue, SandboxView, TransferList};
 use crate::sandbox::chains::SandboxSettlement;
-use crate::sandbox::chains::remote::{ChainRpcRequest, ChainRpcResponse};
+use crate::sandbox::chains::remote::ChainRpcRequest;
+#[cfg(feature = "documents")]
+use crate::sandbox::chains::remote::ChainRpcResponse;
 use crate::sandbox::faults::FaultRule;
 
 /// State of the controls of the built-in providers. `purser serve-providers` serves some of them too.

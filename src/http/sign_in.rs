@@ -17,11 +17,13 @@ use super::error::{ApiError, ErrorCode, with_members, with_prebuilt_body};
 use super::json;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::checkout::user_id_collision;
 use crate::identity::credentials::Credentials;
 use crate::identity::refresh::{ParsedRefreshToken, RefreshTokenCodec};
 use crate::identity::sign_in_error::SignInError;
+#[cfg(feature = "documents")]
 use crate::identity::token::JsonWebKeySet;
 use crate::payment::header::PAYMENT_REQUIRED;
 

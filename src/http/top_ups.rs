@@ -26,7 +26,9 @@ use super::outgoing_holds::hold_reason;
 use super::query::Query;
 use super::route::routes;
 use super::{cards, json, schemas};
-use crate::checkout::{PaidCall, PendingPayment, TopUpPurchaseResponse};
+use crate::checkout::PaidCall;
+#[cfg(feature = "documents")]
+use crate::checkout::{PendingPayment, TopUpPurchaseResponse};
 use crate::provider::CardBalanceReader;
 
 routes! { pub static ROUTES: Arc<App>, openapi;

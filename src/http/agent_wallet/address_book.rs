@@ -12,6 +12,7 @@ use super::super::account::BearerClaims;
 use super::super::callable::{self, reply, require_sign_in, require_spend_rights};
 use super::super::error::ApiError;
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::{EmptyRequest, SharedState, address, payment_error, text};
 

@@ -21,7 +21,9 @@ use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, keyed_fingerprint};
 #[cfg(feature = "documents")]
 use super::super::schemas;
-use super::payments::{AgentPaymentResult, PaymentRunner, response_body};
+#[cfg(feature = "documents")]
+use super::payments::AgentPaymentResult;
+use super::payments::{PaymentRunner, response_body};
 use super::transfer::amount;
 use super::{SharedState, address, network, note, policy_filtered, seller_error};
 use crate::agent_wallet::offer_selection::{OfferRejection, OwnAddresses, PaymentPins, SelectedOffer};

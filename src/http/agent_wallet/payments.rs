@@ -17,6 +17,7 @@ use super::super::callable::{in_camel_case, reply_verbatim};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{RecordedReply, entity_recorder, in_progress_response};
 use super::super::outgoing_holds::with_hold_reason;
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::{payment_error, seller_error};
 use crate::agent_wallet::open_response;

@@ -17,6 +17,7 @@ use super::super::outgoing_holds::transfer_error;
 #[cfg(feature = "documents")]
 use super::super::schemas;
 use super::address_book::record;
+#[cfg(feature = "documents")]
 use super::payments::AgentPaymentResult;
 use super::{SharedState, address, network, note};
 use crate::http::app::App;

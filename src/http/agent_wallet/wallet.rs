@@ -18,6 +18,7 @@ use super::super::auth::AuthClaims;
 use super::super::callable::{self, in_camel_case, reply, require_spend_rights};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::payments::{AgentPaymentResult, PaidCallResponse};
 use super::{EmptyRequest, SharedState, payment_error, payments};

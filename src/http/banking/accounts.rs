@@ -16,6 +16,7 @@ use super::super::account::BearerClaims;
 use super::super::callable;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::SharedState;
 use super::fields::{limit, line};

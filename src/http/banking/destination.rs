@@ -13,7 +13,9 @@ use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::IdempotencyKey;
 use super::SharedState;
 use super::fields::line;
-use super::recipients::{BankDestinationResult, destination_recorder, sent};
+#[cfg(feature = "documents")]
+use super::recipients::BankDestinationResult;
+use super::recipients::{destination_recorder, sent};
 use crate::provider::bank_account_number;
 use crate::secret::Secret;
 

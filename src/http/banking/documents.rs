@@ -15,7 +15,9 @@ use super::super::account::BearerClaims;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, recorder};
 use super::SharedState;
-use super::application::{BankingApplicationResult, after, record};
+#[cfg(feature = "documents")]
+use super::application::BankingApplicationResult;
+use super::application::{after, record};
 
 /// In bytes, after decoding.
 const MAX_DOCUMENT_BYTES: usize = 10 * 1024 * 1024;

@@ -16,6 +16,7 @@ use super::super::callable::{self, may_change};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, recorder};
 use super::super::recipients::{self, by_recipient};
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::SharedState;
 use super::destination::{BankDestinationRequest, ParsedAccount, account};

@@ -18,6 +18,7 @@ use super::super::auth::AuthClaims;
 use super::super::callable;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::outgoing_holds::with_hold_reason;
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::SharedState;
 use super::fields::limit;

@@ -24,7 +24,6 @@ use super::super::callable::{self, require_sign_in};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::outgoing_holds::require_withdrawals_active;
-#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::SharedState;
 use super::fields::{amount, line};

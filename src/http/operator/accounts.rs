@@ -12,6 +12,7 @@ use purser_actors::operator::{OperatorAction, Permission};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::{AdminState, unavailable};

@@ -8,10 +8,12 @@ use purser_actors::answer::rfc3339;
 use purser_actors::approval::{ActionKind, PendingApproval};
 use purser_actors::engine::ApprovalError;
 use purser_actors::id::ApprovalId;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::refunds::dollars;
@@ -21,7 +23,7 @@ use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
 use crate::http::schemas::ExactDecimal;
-use crate::http::schemas::names::named_values;
+use crate::statuses::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/approvals" => get_approvals {

@@ -4,10 +4,15 @@
 use std::sync::Arc;
 
 use purser_actors::answer::rfc3339;
-use purser_actors::operator::{AuditAction, AuditRecord, Permission};
+#[cfg(feature = "documents")]
+use purser_actors::operator::AuditAction;
+use purser_actors::operator::AuditRecord;
+#[cfg(feature = "documents")]
+use purser_actors::operator::Permission;
 use serde::Serialize;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::closed_sets::OperatorRole;
 use super::extractors::AuthorizedRead;
@@ -15,7 +20,8 @@ use crate::http::error::ApiError;
 use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
-use crate::http::schemas::names::named_values;
+#[cfg(feature = "documents")]
+use crate::statuses::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/audit" => get_audit {
@@ -70,6 +76,7 @@ struct AuditLogEntry {
     hash: String,
 }
 
+#[cfg(feature = "documents")]
 named_values! {
     "Action of an operator." AuditActionName: AuditAction = AuditAction::ALL, AuditAction::name;
 }

@@ -7,10 +7,12 @@ use purser_actors::engine::{ApprovalPending, GateHold, OperationError};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{NamedState as _, StateMachine as _};
 use purser_actors::lease::Leasable as _;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::approvals::{self, Approvable};
 use super::closed_sets::OpenStatus;
@@ -20,8 +22,8 @@ use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::Private;
 use crate::http::route::routes;
-use crate::http::schemas::names::{named_values, state_subsets};
 use crate::http::schemas::{ClaimedStatus, ExactDecimal, NetworkName};
+use crate::statuses::{named_values, state_subsets};
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/card-withdrawals" => get_queue {

@@ -7,6 +7,7 @@ use purser_actors::operator::AuditAction;
 use serde::{Deserialize, Serialize};
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::unavailable;

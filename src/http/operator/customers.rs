@@ -6,11 +6,13 @@ use purser_actors::answer::rfc3339;
 use purser_actors::engine::customers::{self, CardScanCursor};
 use purser_actors::id::{RequestId, Wallet};
 use purser_actors::kernel::JsonObject;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::closed_sets::{EntityKindName, ResourceStatus};
 use super::extractors::AuthorizedRead;

@@ -13,6 +13,7 @@ use purser_actors::operator::Permission;
 use serde::{Deserialize, Serialize};
 
 use super::accounts::{next_after, page};
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::{AdminState, approvals, unavailable};

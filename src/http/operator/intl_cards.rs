@@ -7,12 +7,14 @@ use purser_actors::engine::{ExceedsOperatorLimit, OperationError, QueuedOrder};
 use purser_actors::intl_order::{CardReport, IntlOrder, Rejection, State};
 use purser_actors::kernel::{NamedState as _, StateMachine as _};
 use purser_actors::money::Cents;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::port::{CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::intl_orders::{load_order, unknown};
@@ -21,9 +23,11 @@ use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::Private;
 use crate::http::route::routes;
-use crate::http::schemas::names::state_subsets;
-use crate::http::schemas::{CardAction, CardTransactionStatus, ExactDecimal, ReportedStatus};
+use crate::http::schemas::{CardAction, ExactDecimal};
+#[cfg(feature = "documents")]
+use crate::http::schemas::{CardTransactionStatus, ReportedStatus};
 use crate::http::withdrawals::in_range;
+use crate::statuses::state_subsets;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/intl-cards" => get_card_actions {

@@ -7,10 +7,12 @@ use purser_actors::id::CardId;
 use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, State, Status};
 use purser_actors::kernel::{Entity as _, NamedState as _, StateMachine as _};
 use purser_actors::lease::{Leasable as _, LeaseError};
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::port::{Timestamp, month_end};
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::approvals::{self, Approvable};
 use super::closed_sets::OpenStatus;
@@ -21,9 +23,9 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::Private;
 use crate::http::readable::is_readable;
 use crate::http::route::routes;
-use crate::http::schemas::names::state_subsets;
 use crate::http::schemas::{ClaimedStatus, ExactDecimal};
 use crate::secret::Secret;
+use crate::statuses::state_subsets;
 use crate::vault::CardNumberRecord;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;

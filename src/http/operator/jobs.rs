@@ -7,12 +7,14 @@ use purser_actors::answer::rfc3339;
 use purser_actors::engine::{self, JobResolution, OperationError, ProviderReport, ResolveError};
 use purser_actors::id::JobId;
 use purser_actors::kernel::OutboxJob;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::payment;
 use purser_actors::port::Timestamp;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::approvals::{self, Approvable};
 use super::closed_sets::{ProviderStatus, ResourceStatus};
@@ -23,8 +25,10 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
-use crate::http::schemas::names::named_values;
-use crate::http::schemas::{ExactDecimal, HoldReason, JobTypeName};
+#[cfg(feature = "documents")]
+use crate::http::schemas::JobTypeName;
+use crate::http::schemas::{ExactDecimal, HoldReason};
+use crate::statuses::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/dead-letters" => get_dead_letters {

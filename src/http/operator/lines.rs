@@ -6,11 +6,13 @@ use purser_actors::answer::rfc3339;
 use purser_actors::engine::{self, OperationError};
 use purser_actors::kernel::{NamedState as _, StateMachine as _};
 use purser_actors::line::{LineState, Rejection, State};
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::product::ProductLine;
 use serde::{Deserialize, Serialize};
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::unavailable;
@@ -19,7 +21,7 @@ use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
 use crate::http::schemas::ProductName;
-use crate::http::schemas::names::named_values;
+use crate::statuses::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/lines" => get_lines {

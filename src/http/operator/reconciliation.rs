@@ -14,6 +14,7 @@ use purser_storage::{Cursor, Span, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::{AdminState, accounts, unavailable};
@@ -21,6 +22,7 @@ use crate::http::error::ApiError;
 use crate::http::json::{self, Private};
 use crate::http::query::Query;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::Event;
 use crate::stream::StreamEvent;
 

@@ -6,26 +6,32 @@ use axum::response::Response;
 use http::StatusCode;
 use purser_actors::answer::rfc3339;
 use purser_actors::engine::JOB_NAMES;
+#[cfg(feature = "documents")]
+use purser_actors::engine::stats::Supervises;
 use purser_actors::engine::stats::{
-    EngineStats, EntityStats, EntitySupervisorInfo, JobStats, OverloadReason, ScheduledJobs, Supervises,
-    SupervisionTree,
+    EngineStats, EntityStats, EntitySupervisorInfo, JobStats, OverloadReason, ScheduledJobs, SupervisionTree,
 };
 use purser_actors::kernel::outbox::FAILURE_REASONS;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_storage::{Store as _, StoreError};
 use serde::Serialize;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
+#[cfg(feature = "documents")]
 use super::closed_sets::EntityKindName;
 use super::extractors::AuthorizedRead;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::JobTypeName;
-use crate::http::schemas::names::closed_set;
 use crate::metrics::Metrics;
+#[cfg(feature = "documents")]
+use crate::statuses::closed_set;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/system" => get_system {
@@ -74,6 +80,7 @@ pub struct SupervisionStatus {
     supervisors: Vec<SupervisorStatus>,
 }
 
+#[cfg(feature = "documents")]
 closed_set! {
     "What a supervisor supervises." SupervisesName = {
         let entities = [Supervises::Entities(""), Supervises::Outbox("")];

@@ -14,6 +14,7 @@ use purser_actors::port::{Clock, Entropy};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::closed_sets::OperatorRole;
 use super::extractors::{AuthorizedRequest, OperatorRequest};

@@ -11,6 +11,7 @@ use purser_actors::reconciliation::ReconciliationSource;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::approvals::{self, Approvable};
 use super::closed_sets::ProviderStatus;
@@ -19,8 +20,8 @@ use super::refunds::dollars;
 use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::route::routes;
-use crate::http::schemas::names::named_values;
 use crate::http::schemas::{ExactDecimal, NetworkName};
+use crate::statuses::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     POST "/admin/untracked-transfers/attribute" => post_attribute {

@@ -8,10 +8,12 @@ use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::DeliveryQuery;
 use purser_actors::id::{Wallet, WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::Entity as _;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::webhook::{WebhookEndpoint, WebhookView};
 use serde::Serialize;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::{AdminState, unavailable};
@@ -19,7 +21,9 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
-use crate::http::webhooks::deliveries::{RedeliverWebhookResponse, WebhookDeliveryList};
+#[cfg(feature = "documents")]
+use crate::http::webhooks::deliveries::RedeliverWebhookResponse;
+use crate::http::webhooks::deliveries::WebhookDeliveryList;
 use crate::http::webhooks::{
     RedeliverParams, RedeliverWebhookRequest, STATES, accepted, already_deleted, check_state, unknown, unknown_delivery,
 };

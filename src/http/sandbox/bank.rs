@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::super::error::{ApiError, ErrorCode};
-use super::super::{json, schemas};
+use super::super::json;
+#[cfg(feature = "documents")]
+use super::super::schemas;
 use super::ProviderControls;
 use crate::http::route::routes;
 use crate::provider::sandbox::bank::DepositError;
