@@ -35,7 +35,6 @@ use purser_actors::kernel::chart::Chart;
 use purser_actors::port::{CardAction as ActionOnCard, TransactionStatus};
 use purser_actors::product::ProductLine;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// `closed_set! { "Status of a card." CardStatus = values }` becomes
 ///
@@ -60,6 +59,7 @@ macro_rules! closed_set {
             }
         }
 
+        #[cfg(feature = "documents")]
         impl utoipa::PartialSchema for $name {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
                 use utoipa::openapi::schema::{ObjectBuilder, Type};
@@ -70,6 +70,7 @@ macro_rules! closed_set {
             }
         }
 
+        #[cfg(feature = "documents")]
         impl utoipa::ToSchema for $name {}
 
         impl<'de> serde::Deserialize<'de> for $name {
@@ -183,7 +184,8 @@ entity_states! {
 }
 
 /// Status of a reloadable card in the response to its creation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CreatedCardStatus {
     Open,
@@ -192,7 +194,8 @@ pub enum CreatedCardStatus {
 }
 
 /// Status change of a card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CardStatusChange {
     /// Of a prepaid card.
@@ -207,7 +210,8 @@ pub enum CardStatusChange {
 }
 
 /// Product of a payout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PayoutProduct {
     PushToCard,
@@ -216,7 +220,8 @@ pub enum PayoutProduct {
 }
 
 /// What happened to the transfer of a payment that is `resolved`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PaymentResolution {
     /// To its sender.
@@ -227,7 +232,8 @@ pub enum PaymentResolution {
 }
 
 /// Payment app.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PaymentApp {
     Venmo,
@@ -235,7 +241,8 @@ pub enum PaymentApp {
 }
 
 /// Status of a listed recipient of app payments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PaymentRecipientStatus {
     Active,
@@ -243,7 +250,8 @@ pub enum PaymentRecipientStatus {
 }
 
 /// Kind of a transfer of a top-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TopUpLegKind {
     /// On Solana.
@@ -255,21 +263,24 @@ pub enum TopUpLegKind {
 }
 
 /// Network of deposit addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DepositNetwork {
     Base,
 }
 
 /// Reason of a hold that lasts until a payment is final.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UnfinalHold {
     HeldUnfinal,
 }
 
 /// Balance of a withdrawal, if it is not the account's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WithdrawalSource {
     /// The balance at the card issuer.
@@ -277,7 +288,8 @@ pub enum WithdrawalSource {
 }
 
 /// Change of the balance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StatementLineType {
     Credited,
@@ -292,7 +304,8 @@ pub enum StatementLineType {
 }
 
 /// Reason of a disabled webhook endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WebhookDisabledReason {
     /// It answered 410.
@@ -302,7 +315,8 @@ pub enum WebhookDisabledReason {
 }
 
 /// Reason of a dropped delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WebhookDroppedReason {
     EndpointDisabled,
@@ -311,7 +325,8 @@ pub enum WebhookDroppedReason {
 }
 
 /// Status of a wallet payment, with one value for every pending one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WalletPaymentProgress {
     Settled,
@@ -321,7 +336,8 @@ pub enum WalletPaymentProgress {
 }
 
 /// Status of a payment or transfer that was accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentPaymentStatus {
     Settled,
@@ -331,7 +347,8 @@ pub enum AgentPaymentStatus {
 }
 
 /// Kind of a wallet payment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WalletPaymentKind {
     /// A paid call.
@@ -340,7 +357,8 @@ pub enum WalletPaymentKind {
 }
 
 /// Type of a customer of the bank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CustomerType {
     Individual,
@@ -348,7 +366,8 @@ pub enum CustomerType {
 }
 
 /// Type of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BankingDocumentType {
     ProofOfAddress,
@@ -357,7 +376,8 @@ pub enum BankingDocumentType {
 }
 
 /// Type of a bank account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BankAccountType {
     /// Its deposits are credited to the balance.
@@ -367,7 +387,8 @@ pub enum BankAccountType {
 }
 
 /// Type of a recipient's bank account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BankDestinationType {
     /// A U.S. account with a routing number.
@@ -377,7 +398,8 @@ pub enum BankDestinationType {
 }
 
 /// Type of a bank transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BankTransactionType {
     /// Between the balance and an own bank account.
@@ -387,7 +409,8 @@ pub enum BankTransactionType {
 }
 
 /// Direction of a bank transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BankTransactionDirection {
     /// A deposit.
@@ -399,7 +422,8 @@ pub enum BankTransactionDirection {
 }
 
 /// Status of a transfer or a bank payout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BankTransactionStatus {
     Pending,
@@ -415,34 +439,39 @@ pub enum BankTransactionStatus {
 }
 
 /// Type of a prepaid card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub enum PrepaidCardType {
     #[serde(rename = "Non-Reloadable U.S.")]
     NonReloadableUs,
 }
 
 /// Type of an international card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub enum IntlCardType {
     #[serde(rename = "Non-Reloadable International")]
     NonReloadableInternational,
 }
 
 /// Type of a reloadable card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub enum ReloadableCardType {
     Reloadable,
 }
 
 /// Type of a gift card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub enum GiftCardType {
     #[serde(rename = "Gift Card")]
     GiftCard,
 }
 
 /// Reason for which a session ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEndReason {
     /// Its refresh token was used twice.
@@ -452,63 +481,72 @@ pub enum SessionEndReason {
 }
 
 /// Status in lists that have no other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ActiveStatus {
     Active,
 }
 
 /// Status of a new push to card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AwaitingDetailsStatus {
     AwaitingDetails,
 }
 
 /// Status after a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimedStatus {
     Claimed,
 }
 
 /// Status of a purchase whose charge was credited to the balance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CreditedStatus {
     Credited,
 }
 
 /// Status of a new top-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PaidStatus {
     Paid,
 }
 
 /// Status of a new resource that is pending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PendingStatus {
     Pending,
 }
 
 /// Status of a new gift card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessingStatus {
     Processing,
 }
 
 /// Status of a new order or payout that is queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QueuedStatus {
     Queued,
 }
 
 /// Status of a payment whose outcome is not known yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SettlementPendingStatus {
     SettlementPending,
@@ -531,6 +569,7 @@ pub(crate) mod tests {
     use purser_actors::port::payouts::Platform;
     use purser_actors::product::ProductLine;
     use serde_json::{Value, json};
+    #[cfg(feature = "documents")]
     use utoipa::PartialSchema;
 
     use super::*;

@@ -10,7 +10,6 @@ use purser_actors::port::Authorization;
 use purser_actors::quote::ExchangeRate;
 use rust_decimal::Decimal;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::PaidCall;
 use crate::edge::error::ErrorCode;
@@ -103,7 +102,8 @@ pub(super) fn exchange_rate_member(exchange: &ExchangeRate, currency: Currency) 
 }
 
 /// The exchange rate of a quote.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct QuotedExchangeRate {
     /// Currency of the amount (ISO 4217).

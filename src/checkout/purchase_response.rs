@@ -15,15 +15,15 @@ use purser_actors::entity::top_up::TopUp;
 use purser_actors::id::{BankDestinationId, CardId, PaymentId, PaymentRecipientId, PayoutId, TopUpId, Wallet};
 use purser_actors::port::payouts::{BankDetails, Platform};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::response::ResponseWriter;
 use crate::edge::error::ApiError;
 use crate::edge::json;
 use crate::identity::credentials::Credentials;
+#[cfg(feature = "documents")]
+use crate::statuses::NetworkName;
 use crate::statuses::{
-    AwaitingDetailsStatus, CreditedStatus, DepositNetwork, NetworkName, PaidStatus, PendingStatus, ProcessingStatus,
-    QueuedStatus,
+    AwaitingDetailsStatus, CreditedStatus, DepositNetwork, PaidStatus, PendingStatus, ProcessingStatus, QueuedStatus,
 };
 
 const TOP_UP_NOTE: &str = "On its way to the card balance, usually within a minute. Follow it under `top_ups` in GET \
@@ -34,7 +34,8 @@ const TOP_UP_NOTE: &str = "On its way to the card balance, usually within a minu
 const SAVE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A charge that was credited to the balance.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct CreditedPurchase {
     /// `credited` in every case.
     pub status: CreditedStatus,
@@ -49,7 +50,8 @@ pub struct CreditedPurchase {
 }
 
 /// Response of a paid call that was settled.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum CardPurchaseResponse {
     /// The card was bought.
@@ -59,7 +61,8 @@ pub enum CardPurchaseResponse {
 }
 
 /// A purchased card with the payment.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct CardPurchase {
     /// Tokens, only for the call that paid first. Replays have none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +80,8 @@ pub struct CardPurchase {
 }
 
 /// A card as purchased.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct PurchasedCard {
     /// Id of the card.
     card_id: CardId,
@@ -92,7 +96,8 @@ pub(super) struct PurchasedCard {
 }
 
 /// Response of a paid gift card call that was settled.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum GiftCardPurchaseResponse {
     /// The gift card was bought.
@@ -102,7 +107,8 @@ pub enum GiftCardPurchaseResponse {
 }
 
 /// A purchased gift card with the payment.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct GiftCardPurchase {
     /// Tokens, only for the call that paid first. Replays have none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,8 +126,9 @@ pub struct GiftCardPurchase {
 }
 
 /// A gift card as purchased. Nothing can be redeemed yet: the code is read with a token once the order is completed.
-#[derive(Serialize, ToSchema)]
-#[schema(description = "A gift card as purchased.")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(description = "A gift card as purchased."))]
 pub(super) struct PurchasedGiftCard {
     /// Id of the gift card.
     card_id: CardId,
@@ -136,20 +143,21 @@ pub(super) struct PurchasedGiftCard {
     /// Status of the gift card at purchase.
     status: ProcessingStatus,
     /// Always null at purchase.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     redemption_url: Option<String>,
     /// Always null at purchase.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     redemption_code: Option<String>,
     /// Always null at purchase.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     pin_code: Option<String>,
     /// Creation time (RFC 3339).
     created_at: Time,
 }
 
 /// Response of a paid order that was settled.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum IntlOrderPurchaseResponse {
     /// The order was placed.
@@ -159,7 +167,8 @@ pub enum IntlOrderPurchaseResponse {
 }
 
 /// A placed order of an international card with the payment.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct IntlOrderPurchase {
     /// Tokens, only for the call that paid first. Replays have none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -173,7 +182,8 @@ pub struct IntlOrderPurchase {
 }
 
 /// An order as placed.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct IntlCardOrder {
     /// Id for `GET /get-card-data` and `POST /cancel-intl-order`.
     card_id: CardId,
@@ -182,7 +192,7 @@ pub(super) struct IntlCardOrder {
     /// US dollars paid, fees included.
     charged_usd_amount: ExactDecimal,
     /// Label given by the caller.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     label: Option<String>,
     /// Status of the order when it was placed.
     status: QueuedStatus,
@@ -191,7 +201,8 @@ pub(super) struct IntlCardOrder {
 }
 
 /// Response of a paid top-up.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum TopUpPurchaseResponse {
     /// The top-up was bought.
@@ -201,7 +212,8 @@ pub enum TopUpPurchaseResponse {
 }
 
 /// A purchased top-up.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct TopUpPurchase {
     /// Tokens, only for the call that paid first.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -221,7 +233,7 @@ pub struct TopUpPurchase {
     /// `USDC` is the token.
     asset: &'static str,
     /// `solana`: bridged by burn and mint; `base`: forwarded.
-    #[schema(value_type = NetworkName)]
+    #[cfg_attr(feature = "documents", schema(value_type = NetworkName))]
     payment_network: &'static str,
     /// Explanation for people.
     note: &'static str,
@@ -230,7 +242,8 @@ pub struct TopUpPurchase {
 }
 
 /// Response of a paid push to card that was settled.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum PushToCardPurchaseResponse {
     /// The payout waits for the recipient's card.
@@ -240,7 +253,8 @@ pub enum PushToCardPurchaseResponse {
 }
 
 /// A purchased push to card with the payment.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct PushToCardPurchase {
     /// Tokens, only for the call that paid first. Replays have none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -271,7 +285,8 @@ pub struct PushToCardPurchase {
 }
 
 /// Response of a paid bank payment that was settled.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum BankPaymentPurchaseResponse {
     /// The bank payment was bought.
@@ -281,7 +296,8 @@ pub enum BankPaymentPurchaseResponse {
 }
 
 /// A purchased bank payment with the payment.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct BankPaymentPurchase {
     /// Tokens, only for the call that paid first. Replays have none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -295,7 +311,8 @@ pub struct BankPaymentPurchase {
 }
 
 /// A bank payment as purchased.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct PurchasedBankPayment {
     /// Id for `GET /get-payment-status`.
     payout_id: PayoutId,
@@ -314,7 +331,8 @@ pub(super) struct PurchasedBankPayment {
 }
 
 /// A bank destination of a payout.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct PayoutDestination {
     /// Label given by the owner.
     name: String,
@@ -338,7 +356,8 @@ impl From<&BankDetails> for PayoutDestination {
 }
 
 /// Response of a paid app payment that was settled.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum AppPaymentPurchaseResponse {
     /// The app payment was bought.
@@ -348,7 +367,8 @@ pub enum AppPaymentPurchaseResponse {
 }
 
 /// A purchased app payment with the payment.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct AppPaymentPurchase {
     /// Tokens, only for the call that paid first. Replays have none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -364,7 +384,8 @@ pub struct AppPaymentPurchase {
 }
 
 /// An app payment as purchased.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct PurchasedAppPayment {
     /// Id for `GET /get-payment-status`.
     payout_id: PayoutId,

@@ -15,7 +15,6 @@ use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, Decline, Timestamp};
 
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::purchase_response::{CreditedPurchase, PurchaseContext, PurchasedRecord};
 use crate::edge::error::{ApiError, with_members, with_prebuilt_body};
@@ -33,7 +32,8 @@ use crate::statuses::{CreditedStatus, SettlementPendingStatus};
 const RETRY_AFTER_S: u64 = 2;
 
 /// A payment whose outcome is not known yet.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct PendingPayment {
     /// `settlement_pending` in every case.
     status: SettlementPendingStatus,

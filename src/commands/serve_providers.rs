@@ -25,7 +25,7 @@ use crate::provider::payouts::PayoutApi as _;
 use crate::provider::reloadable_cards::ReloadableCardApi as _;
 use crate::provider::sandbox::all::SandboxProviders;
 use crate::provider::sandbox::card_balances::deposit_watcher::{DepositSource, RemoteDepositSource};
-use crate::provider::{document, server};
+use crate::provider::{self, server};
 use crate::sandbox::chains::SandboxSettlement;
 use crate::sandbox::chains::remote::{ChainRpc, RemoteChains};
 use crate::sandbox::store::SandboxStore;
@@ -76,7 +76,8 @@ pub struct Args {
 /// When a file cannot be created or read, or the address is in use.
 pub async fn run(args: Args) -> Result<(), CliError> {
     if args.openapi {
-        let document = document::document().map_err(|e| CliError::Usage(e.to_string()))?;
+        let document = provider::OPENAPI.parse();
+        let document = document.map_err(|e: serde_json::Error| CliError::Usage(e.to_string()))?;
         return terminal::json(&document, true);
     }
     serve::log(LogFormat::Text);

@@ -5,7 +5,6 @@ use std::time::SystemTime;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use utoipa::ToSchema;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -15,7 +14,8 @@ pub struct Versions {
 }
 
 /// A deprecated route.
-#[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DeprecatedRoute {
     /// Path of the deprecated route.
@@ -24,7 +24,7 @@ pub struct DeprecatedRoute {
     pub successor: String,
     /// Day on which the route is removed, as an HTTP date; absent until it is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<String>))]
     pub sunset: Option<SunsetDate>,
 }
 

@@ -17,6 +17,7 @@ use super::json;
 use super::payments::with_product;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
@@ -57,10 +58,11 @@ pub async fn authenticated_account(engine: &Engine, claims: &AuthClaims) -> Resu
 }
 
 /// Read the account balance
-#[utoipa::path(get, path = "/get-account-balance", operation_id = "getAccountBalance", tag = "Account", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-account-balance", operation_id = "getAccountBalance", tag = "Account", security(("bearer" = [])),
     responses((status = 200, description = "`user_id`, `balance`, `available`, `held`, `total_deposits` in USD, `created_at`.", body = schemas::AccountBalance),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen."),
-        (status = 404, description = "No such account.")))]
+        (status = 404, description = "No such account."))))]
 async fn get_account_balance(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
@@ -83,12 +85,13 @@ async fn get_account_balance(
 ///
 /// Anyone who knows the id can see whether the payment is over. The payer's token also reads the result. `status` is
 /// the status of the payment: a `fulfilled` payment bought something. `product_status` is the status of that product.
-#[utoipa::path(get, path = "/get-payment", operation_id = "getPayment", tag = "Account", security((), ("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-payment", operation_id = "getPayment", tag = "Account", security((), ("bearer" = [])),
     params(("payment_id" = String, Query, description = "From a 202.")),
     responses((status = 200, description = "`status`, `terminal`, `retry_after_seconds`; for the payer also the result.", body = schemas::PaymentStatusResponse),
         (status = 400, description = "`payment_id` is missing."), (status = 401, description = "A bad token."),
         (status = 403, description = "Another wallet's payment, or a frozen account."),
-        (status = 404, description = "No such payment.")))]
+        (status = 404, description = "No such payment."))))]
 async fn get_payment(
     State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,

@@ -15,7 +15,6 @@ use std::time::Duration;
 use purser_actors::entity::agent_wallet::{AgentWallet, Rejection};
 use purser_actors::id::{Network, Wallet};
 use serde::Deserialize;
-use utoipa::ToSchema;
 
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
@@ -79,7 +78,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 }
 
 /// Request without members.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct EmptyRequest {}
 

@@ -18,7 +18,6 @@ use purser_actors::entity::session::{AgentInfo, AuthMethod};
 use purser_actors::id::{ApiKeyId, SessionId};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::account::BearerClaims;
 use super::agent_wallet::text;
@@ -27,6 +26,7 @@ use super::auth::{AuthClaims, TokenError, bearer_token};
 use super::callable::{require_sign_in, result};
 use super::error::{ApiError, ErrorCode};
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::identity::api_key::ApiKeyCodec;
 
@@ -102,7 +102,8 @@ pub(super) fn render(api_keys: &ApiKeyCodec, id: ApiKeyId, key: &ApiKey) -> Json
 }
 
 /// Request of `createAgentApiKey`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct CreateApiKeyRequest {
     /// Name of the key: 1 to 80 readable characters.
@@ -110,13 +111,14 @@ struct CreateApiKeyRequest {
 }
 
 /// A new API key.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct CreateApiKeyResult {
     /// Text of the key, shown only in this response.
     api_key: String,
     /// The key as lists show it.
-    #[schema(value_type = schemas::ApiKey)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::ApiKey))]
     key: JsonObject,
 }
 
@@ -124,11 +126,12 @@ struct CreateApiKeyResult {
 ///
 /// Needs the token of a wallet that signed in. `apiKey` is shown only in this response. If the response is lost, revoke
 /// the key and create another.
-#[utoipa::path(post, path = "/createAgentApiKey", operation_id = "createAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(CreateApiKeyRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/createAgentApiKey", operation_id = "createAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(CreateApiKeyRequest),
     responses((status = 200, description = "`apiKey`, and `key` as lists show it.", body = CreateApiKeyResult),
         (status = 400, description = "No name, or one that it cannot have."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment or an API key."),
-        (status = 409, description = "The account has as many keys as it can have."), (status = 503, description = "Not now.")))]
+        (status = 409, description = "The account has as many keys as it can have."), (status = 503, description = "Not now."))))]
 async fn create_agent_api_key(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -152,25 +155,28 @@ async fn create_agent_api_key(
 }
 
 /// Request without members.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct EmptyRequest {}
 
 /// API keys of an account.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ListApiKeysResult {
     /// Active keys, oldest first.
-    #[schema(value_type = Vec<schemas::ApiKey>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::ApiKey>))]
     keys: Vec<JsonObject>,
 }
 
 /// List the API keys of the account
 ///
 /// Active keys, oldest first, each with the beginning and the last four characters of its text.
-#[utoipa::path(post, path = "/listAgentApiKeys", operation_id = "listAgentApiKeys", tag = "API keys", security(("bearer" = [])), request_body = inline(EmptyRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/listAgentApiKeys", operation_id = "listAgentApiKeys", tag = "API keys", security(("bearer" = [])), request_body = inline(EmptyRequest),
     responses((status = 200, description = "`keys`.", body = ListApiKeysResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen.")))]
+        (status = 403, description = "Another account's `userId`, or frozen."))))]
 async fn list_agent_api_keys(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -185,7 +191,8 @@ async fn list_agent_api_keys(
 }
 
 /// Request of `revokeAgentApiKey`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct RevokeApiKeyRequest {
     /// Id from `listAgentApiKeys`.
@@ -193,10 +200,11 @@ struct RevokeApiKeyRequest {
 }
 
 /// An API key.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ApiKeyResult {
     /// The key as lists show it.
-    #[schema(value_type = schemas::ApiKey)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::ApiKey))]
     key: JsonObject,
 }
 
@@ -204,11 +212,12 @@ struct ApiKeyResult {
 ///
 /// Its tokens get 401 at once, and its streams are closed. Needs the token of a wallet that signed in, or a token of
 /// the key itself. Revoking again changes nothing.
-#[utoipa::path(post, path = "/revokeAgentApiKey", operation_id = "revokeAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(RevokeApiKeyRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/revokeAgentApiKey", operation_id = "revokeAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(RevokeApiKeyRequest),
     responses((status = 200, description = "`key`, whose `status` is `revoked`.", body = ApiKeyResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or key, frozen, or a token that may not."),
-        (status = 404, description = "No such key."), (status = 503, description = "Not now.")))]
+        (status = 404, description = "No such key."), (status = 503, description = "Not now."))))]
 async fn revoke_agent_api_key(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -242,7 +251,8 @@ pub(super) fn authorize_owner(claims: &AuthClaims, key: &ApiKey) -> Result<(), A
 }
 
 /// Request of `agentAuth`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct ExchangeApiKeyRequest {
     /// API key, if it is not in the `Authorization` header.
@@ -250,7 +260,8 @@ struct ExchangeApiKeyRequest {
 }
 
 /// Tokens for an API key.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct AgentAuthResult {
     /// Token for `Authorization: Bearer`.
@@ -269,11 +280,12 @@ struct AgentAuthResult {
 ///
 /// Send the key in `Authorization: Bearer` or in `data.apiKey`. The tokens are those of `POST /auth`, and the refresh
 /// token is exchanged there. Works while the account is frozen, like any sign-in.
-#[utoipa::path(post, path = "/agentAuth", operation_id = "agentAuth", tag = "API keys", security(("api_key" = []), ()), request_body = inline(ExchangeApiKeyRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/agentAuth", operation_id = "agentAuth", tag = "API keys", security(("api_key" = []), ()), request_body = inline(ExchangeApiKeyRequest),
     responses((status = 200, description = "`idToken`, `refreshToken`, `expiresIn`, `userId`, `apiKeyId`.", body = AgentAuthResult),
         (status = 400, description = "A member that it does not take, or two keys that differ."),
         (status = 401, description = "The key is missing, invalid or revoked."),
-        (status = 403, description = "Another account's `userId`."), (status = 503, description = "Not now.")))]
+        (status = 403, description = "Another account's `userId`."), (status = 503, description = "Not now."))))]
 async fn agent_auth(State(state): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let call = state.read_call::<ExchangeApiKeyRequest>(body).await?;
     let id = state.parse_presented_key(&headers, call.data.api_key.as_deref())?;
@@ -298,7 +310,8 @@ fn api_key_invalid() -> ApiError {
 }
 
 /// Request of `announceAgentConnection`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct AnnounceAgentRequest {
     /// Name of the agent: 1 to 80 readable characters.
@@ -310,13 +323,14 @@ struct AnnounceAgentRequest {
 }
 
 /// An announced agent.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct AnnounceAgentResult {
     /// Session of the token.
     session_id: SessionId,
     /// Details of the agent.
-    #[schema(value_type = schemas::AgentInfo)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::AgentInfo))]
     agent: JsonObject,
 }
 
@@ -324,10 +338,11 @@ struct AnnounceAgentResult {
 ///
 /// The agent's own claim, which the service does not verify. The account page and the stream show it with the session
 /// (`session.agent_announced`).
-#[utoipa::path(post, path = "/announceAgentConnection", operation_id = "announceAgentConnection", tag = "API keys", security(("bearer" = [])), request_body = inline(AnnounceAgentRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/announceAgentConnection", operation_id = "announceAgentConnection", tag = "API keys", security(("bearer" = [])), request_body = inline(AnnounceAgentRequest),
     responses((status = 200, description = "`sessionId`, and `agent` as it was understood.", body = AnnounceAgentResult),
         (status = 400, description = "A text that it cannot have."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen."), (status = 503, description = "Not now.")))]
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 503, description = "Not now."))))]
 async fn announce_agent_connection(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,

@@ -10,7 +10,6 @@ use http::HeaderMap;
 use purser_actors::port::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
@@ -39,7 +38,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 }
 
 /// Response to an accepted callback.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct CallbackReceived {
     /// Always true on success.
     pub(super) received: bool,
@@ -90,11 +90,12 @@ impl App {
 ///
 /// Signed as in Standard Webhooks, with the rails' key. It names no payout: the service queries the rails at once
 /// instead of at the next poll, and uses their answer. A callback may be lost, duplicated or late without harm.
-#[utoipa::path(post, path = "/payout-callback", operation_id = "receivePayoutCallback", tag = "Provider callbacks",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/payout-callback", operation_id = "receivePayoutCallback", tag = "Provider callbacks",
     request_body(content = serde_json::Value, description = "`type` is `payouts.updated`."),
     responses((status = 200, description = "They will be asked.", body = CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the rails' signature."),
-        (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
+        (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_payout_callback(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
@@ -109,11 +110,12 @@ async fn post_payout_callback(
 /// Receive a callback of the card issuer
 ///
 /// As `POST /payout-callback`, with the issuer's key: the service queries the issuer about its cards at once.
-#[utoipa::path(post, path = "/card-callback", operation_id = "receiveCardCallback", tag = "Provider callbacks",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/card-callback", operation_id = "receiveCardCallback", tag = "Provider callbacks",
     request_body(content = serde_json::Value, description = "`type` is `cards.updated`."),
     responses((status = 200, description = "It will be asked.", body = CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the issuer's signature."),
-        (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
+        (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_card_callback(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let answer = app.verified_callback::<CardCallbackType>(app.callback_keys.issuer.as_ref(), &headers, body);
     let answer = answer.await?;
@@ -125,11 +127,12 @@ async fn post_card_callback(State(app): State<Arc<App>>, headers: HeaderMap, bod
 ///
 /// As `POST /payout-callback`, with the bank's key. It names no deposit and credits none: the service queries the bank
 /// for deposits at once.
-#[utoipa::path(post, path = "/bank-callback", operation_id = "receiveBankCallback", tag = "Provider callbacks",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/bank-callback", operation_id = "receiveBankCallback", tag = "Provider callbacks",
     request_body(content = serde_json::Value, description = "`type` is `deposits.updated`."),
     responses((status = 200, description = "It will be asked.", body = CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the bank's signature."),
-        (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
+        (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_bank_callback(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let answer = app.verified_callback::<BankCallbackType>(app.callback_keys.bank.as_ref(), &headers, body);
     let answer = answer.await?;

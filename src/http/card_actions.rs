@@ -14,7 +14,6 @@ use purser_actors::id::CardId;
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::port::CardAction;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -22,6 +21,7 @@ use super::cards::{self, AnyCard};
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
@@ -38,7 +38,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 type SharedState = State<Arc<App>>;
 
 /// Request of these routes.
-#[derive(Deserialize, Serialize, ToSchema)]
+#[derive(Deserialize, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct CardActionRequest {
     /// U.S., international or reloadable card.
@@ -46,14 +47,15 @@ struct CardActionRequest {
 }
 
 /// Response to a card action.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CardActionResponse {
     /// Always true on success.
     success: bool,
     /// Id of the card.
     card_id: CardId,
     /// `pause`, `resume` or `close` was sent to the issuer. Null if the card already has that status.
-    #[schema(required, value_type = Option<schemas::CardAction>)]
+    #[cfg_attr(feature = "documents", schema(required, value_type = Option<schemas::CardAction>))]
     requested_action: Option<&'static str>,
     /// URL to poll for its status.
     status_url: String,
@@ -64,7 +66,8 @@ struct CardActionResponse {
 /// Charges are declined until the card is resumed. Answers 202 while the issuer, or an operator for an international
 /// card, carries it out. Then `card.paused`, `intl_order.paused` or `reloadable_card.paused` follows. Until then the
 /// card can be charged. Answers 200 if the card is already paused.
-#[utoipa::path(post, path = "/pause-card", operation_id = "pauseCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/pause-card", operation_id = "pauseCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "It is paused already.", body = CardActionResponse),
         (status = 202, description = "The action was sent to the card issuer.", body = CardActionResponse),
@@ -73,7 +76,7 @@ struct CardActionResponse {
         (status = 404, description = "No such card, or a gift card."),
         (status = 409, description = "It was not made or has ended, something else is asked of it, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
 async fn pause_card(
     state: SharedState,
     holder: BearerClaims,
@@ -87,7 +90,8 @@ async fn pause_card(
 ///
 /// Answers 202 while the issuer or an operator carries it out. Then `card.resumed`, `intl_order.resumed` or
 /// `reloadable_card.resumed` follows. Answers 200 if the card can already be charged.
-#[utoipa::path(post, path = "/resume-card", operation_id = "resumeCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/resume-card", operation_id = "resumeCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "It can be charged already.", body = CardActionResponse),
         (status = 202, description = "The action was sent to the card issuer.", body = CardActionResponse),
@@ -96,7 +100,7 @@ async fn pause_card(
         (status = 404, description = "No such card, or a gift card."),
         (status = 409, description = "It was not made or has ended, something else is asked of it, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
 async fn resume_card(
     state: SharedState,
     holder: BearerClaims,
@@ -112,7 +116,8 @@ async fn resume_card(
 /// remainder of other cards is credited to the account balance once the issuer releases it (`credited_usd_amount` of
 /// the card). Answers 202 while the issuer or an operator carries it out. Then `card.closed`, `intl_order.closed` or
 /// `reloadable_card.closed` follows.
-#[utoipa::path(post, path = "/close-card", operation_id = "closeCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/close-card", operation_id = "closeCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 202, description = "The action was sent to the card issuer.", body = CardActionResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
@@ -120,7 +125,7 @@ async fn resume_card(
         (status = 404, description = "No such card, or a gift card."),
         (status = 409, description = "It was not made or has ended, something else is asked of it, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
 async fn close_card(
     state: SharedState,
     holder: BearerClaims,

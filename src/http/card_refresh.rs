@@ -10,7 +10,6 @@ use purser_actors::entity::card::{Card, Rejection};
 use purser_actors::id::CardId;
 use purser_actors::kernel::idempotency::CommandResult;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -29,7 +28,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 }
 
 /// Request of `POST /refresh-card-data`.
-#[derive(Deserialize, Serialize, ToSchema)]
+#[derive(Deserialize, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct RefreshCardRequest {
     /// Card from `GET /get-card` that is `ready`.
@@ -37,7 +37,8 @@ struct RefreshCardRequest {
 }
 
 /// A refresh that was started.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct RefreshCardResponse {
     /// Always true on success.
     success: bool,
@@ -49,7 +50,8 @@ struct RefreshCardResponse {
 ///
 /// New transactions appear in `GET /get-card-data` a moment later. `refreshing` is true while the request is in
 /// progress. At most one refresh in 5 minutes and 12 in any 24 hours per card.
-#[utoipa::path(post, path = "/refresh-card-data", operation_id = "refreshCardData", tag = "Cards", security(("bearer" = [])), request_body = inline(RefreshCardRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/refresh-card-data", operation_id = "refreshCardData", tag = "Cards", security(("bearer" = [])), request_body = inline(RefreshCardRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "The issuer is asked.", body = RefreshCardResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
@@ -58,7 +60,7 @@ struct RefreshCardResponse {
         (status = 409, description = "An earlier refresh is still in progress, the card is not `ready`, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many refreshes of this card, or too many requests: `Retry-After` says when."),
-        (status = 503, description = "Not now.")))]
+        (status = 503, description = "Not now."))))]
 async fn refresh_card_data(
     State(state): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,

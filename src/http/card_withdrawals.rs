@@ -12,7 +12,6 @@ use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Cents;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -20,8 +19,10 @@ use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::reloadable_cards::ISSUER_TIMEOUT;
 use super::route::routes;
+#[cfg(feature = "documents")]
+use super::schemas;
+use super::top_ups;
 use super::withdrawals::{CreateWithdrawalResponse, address, in_range, require_account_wallet};
-use super::{schemas, top_ups};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/withdraw-card-balance" => withdraw_card_balance {
@@ -39,11 +40,12 @@ const MIN_AMOUNT: Cents = Cents::new(200);
 const MAX_AMOUNT: Cents = Cents::new(1_000_000);
 
 /// Request of `POST /withdraw-card-balance`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct CardWithdrawalRequest {
     /// US dollars, 2 to 10,000, at most 2 decimal places.
-    #[schema(value_type = schemas::ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::ExactDecimal))]
     amount: Box<RawValue>,
     /// Address that receives USDC, on Base or Solana.
     destination_address: String,
@@ -62,7 +64,8 @@ struct CardWithdrawalParams {
 /// `claimed`, then `complete` or `rejected`. After `rejected` the issuer releases the hold
 /// (`card_withdrawal.hold_released`). If the issuer declines the amount after this response, the withdrawal is
 /// `failed`.
-#[utoipa::path(post, path = "/withdraw-card-balance", operation_id = "createCardBalanceWithdrawal", tag = "Card balance", security(("bearer" = [])), request_body = inline(CardWithdrawalRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/withdraw-card-balance", operation_id = "createCardBalanceWithdrawal", tag = "Card balance", security(("bearer" = [])), request_body = inline(CardWithdrawalRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = CreateWithdrawalResponse),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
@@ -70,7 +73,7 @@ struct CardWithdrawalParams {
         (status = 409, description = "The balance is smaller than the amount (with `retry_after_seconds` while a top-up is on its way), the issuer refused, or the first request with this key is still running."),
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
 async fn withdraw_card_balance(
     State(state): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,

@@ -17,7 +17,6 @@ pub(super) use self::any_card::AnyCard;
 pub(super) use self::any_card::CARD_TYPES;
 pub use self::any_card::{AnyCardWithDetails, CardTransaction};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -26,8 +25,11 @@ use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
-use crate::checkout::{CardPurchaseResponse, PaidCall, PendingPayment};
+use crate::checkout::PaidCall;
+#[cfg(feature = "documents")]
+use crate::checkout::{CardPurchaseResponse, PendingPayment};
 
 /// Seconds after which to retry a read that waits for a final payment.
 const FINALITY_RETRY_S: u64 = 2;
@@ -53,7 +55,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 ///
 /// Paid. Answers 402 with a challenge until the request carries a payment, then 200 with the card's id once the payment
 /// settled.
-#[utoipa::path(get, path = "/get-card", operation_id = "buyCard", tag = "Cards",
+#[cfg_attr(feature = "documents", utoipa::path(get, path = "/get-card", operation_id = "buyCard", tag = "Cards",
     params(("amount" = String, Query, description = "US dollars to load, at most 2 decimal places.", example = "5"),
         ("format" = inline(Option<schemas::PurchaseFormat>), Query, description = "`json` (default) or `html`.")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `card_id`, `status`, `card`. Or `status: credited`.",
@@ -64,7 +66,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
-        (status = 503, description = "Too busy, or the network cannot be reached. This call charged nothing.")))]
+        (status = 503, description = "Too busy, or the network cannot be reached. This call charged nothing."))))]
 async fn get_card(
     State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
@@ -89,7 +91,8 @@ async fn get_card(
 }
 
 /// One card, or a page of cards.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 enum CardDataResponse {
     /// The card of `card_id`.
@@ -99,10 +102,11 @@ enum CardDataResponse {
 }
 
 /// A page of cards.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CardList {
     /// Oldest first, all of one type.
-    #[schema(value_type = Vec<schemas::CardListItem>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::CardListItem>))]
     cards: Vec<JsonObject>,
     /// Whether more cards follow.
     has_more: bool,
@@ -114,7 +118,8 @@ struct CardList {
 /// event that they were read (`card.details_viewed`). A gift card's code is shown once its payment is final. Until then
 /// the response has `held`, `hint` and `Retry-After`. With `details=false` the details are left out and no event is
 /// sent. Without `card_id`: all cards of a type, without their numbers and without failed orders.
-#[utoipa::path(get, path = "/get-card-data", operation_id = "getCardData", tag = "Cards", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-card-data", operation_id = "getCardData", tag = "Cards", security(("bearer" = [])),
     params(("card_id" = Option<String>, Query, description = "One card."),
         ("details" = Option<bool>, Query, description = "Of one card: `true` (default) or `false`, without number, code or link."),
         ("card_type" = inline(Option<schemas::CardTypeName>), Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International`, `Reloadable` or `Gift Card`."),
@@ -123,7 +128,7 @@ struct CardList {
     responses((status = 200, description = "`card_id`, `status`, and `card_details` when ready; or `cards`, `has_more`.", body = CardDataResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, or a frozen account."),
-        (status = 404, description = "No such card."), (status = 429, description = "Too many requests.")))]
+        (status = 404, description = "No such card."), (status = 429, description = "Too many requests."))))]
 async fn get_card_data(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,

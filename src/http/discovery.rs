@@ -1,7 +1,9 @@
 //! Discovery documents: `/llms.txt`, `/skill.md`, `/.well-known/x402`, `/.well-known/api-catalog` and `/asyncapi.json`.
-//! They are generated once at startup from `/openapi.json` and the event types, so they always match the service.
+//! They are made once at startup from `/openapi.json` and the committed `docs/asyncapi.json`, so they always match the
+//! service.
 
-mod asyncapi;
+#[cfg(feature = "documents")]
+pub(super) mod asyncapi;
 mod guides;
 
 use axum::Router;
@@ -14,10 +16,12 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
 use super::error::with_prebuilt_body;
+use super::openapi::ApiDocuments;
 use super::owner::accepts;
 use super::route::routes;
 use super::sandbox_identity_page::framed;
 
+const ASYNCAPI: &str = include_str!("../../docs/asyncapi.json");
 const INDEX: &str = include_str!("pages/index.html");
 const TEXT: &str = "text/plain; charset=utf-8";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
@@ -36,25 +40,41 @@ pub struct DiscoveryDocuments {
 }
 
 impl DiscoveryDocuments {
-    /// Generates the documents from `/openapi.json` for a service at `url` (scheme, host and port). `types` are all
-    /// event types.
-    pub fn of(openapi: &Value, url: &str, types: &[String]) -> Self {
-        let x402 =
-            json!({"version": 1, "resources": guides::samples(openapi, url), "instructions": guides::INSTRUCTIONS});
-        Self {
+    /// Generates the documents for a service at `url` (scheme, host and port).
+    ///
+    /// # Errors
+    /// Never: the embedded document is valid.
+    pub fn of(openapi: &ApiDocuments, url: &str) -> Result<Self, serde_json::Error> {
+        let samples = guides::samples(&openapi.clients, url);
+        let x402 = json!({"version": 1, "resources": samples, "instructions": guides::INSTRUCTIONS});
+        Ok(Self {
             index: index(url).to_string().into(),
             llms: guides::llms(openapi, url).into(),
-            skill: guides::skill(openapi, url).into(),
+            skill: guides::skill(&openapi.clients, url).into(),
             x402: x402.to_string().into(),
             catalog: catalog(url).to_string().into(),
-            asyncapi: asyncapi::document(openapi, url, types).to_string().into(),
-        }
+            asyncapi: asyncapi(url)?.to_string().into(),
+        })
     }
 
     /// Texts of the documents, for the hash of all documents.
     pub fn pages(&self) -> [&[u8]; 5] {
         [&self.llms, &self.skill, &self.x402, &self.catalog, &self.asyncapi]
     }
+}
+
+/// The document of events. `url` provides the host and whether it uses TLS.
+fn asyncapi(url: &str) -> Result<Value, serde_json::Error> {
+    let mut document: Value = ASYNCAPI.parse()?;
+    let (protocol, host) = match url.split_once("://") {
+        Some(("https", host)) => ("wss", host),
+        Some((_, host)) => ("ws", host),
+        None => ("ws", url),
+    };
+    let server = &mut document["servers"]["service"];
+    server["host"] = host.into();
+    server["protocol"] = protocol.into();
+    Ok(document)
 }
 
 /// Links to the other documents of this service (RFC 9727, section 4.2).
@@ -113,9 +133,9 @@ fn index(url: &str) -> Value {
 /// Read the links of the service
 ///
 /// Links to the guide, the API descriptions and the prices. A page for browsers, JSON for other clients.
-#[utoipa::path(get, path = "/", operation_id = "getServiceIndex", tag = "Service",
+#[cfg_attr(feature = "documents", utoipa::path(get, path = "/", operation_id = "getServiceIndex", tag = "Service",
     responses((status = 200, description = "`service` and `links`, an address each by its name; a page where `Accept` names `text/html`.",
-        content((FrontPage = "application/json"), (String = "text/html")))))]
+        content((FrontPage = "application/json"), (String = "text/html"))))))]
 async fn get_index(State(documents): State<DiscoveryDocuments>, headers: HeaderMap) -> Response {
     let mut response = if accepts(&headers, "text/html") {
         let links = LINKS.map(|(path, _, words)| format!("<li><a href=\"{path}\">{words}</a></li>"));
@@ -128,7 +148,8 @@ async fn get_index(State(documents): State<DiscoveryDocuments>, headers: HeaderM
     response
 }
 
-/// Body of `/`, for the OpenAPI document only.
+/// Body of `/`.
+#[cfg(feature = "documents")]
 #[derive(serde::Serialize, utoipa::ToSchema)]
 struct FrontPage {
     /// `Purser`, the name of the service.
@@ -140,8 +161,8 @@ struct FrontPage {
 /// Read the guide for language models
 ///
 /// Every route and its purpose, in plain text.
-#[utoipa::path(get, path = "/llms.txt", operation_id = "getLlmsTxt", tag = "Service",
-    responses((status = 200, description = "Markdown.", body = String, content_type = "text/plain")))]
+#[cfg_attr(feature = "documents", utoipa::path(get, path = "/llms.txt", operation_id = "getLlmsTxt", tag = "Service",
+    responses((status = 200, description = "Markdown.", body = String, content_type = "text/plain"))))]
 async fn get_llms(State(documents): State<DiscoveryDocuments>) -> Response {
     page(TEXT, documents.llms)
 }
@@ -149,8 +170,8 @@ async fn get_llms(State(documents): State<DiscoveryDocuments>) -> Response {
 /// Read the skill for agents
 ///
 /// How to pay, sign in and follow a purchase, step by step.
-#[utoipa::path(get, path = "/skill.md", operation_id = "getSkill", tag = "Service",
-    responses((status = 200, description = "Markdown with a front matter.", body = String, content_type = "text/markdown")))]
+#[cfg_attr(feature = "documents", utoipa::path(get, path = "/skill.md", operation_id = "getSkill", tag = "Service",
+    responses((status = 200, description = "Markdown with a front matter.", body = String, content_type = "text/markdown"))))]
 async fn get_skill(State(documents): State<DiscoveryDocuments>) -> Response {
     page(MARKDOWN, documents.skill)
 }
@@ -158,8 +179,9 @@ async fn get_skill(State(documents): State<DiscoveryDocuments>) -> Response {
 /// List the paid resources
 ///
 /// Each paid route as a URL that answers 402.
-#[utoipa::path(get, path = "/.well-known/x402", operation_id = "listX402Resources", tag = "Service",
-    responses((status = 200, description = "`version` 1, `resources` and `instructions`.", body = inline(X402Resources))))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/.well-known/x402", operation_id = "listX402Resources", tag = "Service",
+    responses((status = 200, description = "`version` 1, `resources` and `instructions`.", body = inline(X402Resources)))))]
 async fn get_x402(State(documents): State<DiscoveryDocuments>) -> Response {
     page(JSON, documents.x402)
 }
@@ -167,8 +189,9 @@ async fn get_x402(State(documents): State<DiscoveryDocuments>) -> Response {
 /// Read the catalog of API descriptions
 ///
 /// A catalog by RFC 9727. HEAD answers with the link to it.
-#[utoipa::path(get, path = "/.well-known/api-catalog", operation_id = "getApiCatalog", tag = "Service",
-    responses((status = 200, description = "A link set (RFC 9264).", body = Value, content_type = "application/linkset+json")))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/.well-known/api-catalog", operation_id = "getApiCatalog", tag = "Service",
+    responses((status = 200, description = "A link set (RFC 9264).", body = Value, content_type = "application/linkset+json"))))]
 async fn get_api_catalog(State(documents): State<DiscoveryDocuments>) -> Response {
     let mut response = page(LINKSET, documents.catalog);
     let link = HeaderValue::from_static("</.well-known/api-catalog>; rel=\"api-catalog\"");
@@ -179,13 +202,15 @@ async fn get_api_catalog(State(documents): State<DiscoveryDocuments>) -> Respons
 /// Read the AsyncAPI document
 ///
 /// Messages of `GET /stream` and the event types.
-#[utoipa::path(get, path = "/asyncapi.json", operation_id = "getAsyncApi", tag = "Service",
-    responses((status = 200, description = "AsyncAPI 3.0.", body = Value)))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/asyncapi.json", operation_id = "getAsyncApi", tag = "Service",
+    responses((status = 200, description = "AsyncAPI 3.0.", body = Value))))]
 async fn get_asyncapi(State(documents): State<DiscoveryDocuments>) -> Response {
     page(JSON, documents.asyncapi)
 }
 
-/// Body of `/.well-known/x402`, for the OpenAPI document only.
+/// Body of `/.well-known/x402`.
+#[cfg(feature = "documents")]
 #[derive(serde::Serialize, utoipa::ToSchema)]
 struct X402Resources {
     /// Version of this format, 1.

@@ -18,6 +18,7 @@ use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::stream::{AHEAD, ClientAccess, EventFilter, StreamContext, StreamEvent, is_ahead, upgrade};
 
@@ -62,7 +63,8 @@ struct EventPage {
 /// In the order they happened, after a `seq`, or newest first with `order=desc`. Events are kept for 30 days. The
 /// envelopes are those of `/stream`. `seq` grows with each event of the account and has no other meaning. The account
 /// page reads events with its session cookie.
-#[utoipa::path(get, path = "/events", operation_id = "listEvents", tag = "Events", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/events", operation_id = "listEvents", tag = "Events", security(("bearer" = [])),
     params(("after" = Option<u64>, Query, description = "The last `seq` the caller has; 0 for the oldest kept."),
         ("before" = Option<u64>, Query, description = "With `order=desc`: `next_before` of the page before."),
         ("order" = inline(Option<schemas::EventOrder>), Query, description = "`asc`, the default, or `desc`."),
@@ -71,7 +73,7 @@ struct EventPage {
     responses((status = 200, description = "`events`, `has_more`, and `next_after`, or `next_before` if more follow.", body = schemas::EventList),
         (status = 400, description = "A malformed parameter, or `cursor_ahead`: `after` is no event yet."),
         (status = 403, description = "Frozen."), (status = 401, description = "No good token."),
-        (status = 410, description = "`cursor_expired`: events after that sequence are no longer kept.")))]
+        (status = 410, description = "`cursor_expired`: events after that sequence are no longer kept."))))]
 async fn get_events(
     State(state): State<EventState>,
     RawQuery(raw): RawQuery,
@@ -191,12 +193,13 @@ fn load_error(error: &StoreError) -> ApiError {
 /// malformed frame; 4001 token missing, expired or revoked; 4003 account frozen; 4008 slow consumer, with the cursor in
 /// the reason; 4010 cursor expired, with the oldest cursor in the reason; 4029 too many streams of the account, or too
 /// many messages.
-#[utoipa::path(get, path = "/stream", operation_id = "openStream", tag = "Events", security((), ("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/stream", operation_id = "openStream", tag = "Events", security((), ("bearer" = [])),
     responses((status = 101, description = "The stream."), (status = 401, description = "The token is not good."),
         (status = 403, description = "Frozen, or a cookie from another page than ours."),
         (status = 426, description = "Not a WebSocket upgrade."),
         (status = 429, description = "Too many requests, or `stream_limit_reached` of this account."),
-        (status = 503, description = "`stream_capacity_reached`: too many streams in all.")))]
+        (status = 503, description = "`stream_capacity_reached`: too many streams in all."))))]
 async fn get_stream(
     State(state): State<EventState>,
     MaybeBearer(bearer): MaybeBearer,

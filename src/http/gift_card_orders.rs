@@ -18,8 +18,11 @@ use super::gift_cards::{fee_for, with_timeout};
 use super::merchants::directory_unavailable;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
-use crate::checkout::{GiftCardPurchaseResponse, PaidCall, PendingPayment, rate_unavailable};
+#[cfg(feature = "documents")]
+use crate::checkout::{GiftCardPurchaseResponse, PendingPayment};
+use crate::checkout::{PaidCall, rate_unavailable};
 use crate::prices::ProductFeeRate;
 use crate::provider::gift_cards::{Denominations, GiftCardProduct};
 
@@ -38,7 +41,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 /// Paid. The amount is in the gift card's currency and must be one of its amounts (`GET /search-gift-cards`). The price
 /// is converted at the current rate. A quote names that rate and holds for its validity. Stock and price are checked
 /// before the charge. The card is `completed` a moment after the purchase. Then `GET /get-card-data` has its code.
-#[utoipa::path(get, path = "/order-gift-card", operation_id = "buyGiftCard", tag = "Gift cards",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/order-gift-card", operation_id = "buyGiftCard", tag = "Gift cards",
     params(("product_id" = String, Query, description = "From `GET /search-gift-cards`.", example = "gift_quietshield_vpn"),
         ("amount" = String, Query, description = "In the gift card's currency, at most 2 decimal places.", example = "15"),
         ("country" = String, Query, description = "Where it will be redeemed, ISO 3166-1 alpha-2.", example = "US")),
@@ -51,7 +55,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         (status = 404, description = "`product_not_found`: no such gift card."),
         (status = 409, description = "`out_of_stock`: not now. Or the payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
-        (status = 503, description = "Too busy, or the network or the catalog cannot be reached, or there is no exchange rate. This call charged nothing.")))]
+        (status = 503, description = "Too busy, or the network or the catalog cannot be reached, or there is no exchange rate. This call charged nothing."))))]
 async fn order_gift_card(
     State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,

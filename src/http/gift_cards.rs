@@ -10,7 +10,6 @@ use purser_actors::answer::ExactDecimal;
 use purser_actors::port::{ErrorKind, PortError};
 use rust_decimal::Decimal;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
@@ -67,7 +66,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 }
 
 /// Gift cards that match a search.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct GiftCardSearchResponse {
     /// Best match first.
     gift_cards: Vec<GiftCardOffer>,
@@ -82,7 +82,8 @@ struct GiftCardSearchResponse {
 }
 
 /// A gift card with its current price and stock.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct GiftCardOffer {
     /// Id for `/order-gift-card` and `starting_after`.
     product_id: String,
@@ -117,7 +118,8 @@ struct GiftCardOffer {
 }
 
 /// Filters of a search; null for filters that were not given.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct AppliedFilters {
     /// Text of the search.
     q: Option<String>,
@@ -130,7 +132,8 @@ struct AppliedFilters {
 }
 
 /// Values of each filter with the number of matches.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SearchFacets {
     /// Countries where gift cards are redeemed.
     countries: Vec<FacetValue>,
@@ -141,7 +144,8 @@ struct SearchFacets {
 }
 
 /// A value of a filter.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct FacetValue {
     /// Value for the parameter of that name.
     value: String,
@@ -200,7 +204,8 @@ impl From<GiftCardFacets> for SearchFacets {
 /// Finds gift cards by any word of product, brand or category, or the beginning of one. Accents and small typos are
 /// ignored. Filters narrow by country, currency and category. Borderless gift cards match every country. Prices and
 /// stock are current. Free; needs no authentication.
-#[utoipa::path(get, path = "/search-gift-cards", operation_id = "searchGiftCards", tag = "Catalog",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/search-gift-cards", operation_id = "searchGiftCards", tag = "Catalog",
     params(("q" = Option<String>, Query, description = "Words of a product, brand or category, at most 100 characters."),
         ("country" = Option<String>, Query, description = "ISO 3166-1 alpha-2, in capitals; one that gift cards are sold in."),
         ("currency" = Option<String>, Query, description = "ISO 4217, in capitals."),
@@ -210,7 +215,7 @@ impl From<GiftCardFacets> for SearchFacets {
     responses((status = 200, description = "A page of gift cards with facets.", body = GiftCardSearchResponse),
         (status = 400, description = "A malformed parameter, or a country in which gift cards are not sold."),
         (status = 404, description = "`product_not_found`: `starting_after` is not in this list."),
-        (status = 503, description = "`catalog_unavailable`: the catalog does not answer.")))]
+        (status = 503, description = "`catalog_unavailable`: the catalog does not answer."))))]
 async fn search_gift_cards(State(state): State<Arc<App>>, RawQuery(raw): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(raw.as_deref(), &PARAMETERS)?;
     let country = query.code("country", 2, "ISO 3166-1 alpha-2")?;

@@ -8,7 +8,6 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::error::{ApiError, ErrorCode};
 use super::json;
@@ -30,18 +29,20 @@ pub trait Readiness: Send + Sync {
 }
 
 /// Liveness of the process.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct Status {
     /// `ok` in every case.
-    #[schema(value_type = super::schemas::OkStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = super::schemas::OkStatus))]
     status: &'static str,
 }
 
 /// Readiness, with products and networks that are unavailable.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct Ready {
     /// `ok` in every case.
-    #[schema(value_type = super::schemas::OkStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = super::schemas::OkStatus))]
     status: &'static str,
     /// Unavailable products: their provider is down, or an operator has closed them.
     not_sold: Vec<&'static str>,
@@ -62,16 +63,18 @@ pub fn router(readiness: Arc<dyn Readiness>) -> Router {
 }
 
 /// Check that the process runs
-#[utoipa::path(get, path = "/healthz", operation_id = "checkLiveness", tag = "Service",
-    responses((status = 200, description = "The process lives.", body = inline(Status))))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/healthz", operation_id = "checkLiveness", tag = "Service",
+    responses((status = 200, description = "The process lives.", body = inline(Status)))))]
 async fn get_healthz() -> Response {
     json::ok(&Status { status: "ok" })
 }
 
 /// Check that the service can serve
-#[utoipa::path(get, path = "/readyz", operation_id = "checkReadiness", tag = "Service",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/readyz", operation_id = "checkReadiness", tag = "Service",
     responses((status = 200, description = "Requests are served.", body = inline(Ready)),
-        (status = 503, description = "Not now; the code says why.")))]
+        (status = 503, description = "Not now; the code says why."))))]
 async fn get_readyz(State(readiness): State<Arc<dyn Readiness>>) -> Result<Response, ApiError> {
     match readiness.ready() {
         Ok(()) => {

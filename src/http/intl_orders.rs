@@ -14,7 +14,6 @@ use purser_actors::id::CardId;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::Cents;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -25,8 +24,11 @@ use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, re
 use super::query::Query;
 use super::readable::is_readable;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
-use crate::checkout::{IntlOrderPurchaseResponse, PaidCall, PendingPayment};
+use crate::checkout::PaidCall;
+#[cfg(feature = "documents")]
+use crate::checkout::{IntlOrderPurchaseResponse, PendingPayment};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/order-intl-card" => order_intl_card {
@@ -50,7 +52,8 @@ const MAX_LABEL_LEN: usize = 100;
 ///
 /// Paid. An operator orders the card within 24 hours: follow it with `GET /get-card-data`. While it is `queued`, `POST
 /// /cancel-intl-order` can cancel it.
-#[utoipa::path(get, path = "/order-intl-card", operation_id = "orderIntlCard", tag = "Cards",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/order-intl-card", operation_id = "orderIntlCard", tag = "Cards",
     params(("amount" = String, Query, description = "Whole US dollars to load.", example = "100"),
         ("label" = Option<String>, Query, description = "Your own name for the card, at most 100 characters.")),
     responses((status = 200, description = "Ordered: `auth` (for the call that paid first), `user_id`, `intl_card_order`. Or `status: credited`.", body = IntlOrderPurchaseResponse),
@@ -60,7 +63,7 @@ const MAX_LABEL_LEN: usize = 100;
         (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
-        (status = 503, description = "Too busy, or the network cannot be reached. This call charged nothing.")))]
+        (status = 503, description = "Too busy, or the network cannot be reached. This call charged nothing."))))]
 async fn order_intl_card(
     State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
@@ -103,7 +106,8 @@ fn label(query: &Query) -> Result<Option<String>, ApiError> {
 }
 
 /// Request of `POST /cancel-intl-order`.
-#[derive(Deserialize, Serialize, ToSchema)]
+#[derive(Deserialize, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct CancelOrderRequest {
     /// Card from `GET /order-intl-card`.
@@ -111,7 +115,8 @@ struct CancelOrderRequest {
 }
 
 /// A cancelled order.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CancelOrderResponse {
     /// Id of the card.
     card_id: CardId,
@@ -122,7 +127,8 @@ struct CancelOrderResponse {
 /// Cancel an international card order
 ///
 /// Only while it is `queued`. The full charge, fee included, is credited to the account's balance.
-#[utoipa::path(post, path = "/cancel-intl-order", operation_id = "cancelIntlOrder", tag = "Cards", security(("bearer" = [])), request_body = inline(CancelOrderRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/cancel-intl-order", operation_id = "cancelIntlOrder", tag = "Cards", security(("bearer" = [])), request_body = inline(CancelOrderRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`card_id`, `message`.", body = CancelOrderResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
@@ -130,7 +136,7 @@ struct CancelOrderResponse {
         (status = 404, description = "No such order."),
         (status = 409, description = "It is not queued any more, its card may have been made (after a restore, until an operator has looked), or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
 async fn cancel_intl_order(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,

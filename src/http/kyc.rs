@@ -14,7 +14,6 @@ use purser_actors::id::Wallet;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::port::{ExternalText, Verdict};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -24,6 +23,7 @@ use super::json;
 use super::login::{login_link, signed_in};
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::identity::login::LOGIN_CODE_LIFETIME_S;
 
@@ -43,9 +43,10 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 type SharedState = State<Arc<App>>;
 
 /// Read the status of the identity check
-#[utoipa::path(get, path = "/get-kyc-status", operation_id = "getKycStatus", tag = "Identity verification", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-kyc-status", operation_id = "getKycStatus", tag = "Identity verification", security(("bearer" = [])),
     responses((status = 200, description = "`status` is `none`, `in-review`, `verified` or `rejected`; a rejected owner may try again.", body = schemas::KycStatusResponse),
-        (status = 401, description = "No good token."), (status = 403, description = "Frozen.")))]
+        (status = 401, description = "No good token."), (status = 403, description = "Frozen."))))]
 async fn get_kyc_status(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -70,14 +71,15 @@ async fn get_kyc_status(
 }
 
 /// A link for the owner to verify their identity.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct KycLinkResponse {
     /// URL to give to the owner unchanged. It can be opened once.
     kyc_url: String,
     /// The wallet's address in lower case.
     user_id: UserId,
     /// Status of the identity check.
-    #[schema(value_type = schemas::IdentityStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::IdentityStatus))]
     status: &'static str,
     /// Validity of the link in seconds.
     expires_in: u64,
@@ -86,10 +88,11 @@ struct KycLinkResponse {
 /// Create a link for identity verification
 ///
 /// Give `kyc_url` to the account owner unchanged. It can be opened once. Only a person can continue from there.
-#[utoipa::path(get, path = "/get-kyc-link", operation_id = "createKycLink", tag = "Identity verification", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-kyc-link", operation_id = "createKycLink", tag = "Identity verification", security(("bearer" = [])),
     responses((status = 200, description = "`kyc_url`, `user_id`, `status` of the check, `expires_in` (seconds).", body = KycLinkResponse),
         (status = 401, description = "No good token."),
-        (status = 403, description = "Frozen, or a token issued for a payment. `GET /auth` issues one with this permission.")))]
+        (status = 403, description = "Frozen, or a token issued for a payment. `GET /auth` issues one with this permission."))))]
 async fn get_kyc_link(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -133,12 +136,13 @@ enum IdentityCallbackType {
 /// Receive the result of an identity check
 ///
 /// Signed as in Standard Webhooks, with the provider's key. A repeated callback changes nothing.
-#[utoipa::path(post, path = "/identity-callback", operation_id = "receiveIdentityCallback", tag = "Provider callbacks",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/identity-callback", operation_id = "receiveIdentityCallback", tag = "Provider callbacks",
     request_body(content = serde_json::Value, description = "`type` (`identity_check.passed` or `identity_check.failed`), `reference`, `wallet`, `reason`."),
     responses((status = 200, description = "Taken, now or before.", body = CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the provider's signature."),
         (status = 404, description = "No such check."), (status = 408, description = "The body did not come."),
-        (status = 409, description = "It was decided otherwise."), (status = 413, description = "Too long.")))]
+        (status = 409, description = "It was decided otherwise."), (status = 413, description = "Too long."))))]
 async fn post_callback(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let body = app.collect(body, MAX_CALLBACK_BYTES).await?;
     let key = app.callback_keys.identity.as_ref().ok_or_else(unsigned)?;

@@ -15,7 +15,6 @@ use purser_actors::entity::account::LoginCode;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::{Entity, JsonObject};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -24,6 +23,7 @@ use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use super::{owner, owner_page};
 use crate::checkout::account_error;
@@ -44,7 +44,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 }
 
 /// A login link for a person.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct AuthLinkResponse {
     /// URL to give to a person unchanged. It can be opened once.
     auth_url: String,
@@ -58,9 +59,10 @@ struct AuthLinkResponse {
 ///
 /// Give `auth_url` to a person unchanged. It can be opened once. While the account is frozen, the page shows only the
 /// reason.
-#[utoipa::path(get, path = "/get-auth-link", operation_id = "createAuthLink", tag = "Authentication", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-auth-link", operation_id = "createAuthLink", tag = "Authentication", security(("bearer" = [])),
     responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds).", body = AuthLinkResponse),
-        (status = 401, description = "No good token.")))]
+        (status = 401, description = "No good token."))))]
 async fn get_auth_link(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
@@ -126,9 +128,10 @@ pub(super) fn signed_in(claims: &AuthClaims) -> Result<(), ApiError> {
 ///
 /// Changes nothing, so a link preview does not redeem the link (case 47). With the session cookie the page also has the
 /// owner's forms.
-#[utoipa::path(get, path = "/login", operation_id = "showLoginPage", tag = "Account pages",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/login", operation_id = "showLoginPage", tag = "Account pages",
     params(("code" = Option<String>, Query, description = "Of the link; the page posts it back.")),
-    responses((status = 200, description = "The page.", body = String, content_type = "text/html")))]
+    responses((status = 200, description = "The page.", body = String, content_type = "text/html"))))]
 async fn get_login(State(app): State<Arc<App>>, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
     let page = app.login_page.sign_in(query.as_deref());
     if query.is_some_and(|query| !query.is_empty()) {
@@ -163,10 +166,11 @@ pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
 /// Redeem a login link
 ///
 /// A form with `code`. Sets the session cookie.
-#[utoipa::path(post, path = "/login", operation_id = "redeemLoginCode", tag = "Account pages",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/login", operation_id = "redeemLoginCode", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Signed in: back to the page."),
-        (status = 403, description = "The page, without a session: the link is used up or too old. Or another page's form.", body = String, content_type = "text/html")))]
+        (status = 403, description = "The page, without a session: the link is used up or too old. Or another page's form.", body = String, content_type = "text/html"))))]
 async fn post_login(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     if !is_same_origin_form(&app, &headers) {
         let refused = ApiError::new(ErrorCode::OriginNotAllowed, "This form is sent by our own page only.");
@@ -224,23 +228,25 @@ async fn open_session(app: &App, body: Body) -> Option<HeaderValue> {
 }
 
 /// Account data for the account page.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct AccountOverview {
     #[serde(flatten)]
     account: AccountView,
     /// Sequence number of the last event that is included.
     seq: u64,
     /// Cards of all kinds, newest first, at most 50.
-    #[schema(value_type = Vec<schemas::CardListItem>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::CardListItem>))]
     cards: Vec<JsonObject>,
 }
 
 /// Read the account overview
 ///
 /// Authenticated by the session cookie only.
-#[utoipa::path(get, path = "/account", operation_id = "getAccountOverview", tag = "Account pages",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/account", operation_id = "getAccountOverview", tag = "Account pages",
     responses((status = 200, description = "The balance, the newest cards of all kinds, and the cursor for `/stream`.", body = AccountOverview),
-        (status = 401, description = "No session."), (status = 403, description = "Frozen.")))]
+        (status = 401, description = "No session."), (status = 403, description = "Frozen."))))]
 async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
     let claims = session(&app, &headers).await?;
     authenticated_account(&app.engine, &claims).await?;

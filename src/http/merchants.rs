@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantQuery};
 
@@ -27,7 +27,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 }
 
 /// Merchants that match a search.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct MerchantSearchResponse {
     /// Best match first, or by name without a search text. If no merchant matches, one row has the searched name and
     /// the status `unknown`.
@@ -35,14 +36,15 @@ struct MerchantSearchResponse {
     /// Whether more merchants follow.
     has_more: bool,
     /// Card type of every `status`.
-    #[schema(value_type = schemas::MerchantCardType)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::MerchantCardType))]
     card_type: &'static str,
     /// Explains the status `unknown`; null otherwise.
     note: Option<&'static str>,
 }
 
 /// A merchant and whether it accepts the card.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct MerchantResult {
     /// Id for `starting_after`; null for an unknown merchant.
     merchant_id: Option<String>,
@@ -55,7 +57,7 @@ struct MerchantResult {
     /// Countries (ISO 3166-1 alpha-2); null for all countries, or if not known.
     countries: Option<Vec<String>>,
     /// `accepted`, `not_accepted` or `unknown`.
-    #[schema(value_type = schemas::MerchantStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::MerchantStatus))]
     status: &'static str,
     /// Advice for paying there; null for none.
     notes: Option<String>,
@@ -95,7 +97,8 @@ impl MerchantResult {
 /// Finds a merchant by its name, an alternative name, the beginning of its name, a typo or its domain. A domain must be
 /// the merchant's own, ignoring its country: lookalikes do not match. An unknown merchant is one row with the searched
 /// name and the status `unknown`, never a guess. Free; needs no authentication.
-#[utoipa::path(get, path = "/search-merchants", operation_id = "searchMerchants", tag = "Catalog",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/search-merchants", operation_id = "searchMerchants", tag = "Catalog",
     params(("q" = Option<String>, Query, description = "A name or an address, at most 100 characters; all merchants by name without it."),
         ("card_type" = inline(Option<schemas::MerchantCardType>), Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International` or `Reloadable`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
@@ -103,7 +106,7 @@ impl MerchantResult {
     responses((status = 200, description = "A page of merchants.", body = MerchantSearchResponse),
         (status = 400, description = "A malformed parameter."),
         (status = 404, description = "`merchant_not_found`: `starting_after` is not in this list."),
-        (status = 503, description = "`catalog_unavailable`: the directory does not answer.")))]
+        (status = 503, description = "`catalog_unavailable`: the directory does not answer."))))]
 async fn search_merchants(State(app): State<Arc<App>>, RawQuery(raw): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(raw.as_deref(), &PARAMETERS)?;
     let word = query.choice("card_type", &CardType::ALL.map(CardType::name))?;

@@ -1,126 +1,145 @@
-//! `GET /openapi.json` and, in the sandbox, `GET /sandbox/openapi.json`: generated from the handlers. Values from the
-//! settings (prices, the service's URL) are added here, from the same tables that the handlers use. `responses.rs`
-//! completes the responses of every operation, `examples.rs` adds examples, and `parts.rs` divides the operations.
+//! `GET /openapi.json` and, in the sandbox, `GET /sandbox/openapi.json`. Both are generated from the handlers by tests
+//! (`generation.rs`, under the feature `documents`) and committed. The program embeds the files, and adds at start what
+//! depends on the settings: prices, the service's URL, deprecated routes.
 
+#[cfg(feature = "documents")]
 mod discriminators;
+#[cfg(feature = "documents")]
 pub(super) mod event_schemas;
+#[cfg(feature = "documents")]
 mod examples;
+#[cfg(feature = "documents")]
 pub(super) mod flattened;
+#[cfg(feature = "documents")]
+pub mod generation;
+#[cfg(feature = "documents")]
 pub(super) mod parts;
-mod responses;
+#[cfg(feature = "documents")]
+pub(super) mod responses;
+#[cfg(feature = "documents")]
 mod schema_example;
 
 use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
-use utoipa::OpenApi;
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-
-pub use parts::{for_clients, for_sandbox};
-pub(super) use responses::complete;
-
-use super::route::routes;
-use super::{json as answer, routes};
-use crate::config::Config;
 use purser_actors::id::Network;
+use purser_actors::money::Cents;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
-/// What no handler describes. [`document`] merges the operations.
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "Purser",
-        description = "Financial products for software agents, paid by x402 or MPP in USDC."
+use super::json as answer;
+use super::route::routes;
+use crate::config::{Config, ProductConfig};
+
+const CLIENTS: &str = include_str!("../../docs/openapi.json");
+const SANDBOX_FILE: &str = include_str!("../../docs/sandbox.openapi.json");
+
+/// Headers of responses of deprecated routes, with their meaning.
+const DEPRECATION_HEADERS: [(&str, &str); 3] = [
+    (
+        "Deprecation",
+        "`true`: the route is being retired; `Link` names its successor.",
     ),
-    components(schemas(super::schemas::Error, super::schemas::CallableError))
-)]
-struct FrontApiDoc;
+    (
+        "Link",
+        "What takes the place of the route, as `rel=\"successor-version\"`.",
+    ),
+    ("Sunset", "When the route goes, once that is set (RFC 8594)."),
+];
 
-/// All operations in one document, before it is divided. `modules` are the documents of the other modules, and `event_types` all types of an account's
-/// events.
-///
-/// # Errors
-/// Never for documents that utoipa generated.
-pub fn document(
-    config: &Config,
-    public_url: &str,
-    modules: Vec<utoipa::openapi::OpenApi>,
-    event_types: &[String],
-) -> Result<Value, serde_json::Error> {
-    let mut api = FrontApiDoc::openapi();
-    for module in routes::documents(routes::front()).chain(modules) {
-        api.merge(module);
-    }
-    api.merge(event_schemas::EventResources::openapi());
-    api.info.version = super::headers::API_VERSION.to_owned();
-    let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
-    api.components
-        .get_or_insert_default()
-        .add_security_scheme("bearer", bearer);
-    let mut document = serde_json::to_value(&api)?;
-    flattened::merge(&mut document);
-    responses::patch(&mut document);
-    event_schemas::add(&mut document["components"]["schemas"], event_types);
-    discriminators::add(&mut document["components"]["schemas"]);
-    for retirement in &config.versions.deprecated_routes {
-        let methods = document["paths"].get_mut(&retirement.route);
-        for operation in methods
-            .and_then(Value::as_object_mut)
-            .into_iter()
-            .flat_map(|m| m.values_mut())
-        {
-            operation["deprecated"] = true.into();
-        }
-    }
-    for (.., operation) in responses::operations(&mut document) {
-        if operation.get("security").is_none() {
-            operation["security"] = json!([]);
-        }
-        let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
-        for parameter in parameters.into_iter().flatten() {
-            responses::remove_null(&mut parameter["schema"]);
-        }
-    }
-    document["servers"] = json!([{ "url": public_url }]);
-    document["x-service-info"] = json!({ "categories": ["payments", "cards"], "docs": { "homepage": public_url } });
-    for (name, product) in config.products.all() {
-        // Only documented handlers are operations. The price list also names other routes.
-        let Some(operation) = document["paths"].get_mut(&product.route).and_then(|p| p.get_mut("get")) else {
-            continue;
-        };
-        operation["x-payment-info"] = payment_info(config, name, product);
-        // A payment is no credential: who pays is who signed.
-        operation["security"] = json!([]);
-    }
-    document["components"]["securitySchemes"]["x402"] = json!({
-        "type": "apiKey", "in": "header", "name": "PAYMENT-SIGNATURE",
-        "description": "An x402 v2 payment; X-PAYMENT is read too, and v1 in either. With an id of its own in \
-            `extensions[\"payment-identifier\"].info.id` (16 to 128 letters, digits, - and _) the purchase is made once for 24 \
-            hours, whichever payment comes: 400 `payment_identifier_invalid`, and 409 `payment_identifier_reused` for another \
-            request.",
-    });
-    document["components"]["securitySchemes"]["api_key"] = json!({
-        "type": "http", "scheme": "bearer",
-        "description": "An API key, for agentAuth alone, which exchanges it for tokens.",
-    });
-    document["components"]["securitySchemes"]["mpp"] = json!({
-        "type": "http", "scheme": "Payment",
-        "description": "A credential of the Machine Payments Protocol: method evm, intent charge, on Base.",
-    });
-    let retired: Vec<&str> = config
-        .versions
-        .deprecated_routes
-        .iter()
-        .map(|r| r.route.as_str())
-        .collect();
-    responses::complete(&mut document, &retired);
-    examples::add(&mut document);
-    Ok(document)
+/// The documents of this service.
+pub struct ApiDocuments {
+    /// What clients call.
+    pub clients: Value,
+    /// Pages for the account owner's browser, notices of providers and, in the sandbox, its controls.
+    pub others: Value,
 }
 
-fn payment_info(config: &Config, name: &str, product: &crate::config::ProductConfig) -> Value {
+impl ApiDocuments {
+    /// # Errors
+    /// Never: the embedded documents are valid.
+    pub fn new(config: &Config, public_url: &str) -> Result<Self, serde_json::Error> {
+        let mut documents = Self {
+            clients: CLIENTS.parse()?,
+            others: SANDBOX_FILE.parse()?,
+        };
+        for document in [&mut documents.clients, &mut documents.others] {
+            document["servers"] = json!([{ "url": public_url }]);
+            document["x-service-info"] =
+                json!({ "categories": ["payments", "cards"], "docs": { "homepage": public_url } });
+            for retirement in &config.versions.deprecated_routes {
+                deprecate(document, &retirement.route);
+            }
+        }
+        for (name, product) in config.products.all() {
+            // The price list also names routes that are not documented.
+            let path = documents.clients["paths"].get_mut(&product.route);
+            if let Some(operation) = path.and_then(|path| path.get_mut("get")) {
+                operation["x-payment-info"] = payment_info(config, name, product);
+            }
+        }
+        if !config.is_sandbox() {
+            remove_controls(&mut documents.others);
+        }
+        Ok(documents)
+    }
+
+    pub(super) fn all(&self) -> [&Value; 2] {
+        [&self.clients, &self.others]
+    }
+
+    /// The first 12 hex digits of the documents' hash. Changes with every change of their text. `pages` are other texts.
+    pub fn version(&self, pages: &[&[u8]]) -> String {
+        let mut hash = Sha256::new();
+        for document in self.all() {
+            // serde_json's maps are ordered by key, so equal documents serialize to the same text. The server URL is left out.
+            let mut prose = document.clone();
+            prose["servers"] = Value::Null;
+            prose["x-service-info"] = Value::Null;
+            hash.update(prose.to_string());
+        }
+        for text in pages {
+            hash.update(text);
+        }
+        hex::encode(hash.finalize())[..12].to_owned()
+    }
+}
+
+/// Marks the operations of a deprecated route.
+fn deprecate(document: &mut Value, route: &str) {
+    let Some(operations) = document["paths"].get_mut(route).and_then(Value::as_object_mut) else {
+        return;
+    };
+    for operation in operations.values_mut() {
+        operation["deprecated"] = true.into();
+        let responses = operation["responses"].as_object_mut().into_iter();
+        // Errors common to all routes are described without these headers.
+        for response in responses
+            .flat_map(Map::values_mut)
+            .filter(|response| response.get("$ref").is_none())
+        {
+            for (name, _) in DEPRECATION_HEADERS {
+                response["headers"][name] = json!({ "$ref": format!("#/components/headers/{name}") });
+            }
+        }
+    }
+    for (name, description) in DEPRECATION_HEADERS {
+        document["components"]["headers"][name] =
+            json!({ "description": description, "required": false, "schema": { "type": "string" } });
+    }
+}
+
+/// Removes the controls of the sandbox.
+fn remove_controls(document: &mut Value) {
+    for methods in document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+        if let Some(methods) = methods.as_object_mut() {
+            methods.retain(|_, operation| operation["tags"][0] != "Sandbox");
+        }
+    }
+}
+
+fn payment_info(config: &Config, name: &str, product: &ProductConfig) -> Value {
     let offer = |method: &str, network: Network| {
         json!({
             "intent": "charge",
@@ -140,22 +159,8 @@ fn payment_info(config: &Config, name: &str, product: &crate::config::ProductCon
 }
 
 /// The price of an amount, as decimal text.
-fn price(product: &crate::config::ProductConfig, amount: purser_actors::money::Cents) -> String {
+fn price(product: &ProductConfig, amount: Cents) -> String {
     product.fee().total(amount).unwrap_or(amount).to_string()
-}
-
-/// The first 12 hex digits of the documents' hash. Changes with every change of their text.
-pub fn docs_version(document: &Value, others: &[&[u8]]) -> String {
-    let mut hash = Sha256::new();
-    // serde_json's maps are ordered by key, so equal documents serialize to the same text. The server URL is left out.
-    let mut prose = document.clone();
-    prose["servers"] = Value::Null;
-    prose["x-service-info"] = Value::Null;
-    hash.update(prose.to_string());
-    for text in others {
-        hash.update(text);
-    }
-    hex::encode(hash.finalize())[..12].to_owned()
 }
 
 #[derive(Clone)]
@@ -182,8 +187,9 @@ pub fn sandbox_router(document: &Value) -> Router {
 }
 
 /// Read the OpenAPI 3.1 document
-#[utoipa::path(get, path = "/openapi.json", operation_id = "getOpenApi", tag = "Service",
-    responses((status = 200, description = "OpenAPI 3.1.", body = serde_json::Value)))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/openapi.json", operation_id = "getOpenApi", tag = "Service",
+    responses((status = 200, description = "OpenAPI 3.1.", body = serde_json::Value))))]
 async fn get_openapi(State(page): State<PageApiDoc>) -> Response {
     answer::bytes_as_json(page.0)
 }
@@ -191,8 +197,9 @@ async fn get_openapi(State(page): State<PageApiDoc>) -> Response {
 /// Read the OpenAPI 3.1 document of the sandbox
 ///
 /// Also describes the account owner's pages and the providers' callbacks.
-#[utoipa::path(get, path = "/sandbox/openapi.json", operation_id = "getSandboxOpenApi", tag = "Sandbox",
-    responses((status = 200, description = "OpenAPI 3.1.", body = serde_json::Value)))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/sandbox/openapi.json", operation_id = "getSandboxOpenApi", tag = "Sandbox",
+    responses((status = 200, description = "OpenAPI 3.1.", body = serde_json::Value))))]
 pub(super) async fn get_sandbox_openapi(State(page): State<PageApiDoc>) -> Response {
     answer::bytes_as_json(page.0)
 }
@@ -200,32 +207,15 @@ pub(super) async fn get_sandbox_openapi(State(page): State<PageApiDoc>) -> Respo
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use axum::routing::get;
-    use purser_actors::engine::event_types;
 
     use super::*;
     use crate::config::ConfigSources;
 
-    #[utoipa::path(get, path = "/get-card", operation_id = "buyCard", responses((status = 200, description = "A card."),
-        (status = 402, description = "Its price.", body = serde_json::Value)))]
-    async fn get_card() {}
-
-    #[derive(OpenApi)]
-    #[openapi(paths(get_card))]
-    struct ModuleApiDoc;
-
     // Checks: a paid operation has its prices and a 402; a free one has neither.
     #[test]
     fn paid_operations_have_prices_and_402() {
-        drop(Router::<()>::new().route("/get-card", get(get_card)));
         let config = Config::load(&ConfigSources::default()).unwrap();
-        let document = document(
-            &config,
-            "https://pay.example",
-            vec![ModuleApiDoc::openapi()],
-            &event_types(),
-        )
-        .unwrap();
+        let document = ApiDocuments::new(&config, "https://pay.example").unwrap().clients;
         let card = &document["paths"]["/get-card"]["get"];
         let info = &card["x-payment-info"];
         assert_eq!((&info["minPrice"], &info["maxPrice"]), (&"5".into(), &"1000".into()));

@@ -2,6 +2,7 @@
 //! public address.
 
 mod accounts;
+#[cfg(feature = "documents")]
 pub(in crate::http) mod api_doc;
 mod approvals;
 mod audit_log;
@@ -18,6 +19,7 @@ mod intl_orders;
 mod jobs;
 mod leases;
 mod lines;
+mod openapi;
 mod reconciliation;
 mod refunds;
 pub mod suspended;
@@ -89,7 +91,7 @@ static TABLES: [&Table<Arc<AdminState>>; 21] = [
     &copies::ROUTES,
     &customers::ROUTES,
     &system::ROUTES,
-    &api_doc::ROUTES,
+    &openapi::ROUTES,
     &accounts::ROUTES,
     &jobs::ROUTES,
     &untracked_transfers::ROUTES,

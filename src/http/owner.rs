@@ -62,10 +62,11 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 /// Start the identity check of the account owner
 ///
 /// A form of the account page, without fields. The page then links to the provider.
-#[utoipa::path(post, path = "/account/identity", operation_id = "startIdentityCheck", tag = "Account pages",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/account/identity", operation_id = "startIdentityCheck", tag = "Account pages",
     responses((status = 303, description = "Started: back to the page."), (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session from a payment, or frozen."),
-        (status = 409, description = "Verified already.")))]
+        (status = 409, description = "Verified already."))))]
 async fn post_identity(State(app): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
     let done = start_identity_check(&app, &headers).await;
     redirect_or_error(&app, &headers, done)
@@ -89,9 +90,10 @@ async fn start_identity_check(app: &App, headers: &HeaderMap) -> Result<Response
 /// Link the owner's account at the card issuer
 ///
 /// A form of the account page, without fields.
-#[utoipa::path(post, path = "/account/link", operation_id = "linkIssuerAccount", tag = "Account pages",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/account/link", operation_id = "linkIssuerAccount", tag = "Account pages",
     responses((status = 303, description = "Linked or in progress: back to the page."), (status = 401, description = "No session."),
-        (status = 403, description = "Another page's form, a session from a payment, or frozen.")))]
+        (status = 403, description = "Another page's form, a session from a payment, or frozen."))))]
 async fn post_link(State(app): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
     let done = set_linked(&app, &headers, true).await;
     redirect_or_error(&app, &headers, done)
@@ -110,9 +112,10 @@ async fn set_linked(app: &App, headers: &HeaderMap, linked: bool) -> Result<Resp
 /// Unlink the owner's account at the card issuer
 ///
 /// A form of the account page, without fields. The issuer keeps the account: linking again uses the same one.
-#[utoipa::path(post, path = "/account/unlink", operation_id = "unlinkIssuerAccount", tag = "Account pages",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/account/unlink", operation_id = "unlinkIssuerAccount", tag = "Account pages",
     responses((status = 303, description = "Unlinked: back to the page."), (status = 401, description = "No session."),
-        (status = 403, description = "Another page's form, a session from a payment, or frozen.")))]
+        (status = 403, description = "Another page's form, a session from a payment, or frozen."))))]
 async fn post_unlink(State(app): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
     let done = set_linked(&app, &headers, false).await;
     redirect_or_error(&app, &headers, done)
@@ -122,12 +125,13 @@ async fn post_unlink(State(app): SharedState, headers: HeaderMap) -> Result<Resp
 ///
 /// A form of the account page with two fields per cap, `_count` and `_usd`. An empty field removes the owner's cap, and
 /// 0 forbids every purchase. The service's caps apply too.
-#[utoipa::path(post, path = "/account/caps", operation_id = "setDailyCaps", tag = "Account pages",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/account/caps", operation_id = "setDailyCaps", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Set: back to the page."), (status = 400, description = "A field is no number."),
         (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session from a payment, or frozen."),
-        (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
+        (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_caps(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let done = set_caps(&app, &headers, body).await;
     redirect_or_error(&app, &headers, done)
@@ -147,13 +151,14 @@ async fn set_caps(app: &App, headers: &HeaderMap, body: Body) -> Result<Response
 /// Set the spend limits of the managed wallet
 ///
 /// A form of the account page: `per_call_usd` (1 to 50,000) and `per_day_usd` (US dollars; empty for no daily cap).
-#[utoipa::path(post, path = "/account/spending", operation_id = "setAgentWalletCaps", tag = "Account pages",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/account/spending", operation_id = "setAgentWalletCaps", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Set: back to the page."), (status = 400, description = "A field is no such amount."),
         (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session from a payment, or frozen."),
         (status = 404, description = "There is no managed wallet."),
-        (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
+        (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_spending(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let done = set_spending(&app, &headers, body).await;
     redirect_or_error(&app, &headers, done)
@@ -173,13 +178,14 @@ async fn set_spending(app: &App, headers: &HeaderMap, body: Body) -> Result<Resp
 /// Revoke an API key from the account page
 ///
 /// A form of the account page: `api_key_id`. Tokens of the key get 401 at once, and its streams are closed.
-#[utoipa::path(post, path = "/account/api-keys/revoke", operation_id = "revokeApiKeyFromPage", tag = "Account pages",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/account/api-keys/revoke", operation_id = "revokeApiKeyFromPage", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Revoked: back to the page."), (status = 400, description = "No `api_key_id`."),
         (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session from a payment or an API key, another's key, or frozen."),
         (status = 404, description = "There is no such key."),
-        (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
+        (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_revoke(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let done = revoke(&app, &headers, body).await;
     redirect_or_error(&app, &headers, done)

@@ -12,14 +12,15 @@ use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
 
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
+use super::json;
 use super::query::Query;
 use super::route::routes;
-use super::{json, schemas};
+#[cfg(feature = "documents")]
+use super::schemas;
 use crate::payment::receipt::{PaymentReceipt, SettledReceipt};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
@@ -31,10 +32,11 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 }
 
 /// A page of payments.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct PaymentList {
     /// Payments, newest first.
-    #[schema(value_type = Vec<schemas::ListedPayment>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::ListedPayment>))]
     payments: Vec<JsonObject>,
     /// Whether more payments follow.
     has_more: bool,
@@ -45,13 +47,14 @@ struct PaymentList {
 /// Every claimed payment, newest first, with its receipt and the current status of its product. A client that lost a
 /// response finds here what it paid for. `status` is the status of the payment, `product_status` that of the product.
 /// Codes, links, card numbers and tokens are left out.
-#[utoipa::path(get, path = "/list-payments", operation_id = "listPayments", tag = "Account", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/list-payments", operation_id = "listPayments", tag = "Account", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `payment_id` of the page before.")),
     responses((status = 200, description = "`payments`, `has_more`.", body = PaymentList),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or `starting_after` is another wallet's."),
-        (status = 404, description = "`starting_after` is no payment.")))]
+        (status = 404, description = "`starting_after` is no payment."))))]
 async fn list_payments(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,

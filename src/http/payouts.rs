@@ -20,7 +20,6 @@ use purser_actors::kernel::Entity as _;
 
 pub(super) use self::payee::{is_email, platform};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -30,10 +29,11 @@ use super::outgoing_holds::hold_reason;
 use super::query::Query;
 use super::route::routes;
 use super::{json, schemas};
+#[cfg(feature = "documents")]
 use crate::checkout::{
-    AppPaymentPurchaseResponse, BankPaymentPurchaseResponse, PaidCall, PayoutDestination, PendingPayment,
-    PushToCardPurchaseResponse,
+    AppPaymentPurchaseResponse, BankPaymentPurchaseResponse, PendingPayment, PushToCardPurchaseResponse,
 };
+use crate::checkout::{PaidCall, PayoutDestination};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/get-push-to-card" => get_push_to_card {
@@ -93,7 +93,8 @@ impl App {
 /// Paid. Give `redemption_url` to the recipient, who enters the card there. The card must belong to a bank in a country
 /// of the currency (`GET /get-supported-countries`). If no card is entered within 30 days, the full charge is credited
 /// to the account's balance. Other currencies are converted at the current rate. A quote holds for its validity.
-#[utoipa::path(get, path = "/get-push-to-card", operation_id = "sendPushToCard", tag = "Payouts",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-push-to-card", operation_id = "sendPushToCard", tag = "Payouts",
     params(("amount" = String, Query, description = "What the recipient gets, in `currency`, at most 2 decimal places.", example = "25"),
         ("currency" = String, Query, description = "`USD`, `EUR` or `GBP`.", example = "USD")),
     responses((status = 200, description = "Bought: `auth` and `redemption_url` (for the call that paid first), `payout_id`, `status`. Or `status: credited`.",
@@ -104,7 +105,7 @@ impl App {
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
-        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
+        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged."))))]
 async fn get_push_to_card(
     State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
@@ -136,7 +137,8 @@ async fn get_push_to_card(
 /// Pay out to a bank
 ///
 /// Paid. Pays one of the account's saved destinations in the U.S. (`GET /bank-recipients`).
-#[utoipa::path(get, path = "/send-bank-payment", operation_id = "sendBankPayment", tag = "Payouts",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/send-bank-payment", operation_id = "sendBankPayment", tag = "Payouts",
     params(("amount" = String, Query, description = "US dollars that arrive, at most 2 decimal places.", example = "2000"),
         ("destination_id" = String, Query, description = "One of the account's own, from `GET /bank-recipients`.", example = "dst_0123456789abcdef0123456789abcdef")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `bank_payment`. Or `status: credited`.",
@@ -148,7 +150,7 @@ async fn get_push_to_card(
         (status = 404, description = "`destination_not_found`: the account has no such destination. Nothing was charged."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
-        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
+        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged."))))]
 async fn send_bank_payment(
     State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
@@ -180,7 +182,8 @@ async fn send_bank_payment(
 /// /payment-recipients`). Later payments need only the amount and its `recipient_id`. App, names and address are the
 /// saved ones, and values given with the id must match them. A payout that is not claimed within 30 days is credited to
 /// the account's balance.
-#[utoipa::path(get, path = "/send-payment", operation_id = "sendAppPayment", tag = "Payouts",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/send-payment", operation_id = "sendAppPayment", tag = "Payouts",
     params(("amount" = String, Query, description = "US dollars that arrive, at most 2 decimal places.", example = "5"),
         ("platform" = inline(Option<schemas::PaymentApp>), Query, description = "`venmo` or `paypal`; as saved without it.", example = "paypal"),
         ("recipient_id" = String, Query, description = "From `GET /payment-recipients`, or what the app knows the recipient by.", example = "@ada"),
@@ -197,7 +200,7 @@ async fn send_bank_payment(
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it, or `recipient_differs`: what is said of a saved recipient is not what is saved. This call charged nothing."),
         (status = 412, description = "`identity_verification_required`: `GET /get-kyc-link`. Nothing was charged."),
         (status = 429, description = "Too many requests."),
-        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
+        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged."))))]
 async fn send_payment(
     State(app): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
@@ -224,7 +227,8 @@ async fn send_payment(
 }
 
 /// One payout, or a page of them.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 enum PayoutStatusResponse<'a> {
     /// The payout with `payout_id`.
@@ -234,7 +238,8 @@ enum PayoutStatusResponse<'a> {
 }
 
 /// A page of payouts, oldest first.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct PayoutList<'a> {
     /// Payouts of the page.
     payouts: Vec<schemas::Payout<'a>>,
@@ -247,14 +252,15 @@ struct PayoutList<'a> {
 /// With `payout_id`: that payout. It includes the link while the recipient has not entered a card. `late_return`
 /// reports funds returned after the return window, while the payout stays `complete`. Without `payout_id`: all payouts
 /// of the account.
-#[utoipa::path(get, path = "/get-payment-status", operation_id = "getPayoutStatus", tag = "Payouts", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-payment-status", operation_id = "getPayoutStatus", tag = "Payouts", security(("bearer" = [])),
     params(("payout_id" = Option<String>, Query, description = "One payout."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `payout_id` of the page before.")),
     responses((status = 200, description = "The payout; or `payouts`, `has_more`.", body = PayoutStatusResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's payout, or a frozen account."),
-        (status = 404, description = "No such payout."), (status = 429, description = "Too many requests.")))]
+        (status = 404, description = "No such payout."), (status = 429, description = "Too many requests."))))]
 async fn get_payment_status(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,

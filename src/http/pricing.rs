@@ -12,7 +12,6 @@ use purser_actors::answer::ExactDecimal;
 use purser_actors::product::ProductLine;
 use rust_decimal::Decimal;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::json;
 use super::route::routes;
@@ -25,7 +24,8 @@ const COUNTRY_NOTE: &str = "Codes are ISO 3166-1 alpha-2. A request for a countr
     before anything is charged.";
 
 /// Fee schedule of all paid products.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct PricingResponse<'a> {
     /// How fees are applied.
     note: &'a str,
@@ -34,7 +34,8 @@ struct PricingResponse<'a> {
 }
 
 /// Price of a product.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ProductPrice<'a> {
     /// Identifier of the product.
     product: &'a str,
@@ -43,16 +44,16 @@ struct ProductPrice<'a> {
     /// Currencies of `amount`; null if the amount is in the product's own currency.
     amount_currencies: Option<&'a [String]>,
     /// Smallest accepted `amount`.
-    #[schema(value_type = f64)]
+    #[cfg_attr(feature = "documents", schema(value_type = f64))]
     min_amount: ExactDecimal,
     /// Largest accepted `amount`.
-    #[schema(value_type = f64)]
+    #[cfg_attr(feature = "documents", schema(value_type = f64))]
     max_amount: ExactDecimal,
     /// Fraction of `amount` (0.0025 means 0.25%).
-    #[schema(value_type = f64)]
+    #[cfg_attr(feature = "documents", schema(value_type = f64))]
     fee_rate: ExactDecimal,
     /// Smallest fee, in the amount's currency.
-    #[schema(value_type = f64)]
+    #[cfg_attr(feature = "documents", schema(value_type = f64))]
     min_fee: ExactDecimal,
     /// Pricing rules of the product.
     note: Option<&'a str>,
@@ -61,7 +62,8 @@ struct ProductPrice<'a> {
 }
 
 /// Countries of all products.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SupportedCountriesResponse<'a> {
     /// How to read this table.
     note: &'a str,
@@ -70,7 +72,8 @@ struct SupportedCountriesResponse<'a> {
 }
 
 /// Countries of one product.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ProductCountries<'a> {
     /// Identifier of the product.
     product: &'a str,
@@ -124,8 +127,9 @@ pub fn router(config: &Arc<Config>, rates: FeeRateLookup, sold: Sold) -> Result<
 /// Read the fee schedule
 ///
 /// The price of every paid product. Free; needs no authentication.
-#[utoipa::path(get, path = "/get-pricing", operation_id = "getPricing", tag = "Catalog",
-    responses((status = 200, description = "The fee schedule.", body = inline(PricingResponse<'static>))))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-pricing", operation_id = "getPricing", tag = "Catalog",
+    responses((status = 200, description = "The fee schedule.", body = inline(PricingResponse<'static>)))))]
 async fn get_pricing(State(pages): State<PricingPages>) -> Response {
     json::ok(&pricing(&pages))
 }
@@ -133,8 +137,9 @@ async fn get_pricing(State(pages): State<PricingPages>) -> Response {
 /// Read the supported countries
 ///
 /// The countries of every product. Free; needs no authentication.
-#[utoipa::path(get, path = "/get-supported-countries", operation_id = "getSupportedCountries", tag = "Catalog",
-    responses((status = 200, description = "Countries by product.", body = inline(SupportedCountriesResponse<'static>))))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-supported-countries", operation_id = "getSupportedCountries", tag = "Catalog",
+    responses((status = 200, description = "Countries by product.", body = inline(SupportedCountriesResponse<'static>)))))]
 async fn get_supported_countries(State(pages): State<PricingPages>) -> Response {
     json::bytes_as_json(pages.countries)
 }

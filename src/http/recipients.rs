@@ -13,18 +13,18 @@ use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
 use super::callable::may_change;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+use super::json;
 use super::payouts::platform;
 use super::query::Query;
 use super::readable::is_readable;
 use super::route::routes;
-use super::{json, schemas};
+use super::schemas;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/payment-recipients" => get_payment_recipients { Token }
@@ -49,10 +49,11 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 const MAX_NAME_LEN: usize = 100;
 
 /// A page of recipients of app payments.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct PaymentRecipientList {
     /// Recipients, oldest first.
-    #[schema(value_type = Vec<schemas::PaymentRecipient>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::PaymentRecipient>))]
     recipients: Vec<JsonObject>,
     /// Whether more recipients follow.
     has_more: bool,
@@ -63,14 +64,15 @@ struct PaymentRecipientList {
 /// Oldest first, saved with their first payment, with their handle at the app and the total paid to them. The total
 /// includes a payment from its purchase, until its funds return. `GET /send-payment` pays a recipient by its
 /// `recipient_id` and an amount. Archived recipients are listed only with `include_archived=true`.
-#[utoipa::path(get, path = "/payment-recipients", operation_id = "listPaymentRecipients", tag = "Payouts", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/payment-recipients", operation_id = "listPaymentRecipients", tag = "Payouts", security(("bearer" = [])),
     params(("platform" = inline(Option<schemas::PaymentApp>), Query, description = "`venmo` or `paypal`; both if absent."),
         ("include_archived" = Option<bool>, Query, description = "`false` (default) or `true`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `recipient_id` of the page before.")),
     responses((status = 200, description = "`recipients`, `has_more`.", body = PaymentRecipientList),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
-        (status = 403, description = "Frozen, or `starting_after` is another wallet's."), (status = 404, description = "`starting_after` is no recipient.")))]
+        (status = 403, description = "Frozen, or `starting_after` is another wallet's."), (status = 404, description = "`starting_after` is no recipient."))))]
 async fn get_payment_recipients(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
@@ -110,21 +112,22 @@ const CHANGE: &str = "/payment-recipients";
 const DELETE: &str = "DELETE /payment-recipients";
 
 /// Request of `POST /payment-recipients`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct UpdateRecipientRequest {
     /// Recipient from `GET /payment-recipients`.
     recipient_id: String,
     /// Payment app of the recipient.
-    #[schema(value_type = schemas::PaymentApp)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::PaymentApp))]
     platform: String,
     /// New name of 1 to 100 characters.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<String>))]
     display_name: Option<Value>,
     /// Whether the recipient is hidden from the list.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<bool>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<bool>))]
     archived: Option<Value>,
 }
 
@@ -134,12 +137,13 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Erro
 }
 
 /// A recipient after a change.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct UpdatedPaymentRecipient {
     /// The owner's address in lower case.
     user_id: String,
     /// `venmo` or `paypal`.
-    #[schema(value_type = schemas::PaymentApp)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::PaymentApp))]
     platform: &'static str,
     /// Id of the recipient.
     recipient_id: String,
@@ -152,14 +156,15 @@ struct UpdatedPaymentRecipient {
 /// Rename or archive a recipient
 ///
 /// Give `display_name`, `archived` or both. Archiving hides the recipient and keeps its history.
-#[utoipa::path(post, path = "/payment-recipients", operation_id = "updatePaymentRecipient", tag = "Payouts", security(("bearer" = [])), request_body = inline(UpdateRecipientRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/payment-recipients", operation_id = "updatePaymentRecipient", tag = "Payouts", security(("bearer" = [])), request_body = inline(UpdateRecipientRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "The recipient after it.", body = UpdatedPaymentRecipient),
         (status = 400, description = "`invalid_display_name`, `invalid_archived`, a field that is missing, or a malformed key."),
         (status = 401, description = "No good token."), (status = 403, description = "Another wallet's recipient, a token issued for a payment, or frozen."),
         (status = 404, description = "No such recipient on that platform."),
         (status = 409, description = "The first request with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 async fn post_payment_recipients(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
@@ -250,7 +255,8 @@ fn display_name(value: Value) -> Result<String, ApiError> {
 }
 
 /// A deleted recipient.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct DeletedPaymentRecipient {
     /// Id of the recipient.
     recipient_id: String,
@@ -261,7 +267,8 @@ struct DeletedPaymentRecipient {
 /// Delete a recipient
 ///
 /// Prefer archiving: a deleted recipient is removed from every list, and returns only when it is paid again.
-#[utoipa::path(delete, path = "/payment-recipients", operation_id = "deletePaymentRecipient", tag = "Payouts", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    delete, path = "/payment-recipients", operation_id = "deletePaymentRecipient", tag = "Payouts", security(("bearer" = [])),
     params(("platform" = String, Query, description = "The recipient's app."),
         ("recipient_id" = String, Query, description = "From `GET /payment-recipients`."),
         ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same parameters is answered as the first time, for 24 hours.")),
@@ -270,7 +277,7 @@ struct DeletedPaymentRecipient {
         (status = 403, description = "Another wallet's recipient, a token issued for a payment, or frozen."),
         (status = 404, description = "No such recipient on that platform."),
         (status = 409, description = "The first request with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 async fn delete_payment_recipients(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
@@ -348,7 +355,8 @@ fn unknown() -> ApiError {
 }
 
 /// A page of bank recipients with their destinations.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct BankRecipientList {
     /// In order of registration.
     recipients: Vec<BankRecipient>,
@@ -357,7 +365,8 @@ struct BankRecipientList {
 }
 
 /// A person or company with bank accounts.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct BankRecipient {
     /// `brc_…` is the id of the recipient.
     pub(super) recipient_id: String,
@@ -368,19 +377,20 @@ pub(super) struct BankRecipient {
     /// Postal address as one line; empty if none was given.
     pub(super) address: String,
     /// Bank accounts of the recipient.
-    #[schema(value_type = Vec<schemas::BankRecipientDestination>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::BankRecipientDestination>))]
     pub(super) destinations: Vec<JsonObject>,
 }
 
 /// List the bank recipients with their destinations
 ///
 /// `destination_id` is for `GET /send-bank-payment`, which pays destinations of type `fiat_us`.
-#[utoipa::path(get, path = "/bank-recipients", operation_id = "listBankRecipients", tag = "Payouts", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/bank-recipients", operation_id = "listBankRecipients", tag = "Payouts", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "Destinations, 1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `destination_id` of the page before.")),
     responses((status = 200, description = "`recipients`, `has_more`.", body = BankRecipientList),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
-        (status = 403, description = "Frozen."), (status = 404, description = "`starting_after` is no destination.")))]
+        (status = 403, description = "Frozen."), (status = 404, description = "`starting_after` is no destination."))))]
 async fn get_bank_recipients(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,

@@ -38,11 +38,12 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 /// Show the form for a debit card
 ///
 /// Changes nothing, so a link preview does not use up the link.
-#[utoipa::path(get, path = "/redeem", operation_id = "showRedeemForm", tag = "Account pages",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/redeem", operation_id = "showRedeemForm", tag = "Account pages",
     params(("payout_id" = Option<String>, Query, description = "Of the link."), ("key" = Option<String>, Query, description = "Of the link.")),
     responses((status = 200, description = "The form, or what became of the payout.", body = String, content_type = "text/html"),
         (status = 403, description = "Not now: the payer's account is frozen.", body = String, content_type = "text/html"),
-        (status = 404, description = "The link is not one.", body = String, content_type = "text/html")))]
+        (status = 404, description = "The link is not one.", body = String, content_type = "text/html"))))]
 async fn get_redeem(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> Response {
     let Some((id, key)) = link(&app, query.as_deref()) else {
         return invalid_link_page();
@@ -56,14 +57,15 @@ async fn get_redeem(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> R
 /// Enter the debit card to pay
 ///
 /// A form with `payout_id`, `key`, `card_number` and `expiry` (`MM/YY`). Accepted once.
-#[utoipa::path(post, path = "/redeem", operation_id = "submitRedeemForm", tag = "Account pages",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/redeem", operation_id = "submitRedeemForm", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200, description = "Taken: the money is on its way.", body = String, content_type = "text/html"),
         (status = 403, description = "Sent from another site's page, or the payer's account is frozen.", body = String, content_type = "text/html"),
         (status = 404, description = "The link is not one.", body = String, content_type = "text/html"),
         (status = 409, description = "The payout waits for no card any more.", body = String, content_type = "text/html"),
         (status = 422, description = "The form again, with what is wrong.", body = String, content_type = "text/html"),
-        (status = 503, description = "Not now.", body = String, content_type = "text/html")))]
+        (status = 503, description = "Not now.", body = String, content_type = "text/html"))))]
 async fn post_redeem(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Response {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     if !matches!(site, None | Some(b"same-origin" | b"none")) {

@@ -16,7 +16,6 @@ use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Cents;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -25,8 +24,9 @@ use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::login::signed_in;
 use super::route::routes;
+use super::schemas;
+use super::top_ups;
 use super::withdrawals::in_range;
-use super::{schemas, top_ups};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/create-reloadable-card" => create_reloadable_card {
@@ -46,11 +46,12 @@ pub(super) const ISSUER_TIMEOUT: Duration = Duration::from_secs(3);
 const MIN_AMOUNT: Cents = Cents::new(100);
 
 /// Request of `POST /create-reloadable-card`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct CreateReloadableCardRequest {
     /// US dollars to load from the balance at the card issuer, at least 1, at most 2 decimal places.
-    #[schema(value_type = schemas::ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::ExactDecimal))]
     usd_amount: Box<RawValue>,
     /// Whether the card stays open after its first charge. True by default.
     reusable: Option<bool>,
@@ -64,7 +65,8 @@ struct CreateReloadableCardParams {
 }
 
 /// Response to a card creation.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CreateReloadableCardResponse {
     /// Always true on success.
     success: bool,
@@ -75,7 +77,8 @@ struct CreateReloadableCardResponse {
 }
 
 /// A reloadable card as created.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CreatedReloadableCard {
     /// Id for `GET /get-card-data`, `POST /pause-card`, `POST /resume-card` and `POST /close-card`.
     card_id: CardId,
@@ -98,7 +101,8 @@ struct CreatedReloadableCard {
 /// that is not `reusable` closes after its first charge. Closing returns the remainder to the balance. Answers 202 if
 /// the issuer has not answered within 3 seconds: the card is `creating`, and `reloadable_card.open` or
 /// `reloadable_card.failed` reports the outcome.
-#[utoipa::path(post, path = "/create-reloadable-card", operation_id = "createReloadableCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CreateReloadableCardRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/create-reloadable-card", operation_id = "createReloadableCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CreateReloadableCardRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "The card is open: `GET /get-card-data` has its number.", body = CreateReloadableCardResponse),
         (status = 202, description = "The issuer has not answered yet: follow `status_url`.", body = CreateReloadableCardResponse),
@@ -107,7 +111,7 @@ struct CreatedReloadableCard {
         (status = 409, description = "The balance is smaller than the amount (with `retry_after_seconds` while a top-up is on its way), the issuer refused the card, or the first request with this key is still running."),
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
 async fn create_reloadable_card(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,

@@ -7,6 +7,7 @@ use axum::Router;
 
 use super::error::ErrorCode;
 use super::front::PathRules;
+#[cfg(feature = "documents")]
 use super::operator::api_doc::OperationDoc;
 use crate::config::Config;
 
@@ -97,6 +98,7 @@ pub struct Route {
     /// Errors of the route in order of precedence, each once, without those that every request can get.
     pub refuses: &'static [ErrorCode],
     /// The operation in the document of the operator API. Public operations are described at their handlers.
+    #[cfg(feature = "documents")]
     pub(super) operation: Option<fn() -> OperationDoc>,
 }
 
@@ -111,6 +113,7 @@ impl Route {
             body_limit: None,
             time_limit: TimeLimit::Standard,
             refuses: &[],
+            #[cfg(feature = "documents")]
             operation: None,
         }
     }
@@ -134,6 +137,13 @@ impl Route {
         Self { refuses, ..self }
     }
 
+    /// Only documents read it.
+    #[cfg(not(feature = "documents"))]
+    pub(super) const fn operation(self, (): ()) -> Self {
+        self
+    }
+
+    #[cfg(feature = "documents")]
     pub(super) const fn operation(self, operation: fn() -> OperationDoc) -> Self {
         let operation = Some(operation);
         Self { operation, ..self }
@@ -216,6 +226,7 @@ pub struct Table<S: 'static> {
 pub struct Listing {
     pub routes: &'static [Route],
     /// The operations of the handlers. Operators' routes have a document of their own.
+    #[cfg(feature = "documents")]
     pub document: Option<fn() -> utoipa::openapi::OpenApi>,
 }
 
@@ -231,7 +242,8 @@ pub fn router<S: Clone + Send + Sync + 'static>(tables: &[&Table<S>], state: S) 
     mounted.with_state(state)
 }
 
-/// A table of routes. `openapi` or `undocumented` says whether the handlers have `#[utoipa::path]`.
+/// A table of routes. `openapi` or `undocumented` says whether the handlers have `utoipa::path`. `document` and the value of
+/// `operation` exist under the feature `documents` only.
 ///
 /// ```text
 /// routes! { pub static ROUTES: Arc<App>, openapi;
@@ -270,8 +282,12 @@ macro_rules! routes {
             listing: $crate::http::route::Listing {
                 routes: &[$(
                     $crate::http::route::$method.at($path, $crate::http::route::Access::$access)
-                        $(.$rule($($($value)?)? $(&[$($crate::http::error::ErrorCode::$code),*])?))*
+                        $(.$rule(
+                            $($($crate::http::route::routes!(@value $rule $value))?)?
+                            $(&[$($crate::http::error::ErrorCode::$code),*])?
+                        ))*
                 ),*],
+                #[cfg(feature = "documents")]
                 document: $crate::http::route::routes!(@$document $([$($handler)::+])*),
             },
             mount: |router| router$(.route(
@@ -280,6 +296,13 @@ macro_rules! routes {
             ))*,
         };
     };
+    (@value operation $operation:expr) => {{
+        #[cfg(feature = "documents")]
+        { $operation }
+        #[cfg(not(feature = "documents"))]
+        {}
+    }};
+    (@value $rule:ident $value:expr) => { $value };
     (@undocumented $($handlers:tt)*) => { None };
     (@openapi $([$($handler:tt)+])*) => {
         Some(|| {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 use axum::Router;
+#[cfg(feature = "documents")]
 use utoipa::openapi::OpenApi;
 
 use super::app::App;
@@ -49,6 +50,7 @@ pub fn operator() -> impl Iterator<Item = &'static Route> {
 }
 
 /// The documents of the tables.
+#[cfg(feature = "documents")]
 pub fn documents(listings: impl IntoIterator<Item = Listing>) -> impl Iterator<Item = OpenApi> {
     let documents = listings.into_iter().filter_map(|listing| listing.document);
     documents.map(|document| document())

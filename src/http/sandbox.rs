@@ -24,7 +24,6 @@ use purser_actors::port::{Authorization, Entropy, PreparedTransaction, Settlemen
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
 
 use super::error::{ApiError, ErrorCode};
 use super::query::Query;
@@ -36,11 +35,15 @@ use crate::provider::sandbox::all::SandboxProviders;
 use crate::provider::sandbox::control::catalogs::CatalogControl;
 use crate::provider::sandbox::control::payouts::PayoutControl;
 use crate::provider::sandbox::control::{
-    BalanceRequest, BalanceResponse, ChainFaultRequest, ControlError, FaucetRequest, IssuerFaultRequest, MagicValue,
-    NetworkParam, SandboxControl, SandboxView, TransferList, TransfersRequest,
+    BalanceRequest, ChainFaultRequest, ControlError, FaucetRequest, IssuerFaultRequest, NetworkParam, SandboxControl,
+    TransfersRequest,
 };
+#[cfg(feature = "documents")]
+use crate::provider::sandbox::control::{BalanceResponse, MagicValue, SandboxView, TransferList};
 use crate::sandbox::chains::SandboxSettlement;
-use crate::sandbox::chains::remote::{ChainRpcRequest, ChainRpcResponse};
+use crate::sandbox::chains::remote::ChainRpcRequest;
+#[cfg(feature = "documents")]
+use crate::sandbox::chains::remote::ChainRpcResponse;
 use crate::sandbox::faults::FaultRule;
 
 /// State of the controls of the built-in providers. `purser serve-providers` serves some of them too.
@@ -97,7 +100,8 @@ pub fn router(app: Arc<SandboxApp>) -> Router {
 }
 
 /// A fault that waits for a call.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct PendingProviderFault {
     /// Name of the fault.
     fault: &'static str,
@@ -152,15 +156,17 @@ impl ProviderControls {
 }
 
 /// Read the state of chains and issuer
-#[utoipa::path(get, path = "/sandbox", operation_id = "getSandboxState", tag = "Sandbox",
-    responses((status = 200, description = "The simulated world.", body = SandboxView)))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/sandbox", operation_id = "getSandboxState", tag = "Sandbox",
+    responses((status = 200, description = "The simulated world.", body = SandboxView))))]
 async fn get_state(State(sandbox): SharedState) -> Result<Response, ApiError> {
     answer(sandbox.control.state().await)
 }
 
 /// Read the balance of a wallet on its chain
-#[utoipa::path(get, path = "/sandbox/balances", operation_id = "getSandboxBalance", tag = "Sandbox", params(("wallet" = String, Query, description = "An address of either chain.")),
-    responses((status = 200, description = "Its balance.", body = BalanceResponse)))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/sandbox/balances", operation_id = "getSandboxBalance", tag = "Sandbox", params(("wallet" = String, Query, description = "An address of either chain.")),
+    responses((status = 200, description = "Its balance.", body = BalanceResponse))))]
 async fn get_balance(State(sandbox): SharedState, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["wallet"])?;
     let wallet = query.required("wallet")?.to_owned();
@@ -168,10 +174,11 @@ async fn get_balance(State(sandbox): SharedState, RawQuery(query): RawQuery) -> 
 }
 
 /// List the transfers of a chain
-#[utoipa::path(get, path = "/sandbox/transfers", operation_id = "listSandboxTransfers", tag = "Sandbox", params(("network" = Option<String>, Query, description = "`base` (default) or `solana`."),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/sandbox/transfers", operation_id = "listSandboxTransfers", tag = "Sandbox", params(("network" = Option<String>, Query, description = "`base` (default) or `solana`."),
     ("after" = Option<u64>, Query, description = "The position behind which the page begins."),
     ("limit" = Option<u32>, Query, description = "1 to 1,000, 100 by default.")),
-    responses((status = 200, description = "A page of transfers, oldest first.", body = TransferList)))]
+    responses((status = 200, description = "A page of transfers, oldest first.", body = TransferList))))]
 async fn get_transfers(State(sandbox): SharedState, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["network", "after", "limit"])?;
     let network = match query.choice("network", &["base", "solana"])? {
@@ -187,39 +194,44 @@ async fn get_transfers(State(sandbox): SharedState, RawQuery(query): RawQuery) -
 }
 
 /// List the amounts that force an outcome
-#[utoipa::path(get, path = "/sandbox/magic", operation_id = "listMagicValues", tag = "Sandbox",
-    responses((status = 200, description = "The list.", body = Vec<MagicValue>)))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/sandbox/magic", operation_id = "listMagicValues", tag = "Sandbox",
+    responses((status = 200, description = "The list.", body = Vec<MagicValue>))))]
 async fn get_magic(State(sandbox): SharedState) -> Response {
     json::ok(&sandbox.control.magic_values())
 }
 
 /// Inject a fault into a chain
-#[utoipa::path(post, path = "/sandbox/chain", operation_id = "injectChainFault", tag = "Sandbox", request_body = inline(ChainFaultRequest),
-    responses((status = 200, description = "The chains after it.", body = SandboxView)))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/chain", operation_id = "injectChainFault", tag = "Sandbox", request_body = inline(ChainFaultRequest),
+    responses((status = 200, description = "The chains after it.", body = SandboxView))))]
 async fn post_chain(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: ChainFaultRequest = sandbox.shared.body(body).await?;
     answer(sandbox.control.set_chain_fault(&request).await)
 }
 
 /// Inject a fault into the card issuer
-#[utoipa::path(post, path = "/sandbox/issuer", operation_id = "injectIssuerFault", tag = "Sandbox", request_body = inline(IssuerFaultRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/issuer", operation_id = "injectIssuerFault", tag = "Sandbox", request_body = inline(IssuerFaultRequest),
     responses((status = 200, description = "The issuer after it.", body = SandboxView),
-        (status = 409, description = "The provider is remote.")))]
+        (status = 409, description = "The provider is remote."))))]
 async fn post_issuer(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IssuerFaultRequest = sandbox.shared.body(body).await?;
     answer(sandbox.control.set_issuer_fault(&request).await)
 }
 
 /// Give a wallet test USDC
-#[utoipa::path(post, path = "/sandbox/faucet", operation_id = "fundSandboxWallet", tag = "Sandbox", request_body = inline(FaucetRequest),
-    responses((status = 200, description = "Its balance after it.", body = BalanceResponse)))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/faucet", operation_id = "fundSandboxWallet", tag = "Sandbox", request_body = inline(FaucetRequest),
+    responses((status = 200, description = "Its balance after it.", body = BalanceResponse))))]
 async fn post_faucet(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: FaucetRequest = sandbox.shared.body(body).await?;
     answer(sandbox.control.faucet(&request).await)
 }
 
 /// Account to freeze or unfreeze.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct SandboxFreezeRequest {
     /// Wallet address on either chain.
@@ -229,7 +241,8 @@ struct SandboxFreezeRequest {
 }
 
 /// Result of freezing or unfreezing an account.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SandboxFreezeResponse {
     /// Exact wallet address.
     wallet: String,
@@ -238,8 +251,9 @@ struct SandboxFreezeResponse {
 }
 
 /// Freeze an account, or unfreeze it without a message
-#[utoipa::path(post, path = "/sandbox/freeze", operation_id = "freezeSandboxAccount", tag = "Sandbox", request_body = inline(SandboxFreezeRequest),
-    responses((status = 200, description = "What is true now.", body = SandboxFreezeResponse)))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/freeze", operation_id = "freezeSandboxAccount", tag = "Sandbox", request_body = inline(SandboxFreezeRequest),
+    responses((status = 200, description = "What is true now.", body = SandboxFreezeResponse))))]
 async fn post_freeze(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: SandboxFreezeRequest = sandbox.shared.body(body).await?;
     let wallet: Wallet = request
@@ -259,7 +273,8 @@ async fn post_freeze(State(sandbox): SharedState, body: Body) -> Result<Response
 }
 
 /// A payment that a seller received.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct SubmitBasePaymentRequest {
     /// Value of `PAYMENT-SIGNATURE`, on Base.
@@ -267,7 +282,8 @@ struct SubmitBasePaymentRequest {
 }
 
 /// Result of a submitted payment.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SubmitBasePaymentResponse {
     /// Whether the transfer is on chain.
     success: bool,
@@ -280,9 +296,10 @@ struct SubmitBasePaymentResponse {
 /// Submit a payment on Base
 ///
 /// Any receiver of a payment can do this. Other sellers in the sandbox settle their payments this way.
-#[utoipa::path(post, path = "/sandbox/base", operation_id = "submitSandboxBasePayment", tag = "Sandbox", request_body = inline(SubmitBasePaymentRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/base", operation_id = "submitSandboxBasePayment", tag = "Sandbox", request_body = inline(SubmitBasePaymentRequest),
     responses((status = 200, description = "What the chain did with it.", body = SubmitBasePaymentResponse),
-        (status = 400, description = "No payment on Base."), (status = 503, description = "The chain gave no answer.")))]
+        (status = 400, description = "No payment on Base."), (status = 503, description = "The chain gave no answer."))))]
 async fn post_base(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let taken: SubmitBasePaymentRequest = sandbox.shared.body(body).await?;
     let none = || {
@@ -326,8 +343,9 @@ async fn post_base(State(sandbox): SharedState, body: Body) -> Result<Response, 
 }
 
 /// Call Solana's JSON-RPC as stock clients do
-#[utoipa::path(post, path = "/sandbox/solana", operation_id = "callSandboxSolanaRpc", tag = "Sandbox", request_body = serde_json::Value,
-    responses((status = 200, description = "As a Solana node answers.", body = serde_json::Value)))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/solana", operation_id = "callSandboxSolanaRpc", tag = "Sandbox", request_body = serde_json::Value,
+    responses((status = 200, description = "As a Solana node answers.", body = serde_json::Value))))]
 async fn post_solana(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: Value = sandbox.shared.body(body).await?;
     Ok(json::ok(&sandbox.settlement.handle_rpc(request).await))
@@ -336,8 +354,9 @@ async fn post_solana(State(sandbox): SharedState, body: Body) -> Result<Response
 /// Serve the chains to a bridge in another process
 ///
 /// For `purser serve-providers --chain-url`. Request and response use `purser`'s own encoding, of the same version.
-#[utoipa::path(post, path = "/sandbox/chain-rpc", operation_id = "callSandboxChain", tag = "Sandbox", request_body = inline(ChainRpcRequest),
-    responses((status = 200, description = "What they say.", body = inline(ChainRpcResponse))))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/chain-rpc", operation_id = "callSandboxChain", tag = "Sandbox", request_body = inline(ChainRpcRequest),
+    responses((status = 200, description = "What they say.", body = inline(ChainRpcResponse)))))]
 async fn post_settlement(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let question: ChainRpcRequest = sandbox.shared.body(body).await?;
     match question.execute(&sandbox.settlement).await {

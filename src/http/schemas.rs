@@ -9,6 +9,7 @@ mod agent_wallet;
 mod api_keys;
 mod banking;
 mod identity;
+#[cfg(feature = "documents")]
 pub mod names;
 mod payments;
 mod payouts;
@@ -16,13 +17,13 @@ mod views;
 
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 
 pub use account::*;
 pub use agent_wallet::*;
 pub use api_keys::*;
 pub use banking::*;
 pub use identity::*;
+#[cfg(feature = "documents")]
 pub use names::*;
 pub use payments::*;
 pub use payouts::*;
@@ -36,7 +37,8 @@ pub type Error = crate::edge::error::Error<'static>;
 pub type CallableError = crate::edge::error::CallableError<'static>;
 
 /// What to pay or sign. `PAYMENT-REQUIRED` has the same object without `code`, `reason` and older names.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentChallenge {
     /// Always false: once it is paid or signed, the same request succeeds.
@@ -50,7 +52,7 @@ pub struct PaymentChallenge {
     /// `Payment required`, or the reason of an error.
     pub error: String,
     /// Stable code for programs.
-    #[schema(value_type = ChallengeCode)]
+    #[cfg_attr(feature = "documents", schema(value_type = ChallengeCode))]
     pub code: String,
     /// Reason why a sign-in proof was rejected.
     pub reason: Option<String>,
@@ -75,7 +77,8 @@ pub struct PaymentChallenge {
 }
 
 /// The requested resource.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChallengeResource {
     /// URL with its query.
@@ -87,14 +90,15 @@ pub struct ChallengeResource {
 }
 
 /// Payment terms of x402 v2, with the member names of v1 besides.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentOffer {
     /// `exact` is the payment scheme.
-    #[schema(value_type = PaymentScheme)]
+    #[cfg_attr(feature = "documents", schema(value_type = PaymentScheme))]
     pub scheme: String,
     /// Network as a CAIP-2 name.
-    #[schema(value_type = NetworkId)]
+    #[cfg_attr(feature = "documents", schema(value_type = NetworkId))]
     pub network: String,
     /// Amount in atomic USDC, fees included.
     pub amount: String,
@@ -117,7 +121,8 @@ pub struct PaymentOffer {
 }
 
 /// A payment that could not settle. Nothing was charged so far.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SettlementFailure {
     /// Always false: the same request may succeed.
@@ -130,7 +135,7 @@ pub struct SettlementFailure {
     /// Message for people, one sentence.
     pub error: String,
     /// `settlement_failed` is the stable code.
-    #[schema(value_type = SettlementFailureCode)]
+    #[cfg_attr(feature = "documents", schema(value_type = SettlementFailureCode))]
     pub code: String,
     /// `insufficient_funds`, or the chain's reason.
     pub error_reason: String,
@@ -139,7 +144,7 @@ pub struct SettlementFailure {
     /// Always the empty string.
     pub transaction: String,
     /// Network as a CAIP-2 name.
-    #[schema(value_type = NetworkId)]
+    #[cfg_attr(feature = "documents", schema(value_type = NetworkId))]
     pub network: String,
     /// Address of the payer.
     pub payer: String,
@@ -149,7 +154,8 @@ pub struct SettlementFailure {
 }
 
 /// A 402 of a paid route.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum PaymentRequiredResponse {
     /// Payment terms to choose from.

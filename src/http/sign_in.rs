@@ -11,18 +11,19 @@ use purser_actors::engine::{OperationError, UserIdCollision};
 use purser_actors::entity::session::{AuthMethod, Command, Rejection, Reply, Session};
 use purser_actors::id::Network;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::app::App;
 use super::error::{ApiError, ErrorCode, with_members, with_prebuilt_body};
 use super::json;
 use super::query::Query;
 use super::route::routes;
+#[cfg(feature = "documents")]
 use super::schemas;
 use crate::checkout::user_id_collision;
 use crate::identity::credentials::Credentials;
 use crate::identity::refresh::{ParsedRefreshToken, RefreshTokenCodec};
 use crate::identity::sign_in_error::SignInError;
+#[cfg(feature = "documents")]
 use crate::identity::token::JsonWebKeySet;
 use crate::payment::header::PAYMENT_REQUIRED;
 
@@ -44,7 +45,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 }
 
 /// Session of a wallet that signed in.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SignInResponse {
     /// Tokens of the session.
     auth: Credentials,
@@ -55,12 +57,12 @@ struct SignInResponse {
 /// Sign in with a wallet
 ///
 /// Free. Without a valid `SIGN-IN-WITH-X` header: 402 with a fresh challenge. Payment headers are ignored.
-#[utoipa::path(get, path = "/auth", operation_id = "signIn", tag = "Authentication",
+#[cfg_attr(feature = "documents", utoipa::path(get, path = "/auth", operation_id = "signIn", tag = "Authentication",
     params(("network" = inline(Option<schemas::NetworkName>), Query, description = "`base` (default) or `solana`: which network the challenge names first."),
         ("SIGN-IN-WITH-X" = Option<String>, Header, description = "Base64 of the signed CAIP-122 message.")),
     responses((status = 200, description = "`auth` {`id_token`, `refresh_token`, `expires_in`} and `user_id`.", body = SignInResponse),
         (status = 402, description = "A challenge in `PAYMENT-REQUIRED`; sign it and try again.", body = schemas::PaymentChallenge),
-        (status = 409, description = "Another wallet has this address in lower case.")))]
+        (status = 409, description = "Another wallet has this address in lower case."))))]
 async fn get_auth(
     State(state): State<Arc<App>>,
     RawQuery(query): RawQuery,
@@ -118,18 +120,20 @@ fn challenge(state: &App, first: Network, refusal: Option<SignInError>) -> Respo
 }
 
 /// Request of `POST /auth`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct TokenRequest {
     /// `refresh_token` is the only grant type.
-    #[schema(value_type = schemas::GrantType)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::GrantType))]
     grant_type: Option<serde_json::Value>,
     /// Newest refresh token of the session.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     refresh_token: Option<serde_json::Value>,
 }
 
 /// New tokens for a refresh token.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct TokenResponse {
     #[serde(flatten)]
     auth: Credentials,
@@ -140,25 +144,28 @@ struct TokenResponse {
 /// Exchange a refresh token
 ///
 /// Each token is valid once; store the new one. After a lost response, the request can be repeated within 30 seconds.
-#[utoipa::path(post, path = "/auth", operation_id = "refreshTokens", tag = "Authentication", request_body = inline(TokenRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/auth", operation_id = "refreshTokens", tag = "Authentication", request_body = inline(TokenRequest),
     responses((status = 200, description = "`id_token`, `refresh_token`, `expires_in`, `user_id`.", body = TokenResponse),
         (status = 400, description = "`grant_type` or `refresh_token` is missing or malformed."),
-        (status = 401, description = "The token is invalid, expired or revoked: sign in with `GET /auth`.")))]
+        (status = 401, description = "The token is invalid, expired or revoked: sign in with `GET /auth`."))))]
 async fn post_auth(State(state): State<Arc<App>>, body: Body) -> Result<Response, ApiError> {
     refresh_session(&state, body).await
 }
 
 /// Exchange a refresh token (deprecated form of `POST /auth`)
-#[utoipa::path(post, path = "/refresh", operation_id = "refreshTokensDeprecated", tag = "Authentication", request_body = inline(TokenRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/refresh", operation_id = "refreshTokensDeprecated", tag = "Authentication", request_body = inline(TokenRequest),
     responses((status = 200, description = "As `POST /auth`. Deprecated.", body = TokenResponse), (status = 400, description = "As `POST /auth`."),
-        (status = 401, description = "As `POST /auth`.")))]
+        (status = 401, description = "As `POST /auth`."))))]
 async fn post_refresh(State(state): State<Arc<App>>, body: Body) -> Result<Response, ApiError> {
     refresh_session(&state, body).await
 }
 
 /// Read the keys that verify id_tokens
-#[utoipa::path(get, path = "/.well-known/jwks.json", operation_id = "getJwks", tag = "Authentication",
-    responses((status = 200, description = "A JWK Set (RFC 7517).", body = JsonWebKeySet)))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/.well-known/jwks.json", operation_id = "getJwks", tag = "Authentication",
+    responses((status = 200, description = "A JWK Set (RFC 7517).", body = JsonWebKeySet))))]
 async fn get_jwks(State(state): State<Arc<App>>) -> Response {
     json::bytes_as_json(state.credentials.tokens.jwks().to_owned())
 }

@@ -20,7 +20,6 @@ use purser_actors::entity::api_key::ApiKey;
 use purser_actors::id::ApiKeyId;
 use purser_actors::kernel::Entity as _;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 pub use self::rate_limit::SignupRateLimiter;
 use super::app::App;
@@ -63,7 +62,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 struct EmptyRequest {}
 
 /// A signup that waits for approval.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SignupResponse {
     /// Page where a person approves the signup.
     claim_url: String,
@@ -82,10 +82,11 @@ struct SignupResponse {
 /// For an agent without a wallet. Give `message_for_human` to a person unchanged. The person opens `claim_url`,
 /// compares `claim_code` and approves. That creates an API key for their account, which `GET /signup-status` returns.
 /// Each address (IPv6 by /64) has a limit per minute and one per hour. The headers show the tighter one.
-#[utoipa::path(post, path = "/signup", operation_id = "createSignup", tag = "API keys",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/signup", operation_id = "createSignup", tag = "API keys",
     responses((status = 200, description = "`claim_url`, `claim_token`, `claim_code`, `message_for_human`, `expires_in` (seconds).", body = SignupResponse),
         (status = 400, description = "It takes no members."), (status = 408, description = "The body did not come."),
-        (status = 413, description = "Too long.")))]
+        (status = 413, description = "Too long."))))]
 async fn post_signup(State(state): SharedState, ClientIp(ip): ClientIp, body: Body) -> Response {
     let budget = state.signup_limiter.count(ip, state.clock.now());
     let answer = match budget.allowed() {
@@ -120,7 +121,8 @@ async fn sign_up(state: &App, body: Body) -> Result<Response, ApiError> {
 }
 
 /// An approved signup.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SignupStatusResponse {
     /// `claimed` in every case.
     status: schemas::ClaimedStatus,
@@ -138,13 +140,14 @@ struct SignupStatusResponse {
 ///
 /// Waits up to a minute. 204: not yet, poll again. 200: the API key, which can be read until it is first used, for ten
 /// minutes at most; exchange it with `agentAuth`. 401 and 410 are final.
-#[utoipa::path(get, path = "/signup-status", operation_id = "getSignupStatus", tag = "API keys",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/signup-status", operation_id = "getSignupStatus", tag = "API keys",
     params(("claim_token" = String, Query, description = "Of the signup.")),
     responses((status = 200, description = "`status` (`claimed`), `api_key`, `api_key_id`, `name`, `user_id`.", body = SignupStatusResponse),
         (status = 204, description = "Not approved yet. `Retry-After` is the time until the next poll, in seconds."),
         (status = 400, description = "No `claim_token`, or something else."),
         (status = 401, description = "The token is not valid (`terminal: true`)."),
-        (status = 410, description = "Too late, or over (`terminal: true`).")))]
+        (status = 410, description = "Too late, or over (`terminal: true`)."))))]
 async fn get_signup_status(State(state): SharedState, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["claim_token"])?;
     let signup = state

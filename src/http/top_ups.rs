@@ -17,7 +17,6 @@ use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -27,7 +26,9 @@ use super::outgoing_holds::hold_reason;
 use super::query::Query;
 use super::route::routes;
 use super::{cards, json, schemas};
-use crate::checkout::{PaidCall, PendingPayment, TopUpPurchaseResponse};
+use crate::checkout::PaidCall;
+#[cfg(feature = "documents")]
+use crate::checkout::{PendingPayment, TopUpPurchaseResponse};
 use crate::provider::CardBalanceReader;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
@@ -70,7 +71,8 @@ const STATUSES: [&str; 9] = [
 ///
 /// Paid. Exactly `amount` arrives at the owner's deposit address on Base, on whichever network the payment was made.
 /// The bridge from Solana costs the payer nothing. Needs an account at the card issuer, linked by the account owner.
-#[utoipa::path(get, path = "/fund-card-balance", operation_id = "fundCardBalance", tag = "Card balance",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/fund-card-balance", operation_id = "fundCardBalance", tag = "Card balance",
     params(("amount" = String, Query, description = "US dollars to load, at most 2 decimal places.", example = "5")),
     responses((status = 200, description = "Paid: `auth` (for the call that paid first), `user_id` and the top-up. Or `status: credited`.", body = TopUpPurchaseResponse),
         (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = PendingPayment),
@@ -80,7 +82,7 @@ const STATUSES: [&str; 9] = [
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 412, description = "No account at the card issuer is linked. Nothing was charged."),
         (status = 429, description = "Too many requests."),
-        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
+        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged."))))]
 async fn fund_card_balance(
     State(app): SharedState,
     MaybeBearer(bearer): MaybeBearer,
@@ -104,7 +106,8 @@ async fn fund_card_balance(
 }
 
 /// Transactions of cards and of the card balance.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CardTransactionsResponse<'a> {
     /// Card transactions, newest first, including declined ones. Without `card_id`, those of the newest 100 cards of
     /// each kind.
@@ -120,7 +123,8 @@ struct CardTransactionsResponse<'a> {
 }
 
 /// A charge of a card, approved or declined.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CardCharge {
     #[serde(flatten)]
     transaction: cards::CardTransaction,
@@ -129,12 +133,13 @@ struct CardCharge {
 }
 
 /// A status change of a card.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CardHistoryEntry {
     /// Id of the card.
     card_id: CardId,
     /// `ready` or `open`, `paused`, `resumed`, `closed`, `expired` or `failed`.
-    #[schema(value_type = schemas::CardStatusChange)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::CardStatusChange))]
     event: &'static str,
     /// Time of the change (RFC 3339).
     at: Time,
@@ -144,7 +149,8 @@ struct CardHistoryEntry {
 ///
 /// Charges of every kind of card including declined ones, status changes of the cards, and top-ups with every leg on
 /// its chain: each newest first. `status` filters charges and top-ups. Each card has its newest 20 charges.
-#[utoipa::path(get, path = "/list-card-transactions", operation_id = "listCardTransactions", tag = "Card balance", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/list-card-transactions", operation_id = "listCardTransactions", tag = "Card balance", security(("bearer" = [])),
     params(("card_id" = Option<String>, Query, description = "Only what happened to this card, of whatever kind."),
         ("status" = Option<String>, Query, description = "Only charges and top-ups in this state: `pending`, `settled`, `declined` or `refunded` of charges; `paid`, `bridging`, `delivered`, `credited` or `failed` of top-ups."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default; of each list."),
@@ -152,7 +158,7 @@ struct CardHistoryEntry {
     responses((status = 200, description = "`transactions`, `top_ups`, `card_events`, `note`.", body = CardTransactionsResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card or top-up, or a frozen account."),
-        (status = 404, description = "No such card or top-up.")))]
+        (status = 404, description = "No such card or top-up."))))]
 async fn list_card_transactions(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -263,7 +269,8 @@ async fn filter_by_status(
 }
 
 /// Deposit address of a card balance.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct DepositAddress {
     /// The owner's deposit address.
     address: String,
@@ -274,11 +281,12 @@ struct DepositAddress {
 }
 
 /// Read the deposit address of the card balance
-#[utoipa::path(get, path = "/get-card-deposit-address", operation_id = "getCardDepositAddress", tag = "Card balance", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-card-deposit-address", operation_id = "getCardDepositAddress", tag = "Card balance", security(("bearer" = [])),
     responses((status = 200, description = "The holder's own deposit address on Base, and what the balance is now.", body = DepositAddress),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen."),
         (status = 412, description = "No account at the card issuer is linked."),
-        (status = 503, description = "The card issuer does not answer.")))]
+        (status = 503, description = "The card issuer does not answer."))))]
 async fn get_card_deposit_address(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,

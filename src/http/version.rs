@@ -5,7 +5,6 @@ use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::headers::API_VERSION;
 use super::json;
@@ -13,21 +12,23 @@ use super::route::routes;
 use crate::config::DeprecatedRoute;
 
 /// The version and its change policy.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct VersionResponse<'a> {
     /// Version of the contract, a date; also in `X-Service-Api-Version`.
     api_version: &'a str,
     /// Hash of the documents; also in `X-Service-Docs-Version`.
     docs_version: &'a str,
     /// `sandbox` or `production`.
-    #[schema(value_type = super::schemas::ServiceMode)]
+    #[cfg_attr(feature = "documents", schema(value_type = super::schemas::ServiceMode))]
     mode: &'a str,
     /// What may change and how it is announced.
     policy: VersionPolicy<'a>,
 }
 
 /// What may change and how it is announced.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct VersionPolicy<'a> {
     /// Format of `api_version`.
     version_format: &'static str,
@@ -73,8 +74,8 @@ pub fn router(docs_version: &str, sandbox: bool, retiring: &[DeprecatedRoute]) -
 /// Read the version of the contract
 ///
 /// The same value as the header `X-Service-Api-Version`, with the policy about changes.
-#[utoipa::path(get, path = "/version", operation_id = "getVersion", tag = "Service",
-    responses((status = 200, description = "Version and policy.", body = inline(VersionResponse<'static>))))]
+#[cfg_attr(feature = "documents", utoipa::path(get, path = "/version", operation_id = "getVersion", tag = "Service",
+    responses((status = 200, description = "Version and policy.", body = inline(VersionResponse<'static>)))))]
 async fn get_version(State(page): State<VersionPage>) -> Response {
     json::bytes_as_json(page.0)
 }

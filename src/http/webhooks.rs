@@ -15,7 +15,6 @@ use purser_actors::id::WebhookId;
 use purser_actors::kernel::Entity;
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -62,7 +61,8 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 type SharedState = State<Arc<App>>;
 
 /// Request of `POST /register-webhook`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct RegisterWebhookRequest {
     /// URL that receives events, HTTP or HTTPS at a public address.
@@ -79,7 +79,8 @@ struct RegisterWebhookParams {
 }
 
 /// A registered webhook endpoint, with its secret.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct RegisterWebhookResponse<'a> {
     /// Always true on success.
     registered: bool,
@@ -91,17 +92,18 @@ struct RegisterWebhookResponse<'a> {
     types: &'a [String],
     /// `whsec_…`, base64 of 32 bytes. Null if a replayed response is older than the current secret; see
     /// `secret_withheld`.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     secret: Option<String>,
     /// Reason for a missing `secret`: `secret_replaced`; otherwise null.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     secret_withheld: Option<&'static str>,
     /// How messages are signed.
     signing: WebhookSigning,
 }
 
 /// How messages are signed.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct WebhookSigning {
     /// `standard-webhooks` is the signature scheme.
     scheme: &'static str,
@@ -112,7 +114,7 @@ struct WebhookSigning {
     /// Content that is signed.
     signed_content: &'static str,
     /// Names of the signature headers.
-    #[schema(value_type = Vec<String>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<String>))]
     headers: [&'static str; 3],
 }
 
@@ -130,14 +132,15 @@ const SIGNING: WebhookSigning = WebhookSigning {
 /// replays of the same `Idempotency-Key` while it is valid. A signed `webhook.test` is posted at once. Registering a
 /// URL again replaces its secret, and the previous one also signs for 24 hours. It also replaces `types`, and enables a
 /// disabled endpoint.
-#[utoipa::path(post, path = "/register-webhook", operation_id = "registerWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(RegisterWebhookRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/register-webhook", operation_id = "registerWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(RegisterWebhookRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered for the same registration, for 24 hours.")),
     responses((status = 200, description = "`registered`, `webhook_id`, `url`, `types`, `secret`, `signing`.", body = RegisterWebhookResponse<'static>),
         (status = 400, description = "A malformed body or key, or a URL that is not called."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or a token issued for a payment and a URL that another session registered."),
         (status = 409, description = "The account has as many endpoints as it may, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
 async fn post_register(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -253,7 +256,8 @@ impl App {
 }
 
 /// One endpoint, or all.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 enum GetWebhookResponse<'a> {
     /// The endpoint with `webhook_id`.
@@ -263,14 +267,16 @@ enum GetWebhookResponse<'a> {
 }
 
 /// A webhook endpoint.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct WebhookResponse<'a> {
     /// The requested endpoint.
     webhook: WebhookView<'a>,
 }
 
 /// Webhook endpoints of the account.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct WebhookList<'a> {
     /// Webhook endpoints, oldest first.
     webhooks: Vec<WebhookView<'a>>,
@@ -279,12 +285,13 @@ struct WebhookList<'a> {
 /// Read the webhook endpoints of the account
 ///
 /// One endpoint, including a deleted one, or all that are not deleted. Without their secrets.
-#[utoipa::path(get, path = "/get-webhook", operation_id = "getWebhook", tag = "Webhooks", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-webhook", operation_id = "getWebhook", tag = "Webhooks", security(("bearer" = [])),
     params(("webhook_id" = Option<String>, Query, description = "One endpoint; without it all, oldest first.")),
     responses((status = 200, description = "`webhook`, or `webhooks`.", body = GetWebhookResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's endpoint, or a frozen account."),
-        (status = 404, description = "No such endpoint.")))]
+        (status = 404, description = "No such endpoint."))))]
 async fn get_webhook(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -304,7 +311,8 @@ async fn get_webhook(
 }
 
 /// Request of `POST /delete-webhook`.
-#[derive(Deserialize, Serialize, ToSchema)]
+#[derive(Deserialize, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct DeleteWebhookRequest {
     /// Id from `POST /register-webhook`.
@@ -312,7 +320,8 @@ struct DeleteWebhookRequest {
 }
 
 /// A deleted webhook endpoint.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct DeleteWebhookResponse {
     /// Always true on success.
     deleted: bool,
@@ -323,7 +332,8 @@ struct DeleteWebhookResponse {
 /// Delete a webhook endpoint
 ///
 /// No more events are posted to it, and its secrets are destroyed. Its URL can be registered again, as a new endpoint.
-#[utoipa::path(post, path = "/delete-webhook", operation_id = "deleteWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(DeleteWebhookRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/delete-webhook", operation_id = "deleteWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(DeleteWebhookRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`deleted`, `webhook_id`.", body = DeleteWebhookResponse),
         (status = 400, description = "`webhook_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
@@ -331,7 +341,7 @@ struct DeleteWebhookResponse {
         (status = 404, description = "No such endpoint."),
         (status = 409, description = "It is deleted already, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
 async fn post_delete(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,

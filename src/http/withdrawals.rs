@@ -16,7 +16,6 @@ use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::{AmountError, Cents, Usdc};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -52,16 +51,17 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 type SharedState = State<Arc<App>>;
 
 /// Request of `POST /withdraw`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct WithdrawRequest {
     /// US dollars, at least 0.01, at most 2 decimal places.
-    #[schema(value_type = schemas::ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::ExactDecimal))]
     amount: Box<RawValue>,
     /// Address of the receiver on either chain. By default the caller's own wallet.
     address: Option<String>,
     /// `base` or `solana`. By default derived from the address.
-    #[schema(value_type = Option<schemas::NetworkName>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::NetworkName>))]
     network: Option<String>,
 }
 
@@ -73,7 +73,8 @@ struct WithdrawParams {
 }
 
 /// Response to an accepted withdrawal.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct CreateWithdrawalResponse {
     /// Always true on success.
     success: bool,
@@ -84,7 +85,8 @@ pub(super) struct CreateWithdrawalResponse {
 }
 
 /// A withdrawal as accepted.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CreatedWithdrawal {
     /// `wd_…` is the id of the withdrawal.
     id: WithdrawalId,
@@ -113,14 +115,15 @@ impl CreateWithdrawalResponse {
 /// The amount is held at once and sent as USDC on the chain of the address. Follow `status_url`: a withdrawal that can
 /// never settle becomes `failed`, and its amount is available again. An address on Solana needs a token account for
 /// USDC. Each chain pays from its own treasury.
-#[utoipa::path(post, path = "/withdraw", operation_id = "createWithdrawal", tag = "Account", security(("bearer" = [])), request_body = inline(WithdrawRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/withdraw", operation_id = "createWithdrawal", tag = "Account", security(("bearer" = [])), request_body = inline(WithdrawRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = CreateWithdrawalResponse),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
         (status = 403, description = "A frozen account, or a token issued for a payment and another address than the wallet's."),
         (status = 409, description = "More than is available, an owner on Solana without a token account, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
-        (status = 503, description = "Not now: too little on this chain, after a restore, or no answer.")))]
+        (status = 503, description = "Not now: too little on this chain, after a restore, or no answer."))))]
 async fn post_withdraw(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -303,14 +306,16 @@ fn recipient(state: &App, claims: &AuthClaims, request: &WithdrawRequest) -> Res
 }
 
 /// Response with one withdrawal.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct WithdrawalResponse<'a> {
     /// Details of the withdrawal.
     withdrawal: schemas::Withdrawal<'a>,
 }
 
 /// A page of withdrawals.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct WithdrawalList<'a> {
     /// Withdrawals, oldest first.
     withdrawals: Vec<schemas::Withdrawal<'a>>,
@@ -319,7 +324,8 @@ struct WithdrawalList<'a> {
 }
 
 /// One withdrawal, or a page of them.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 enum WithdrawalStatusResponse<'a> {
     /// The withdrawal with `withdrawal_id`.
@@ -331,14 +337,15 @@ enum WithdrawalStatusResponse<'a> {
 /// Read withdrawals
 ///
 /// From the account's balance and from the balance at the card issuer.
-#[utoipa::path(get, path = "/get-withdrawal-status", operation_id = "getWithdrawalStatus", tag = "Account", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-withdrawal-status", operation_id = "getWithdrawalStatus", tag = "Account", security(("bearer" = [])),
     params(("withdrawal_id" = Option<String>, Query, description = "One withdrawal; without it all, oldest first."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `id` of the page before.")),
     responses((status = 200, description = "`withdrawal`; or `withdrawals`, `has_more`.", body = WithdrawalStatusResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's withdrawal, or a frozen account."),
-        (status = 404, description = "No such withdrawal.")))]
+        (status = 404, description = "No such withdrawal."))))]
 async fn get_withdrawal_status(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -401,7 +408,8 @@ async fn load_owned(
 }
 
 /// A page of the account statement.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct StatementResponse<'a> {
     /// Entries, oldest first.
     entries: Vec<StatementLineView<'a>>,
@@ -412,12 +420,13 @@ struct StatementResponse<'a> {
 /// Read the account statement
 ///
 /// Every credit, hold, payout and release, oldest first, with its cause and the balance after it.
-#[utoipa::path(get, path = "/get-account-statement", operation_id = "getAccountStatement", tag = "Account", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-account-statement", operation_id = "getAccountStatement", tag = "Account", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `entry_id` of the page before.")),
     responses((status = 200, description = "`entries`, `has_more`.", body = StatementResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
-        (status = 403, description = "Frozen.")))]
+        (status = 403, description = "Frozen."))))]
 async fn get_account_statement(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,

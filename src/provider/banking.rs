@@ -34,6 +34,7 @@ pub(super) fn routes(bank: &Arc<dyn BankApi>) -> axum::Router {
         .merge(documents)
 }
 
+#[cfg(feature = "documents")]
 pub(super) fn describe(document: &mut super::document::Operations) {
     accounts::describe(document);
     applications::describe(document);

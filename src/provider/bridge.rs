@@ -8,10 +8,11 @@ use purser_actors::port::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
-use utoipa::ToSchema;
 
 use super::definition::{conversions, provider};
-use super::wire::{self, UsdcAmount, hex_bytes};
+#[cfg(feature = "documents")]
+use super::wire::UsdcAmount;
+use super::wire::{self, hex_bytes};
 
 provider! {
     port Bridge, client RemoteBridge, tag "Bridge";
@@ -74,20 +75,21 @@ provider! {
 }
 
 /// A bridge transfer to start: USDC that is burned on Solana and minted on Base.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = BridgeTransferRequest)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = BridgeTransferRequest))]
 #[serde(deny_unknown_fields)]
 pub struct BridgeTransferBody {
     /// The service's id of the transfer, 32 hex digits. It may be signed more than once; only one of its burns is sent.
     #[serde(with = "hex_bytes")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     transfer_id: [u8; 16],
     /// Recipient on Base.
     #[serde(with = "wire::base_address")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     to: [u8; 20],
     /// Amount that must be delivered, in USDC. More is burned if the bridge charges a fee.
-    #[schema(value_type = UsdcAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = UsdcAmount))]
     amount: Usdc,
 }
 
@@ -112,8 +114,9 @@ impl From<BridgeTransferBody> for BridgeTransfer {
 }
 
 /// A signed burn that is not sent yet.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = SignedBurn)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = SignedBurn))]
 #[serde(deny_unknown_fields)]
 pub struct BurnBody {
     /// Transaction id on Solana, 1 to 200 bytes; used to look up the burn.
@@ -121,14 +124,14 @@ pub struct BurnBody {
     transaction: String,
     /// The whole transaction in Base64, at most 4 KiB; empty for a burn that an operator has named.
     #[serde(with = "wire::base64_bytes")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     bytes: Vec<u8>,
     /// Key of the account that will hold the bridge's message, 64 hex digits.
     #[serde(with = "hex_bytes")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     event_key: [u8; 32],
     /// Amount that leaves the service's treasury, in USDC: the delivered amount and the bridge's fee.
-    #[schema(value_type = UsdcAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = UsdcAmount))]
     burned_amount: Usdc,
 }
 
@@ -172,7 +175,8 @@ conversions! {
 }
 
 /// Signed burn of a bridge transfer. It repeats the request.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SignedBurnResponse {
     /// The request as it was sent.
     transfer_id: BridgeTransferBody,
@@ -181,7 +185,8 @@ pub struct SignedBurnResponse {
 }
 
 /// Result of submitting a burn.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SubmitBurnResponse {
     /// Transaction id of the burn.
     submitted_transaction: String,
@@ -191,7 +196,8 @@ pub struct SubmitBurnResponse {
 }
 
 /// A chain's response to a transaction.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum SubmitStatus {
     /// The transaction is on the chain.
@@ -206,28 +212,30 @@ pub enum SubmitStatus {
     /// Declined now; it may still be accepted until it expires.
     Declined {
         /// Reason code of the decline.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         reason: ExternalText,
         /// Message for the operator.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         message: ExternalText,
     },
 }
 
 /// What a chain shows of a burn or a mint.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ChainStatusResponse {
     /// Transaction id of the burn, or nonce of the mint.
     subject: String,
     /// Status on the chain.
     #[serde(flatten, with = "ChainStatusBody")]
-    #[schema(value_type = ChainStatusBody)]
+    #[cfg_attr(feature = "documents", schema(value_type = ChainStatusBody))]
     state: ChainStatus,
 }
 
 /// Status of a transaction on a chain.
-#[derive(Serialize, Deserialize, ToSchema)]
-#[schema(as = ChainStatus)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = ChainStatus))]
 #[serde(remote = "ChainStatus", tag = "status", rename_all = "snake_case")]
 pub enum ChainStatusBody {
     /// The transaction is on the chain.
@@ -242,7 +250,7 @@ pub enum ChainStatusBody {
             default = "reversible::never",
             skip_serializing_if = "reversible::is_final"
         )]
-        #[schema(value_type = bool)]
+        #[cfg_attr(feature = "documents", schema(value_type = bool))]
         finality: Finality,
     },
     /// Not on the chain, but it may still settle.
@@ -280,34 +288,36 @@ mod reversible {
 }
 
 /// An attested message, with its readable fields.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BridgeMessage {
     /// Nonce that is used once on Base, 64 hex digits.
     #[serde(with = "hex_bytes")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     nonce: [u8; 32],
     /// The message as the attesters returned it, in Base64.
     #[serde(with = "wire::base64_bytes")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     message: Vec<u8>,
     /// Signatures of the attesters in Base64; together with the message at most 4 KiB.
     #[serde(with = "wire::base64_bytes")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     attestation: Vec<u8>,
     /// Recipient of the mint on Base.
     #[serde(with = "wire::base_address")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     to: [u8; 20],
     /// Whether the burned token is USDC.
     is_usdc: bool,
     /// Amount to be minted, in USDC.
-    #[schema(value_type = UsdcAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = UsdcAmount))]
     amount: Usdc,
 }
 
 /// Attestation of a burn.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct AttestationResponse {
     /// Transaction id of the burn.
     transaction: String,
@@ -317,8 +327,9 @@ pub struct AttestationResponse {
 }
 
 /// Status of an attestation.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = AttestationStatus)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = AttestationStatus))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum AttestationBody {
     /// Not attested yet, or the burn was not observed; query again after this time.
@@ -330,7 +341,7 @@ pub enum AttestationBody {
     Expired {
         /// Nonce of the message, 64 hex digits.
         #[serde(with = "hex_bytes")]
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         nonce: [u8; 32],
     },
     /// The message is attested.
@@ -341,20 +352,22 @@ pub enum AttestationBody {
 }
 
 /// Message for which a new attestation was requested.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ReattestResponse {
     /// Nonce of the message, 64 hex digits.
     nonce: String,
 }
 
 /// A signed mint that is not sent yet.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = SignedMint)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = SignedMint))]
 #[serde(deny_unknown_fields)]
 pub struct MintBody {
     /// The whole transaction in Base64.
     #[serde(with = "wire::base64_bytes")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     bytes: Vec<u8>,
     /// Transaction id on Base if it is known before sending, otherwise empty; at most 200 bytes.
     #[serde(deserialize_with = "wire::name_or_empty")]
@@ -362,18 +375,20 @@ pub struct MintBody {
 }
 
 /// Signed mint of a message.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SignedMintResponse {
     /// Nonce of the message, 64 hex digits.
     #[serde(with = "hex_bytes")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     nonce: [u8; 32],
     /// The mint to send.
     mint: MintBody,
 }
 
 /// Result of submitting a mint.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SubmitMintResponse {
     /// SHA-256 of the sent transaction, 64 hex digits: a mint has no id before it is on Base.
     sha256: String,
@@ -387,7 +402,8 @@ fn digest(mint: &SignedMint) -> String {
 }
 
 /// Base's response to a mint.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum MintStatus {
     /// The mint is on the chain.
@@ -401,10 +417,10 @@ pub enum MintStatus {
     /// Declined for now.
     Declined {
         /// Reason code of the decline.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         reason: ExternalText,
         /// Message for the operator.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         message: ExternalText,
     },
 }

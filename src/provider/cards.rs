@@ -11,10 +11,11 @@ use purser_actors::port::{
     ExternalText, IssueCardRequest, IssueResult, IssuedCard, PortError, PortFuture, Timestamp, TransactionStatus,
 };
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::definition::{conversions, provider};
-use super::wire::{self, AfterParam, DecimalAmount, SecretText, rising};
+use super::wire::{self, AfterParam, rising};
+#[cfg(feature = "documents")]
+use super::wire::{DecimalAmount, SecretText};
 use purser_host::secret::Secret;
 use purser_vault::{CardNumberRecord, Vault};
 
@@ -83,26 +84,28 @@ provider! {
 }
 
 /// An order of one card.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = IssueCardRequest)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = IssueCardRequest))]
 #[serde(deny_unknown_fields)]
 pub struct IssueCardBody {
     /// The service's id of the card.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     card_id: CardId,
     /// Amount to load, in US dollars.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     amount: Cents,
 }
 
 /// Result of an order. It repeats the order.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct IssueCardResponse {
     /// Card id of the order.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     card_id: CardId,
     /// Amount of the order.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     amount: Cents,
     /// Status of the order.
     #[serde(flatten)]
@@ -110,8 +113,9 @@ pub struct IssueCardResponse {
 }
 
 /// Status of a card order.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = IssueCardStatus)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = IssueCardStatus))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum PlainIssueResult {
     /// The card exists.
@@ -127,21 +131,22 @@ pub enum PlainIssueResult {
     /// Declined: no card exists under this key, and none ever will.
     Declined {
         /// The issuer's reason.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         reason: ExternalText,
     },
 }
 
 /// A card with its number.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = Card)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = Card))]
 pub struct PlainCard {
     /// The issuer's reference of the card.
     #[serde(rename = "reference")]
     pub issuer_ref: String,
     /// Card number, 12 to 19 digits.
     #[serde(with = "wire::secret")]
-    #[schema(value_type = SecretText)]
+    #[cfg_attr(feature = "documents", schema(value_type = SecretText))]
     pub number: Secret<String>,
     /// Expiry month, 1 to 12.
     pub exp_month: u8,
@@ -150,16 +155,18 @@ pub struct PlainCard {
 }
 
 /// A card's security code, which this service passes through and does not store.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct CvvResponse {
     /// Three or four digits.
     #[serde(with = "wire::secret")]
-    #[schema(value_type = SecretText)]
+    #[cfg_attr(feature = "documents", schema(value_type = SecretText))]
     pub(super) cvv: Secret<String>,
 }
 
 /// Current status of a card, by the issuer's reference.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct CardReport {
     /// The issuer's reference of the card.
     pub reference: String,
@@ -168,21 +175,22 @@ pub struct CardReport {
     pub sequence: u64,
     /// Whether the card accepts charges.
     #[serde(with = "CardStatus")]
-    #[schema(value_type = CardStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = CardStatus))]
     pub state: CardState,
     /// Amount that can still be spent, in US dollars.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     pub available: Cents,
     /// Total that the issuer has returned to the service from the card's balance after it closed, in US dollars. It
     /// never decreases.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     pub released: Cents,
     /// Transactions, newest first.
     pub transactions: Vec<CardTransaction>,
 }
 
 /// Whether a card accepts charges.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(remote = "CardState", rename_all = "snake_case")]
 pub enum CardStatus {
     /// Charges are accepted.
@@ -194,30 +202,32 @@ pub enum CardStatus {
 }
 
 /// An approved or declined charge of a card.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct CardTransaction {
     /// The issuer's reference of the transaction.
     pub id: String,
     /// Name of the merchant.
     pub merchant: String,
     /// Amount in US dollars.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     pub amount: Cents,
     /// Status of the charge.
     #[serde(with = "CardTransactionStatus")]
-    #[schema(value_type = CardTransactionStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = CardTransactionStatus))]
     pub status: TransactionStatus,
     /// The issuer's reason for a decline; `null` otherwise.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     #[serde(deserialize_with = "Option::deserialize")]
     pub reason: Option<String>,
     /// Time of the charge, in Unix milliseconds.
-    #[schema(value_type = u64)]
+    #[cfg_attr(feature = "documents", schema(value_type = u64))]
     pub at_ms: Timestamp,
 }
 
 /// Status of a charge.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(remote = "TransactionStatus", rename_all = "snake_case")]
 pub enum CardTransactionStatus {
     /// The amount is on hold on the card; the charge is not settled yet.
@@ -272,24 +282,26 @@ impl From<CardReport> for CardSnapshot {
 }
 
 /// A card action that the account owner requested.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(as = CardActionRequest)]
+#[cfg_attr(feature = "documents", schema(as = CardActionRequest))]
 pub struct CardActionBody {
     /// The service's id of the card.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub(super) card_id: CardId,
     /// Action to apply to the card.
     #[serde(with = "CardActionName")]
-    #[schema(value_type = CardActionName)]
+    #[cfg_attr(feature = "documents", schema(value_type = CardActionName))]
     pub(super) action: CardAction,
 }
 
 /// Actions on a card. An impossible action, for example on a closed card, is no error: the response has the card's
 /// status.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(remote = "CardAction", rename_all = "snake_case")]
-#[schema(as = CardAction)]
+#[cfg_attr(feature = "documents", schema(as = CardAction))]
 pub enum CardActionName {
     /// Charges are declined until the card is resumed.
     Pause,
@@ -301,10 +313,11 @@ pub enum CardActionName {
 }
 
 /// A card after an action.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct CardActionResponse {
     /// Key of the action. A response to an earlier action would otherwise complete this one.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub key: JobId,
     /// Current state of the card.
     #[serde(flatten)]
@@ -312,25 +325,26 @@ pub struct CardActionResponse {
 }
 
 /// State of a card.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = CardSnapshot)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = CardSnapshot))]
 pub struct NamedSnapshot {
     /// The service's id of the card.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub card_id: CardId,
     /// Incremented by each change of the card, starting at 0. Of two reports about a card the one with the higher
     /// sequence is valid.
     pub sequence: u64,
     /// Whether the card accepts charges.
     #[serde(with = "CardStatus")]
-    #[schema(value_type = CardStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = CardStatus))]
     pub state: CardState,
     /// Amount that can still be spent, in US dollars.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     pub available: Cents,
     /// Total that was returned to the service after a prepaid card closed, in US dollars. It never decreases. `0` for a
     /// reloadable card, whose money returns to its balance.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     pub released: Cents,
     /// Transactions, newest first.
     pub transactions: Vec<CardTransaction>,
@@ -385,15 +399,17 @@ impl From<CardActionResponse> for CardSnapshot {
 }
 
 /// Events of all cards, in the order of their positions.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct CardEventList {
     /// Oldest first; each position is higher than the one before.
     pub events: Vec<NumberedSnapshot>,
 }
 
 /// A card event and its position.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = CardEvent)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = CardEvent))]
 pub struct NumberedSnapshot {
     /// Position over all cards, from 1. Use it as `after` to continue.
     pub position: u64,
@@ -422,8 +438,9 @@ impl From<NumberedSnapshot> for CardEvent {
 }
 
 /// Billing address of the issuer's cards.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = BillingAddress)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = BillingAddress))]
 pub struct BillingAddressBody {
     /// Street and number.
     pub line1: String,

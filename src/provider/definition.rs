@@ -28,7 +28,7 @@
 ///   value if the settings name no such provider;
 /// - `routes(&Arc<dyn GiftCardApi>)`, which reads `it` and `key`, calls `order(&GiftCardOrderRequest { key, ..it })`,
 ///   and answers `GiftCardOrderResponse { order, state }`;
-/// - `describe`, the operation's entry in the document.
+/// - `describe`, the operation's entry in the document, under the feature `documents`.
 ///
 /// `also` adds methods to the trait that are no operations, and `remote` the client's implementation of them.
 ///
@@ -102,6 +102,7 @@ macro_rules! provider {
             router
         }
 
+        #[cfg(feature = "documents")]
         pub(crate) fn describe(document: &mut $crate::document::Operations) {
             $(document.operation(stringify!($method), $path, stringify!($id), $tag, $summary)
                 $(.at(stringify!($place), $place_doc))*$(.key($key_doc))?$(.$kind::<$asked>())?

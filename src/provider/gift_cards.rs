@@ -13,11 +13,12 @@ use purser_actors::port::{
 };
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 use zeroize::Zeroizing;
 
 use super::definition::provider;
-use super::wire::{self, DecimalAmount, MalformedResponse, SecretText};
+use super::wire::{self, MalformedResponse};
+#[cfg(feature = "documents")]
+use super::wire::{DecimalAmount, SecretText};
 use purser_host::secret::Secret;
 use purser_vault::{Vault, VaultError};
 
@@ -103,25 +104,26 @@ impl Redeemability {
 }
 
 /// Amounts in which a gift card is sold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Denominations {
     /// Exactly these amounts, in ascending order.
     Fixed {
         /// Amounts in ascending order.
-        #[schema(value_type = Vec<DecimalAmount>)]
+        #[cfg_attr(feature = "documents", schema(value_type = Vec<DecimalAmount>))]
         amounts: Vec<Cents>,
     },
     /// From `min` to `max`, both included, in steps from `min`.
     Range {
         /// Smallest amount of the range.
-        #[schema(value_type = DecimalAmount)]
+        #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
         min: Cents,
         /// Largest amount of the range.
-        #[schema(value_type = DecimalAmount)]
+        #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
         max: Cents,
         /// Step between amounts; above zero.
-        #[schema(value_type = DecimalAmount)]
+        #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
         step: Cents,
     },
 }
@@ -170,7 +172,8 @@ impl Denominations {
 
 /// One product as it is offered now.
 // Texts come from the catalog: render them as text, never as markup.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct GiftCardProduct {
     /// The catalog's id of the product; stable.
     pub product_id: String,
@@ -182,7 +185,7 @@ pub struct GiftCardProduct {
     pub category: String,
     /// Countries where the card can be redeemed, ISO 3166-1 alpha-2; `null` for everywhere.
     #[serde(rename = "countries", default)]
-    #[schema(value_type = Option<Vec<String>>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<Vec<String>>))]
     pub redeemability: Redeemability,
     /// Currency of every amount, ISO 4217.
     pub currency: String,
@@ -191,7 +194,7 @@ pub struct GiftCardProduct {
     /// Fraction of the amount that the buyer pays in addition.
     // The service keeps it: the catalog is owed the card's face value.
     #[serde(with = "wire::text")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub fee_rate: Decimal,
     /// Whether an order would succeed now.
     pub in_stock: bool,
@@ -224,8 +227,9 @@ fn check_rate(rate: Decimal) -> Result<(), MalformedResponse> {
 }
 
 /// Search filters for gift cards; an absent filter matches everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "documents", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct GiftCardQuery {
     /// Text to match against products, brands and categories; tolerates typos.
@@ -249,14 +253,15 @@ pub struct GiftCardQuery {
 }
 
 /// A possible purchase.
-#[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "documents", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct GiftCardQuoteQuery {
     /// Country where the card is redeemed, ISO 3166-1 alpha-2.
     pub country: String,
     /// Amount in the product's currency.
-    #[param(value_type = String)]
+    #[cfg_attr(feature = "documents", param(value_type = String))]
     pub amount: Cents,
 }
 
@@ -281,11 +286,12 @@ pub struct GiftCardPage {
 }
 
 /// A page of products, best match first.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct GiftCardProductList {
     /// Products of the page; `null` if `starting_after` is not one of the matches.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     products: Option<Vec<GiftCardProduct>>,
     /// Number of products found in all.
     count: usize,
@@ -330,18 +336,20 @@ impl From<GiftCardProductList> for Option<GiftCardPage> {
 }
 
 /// One product, or `null`.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct GiftCardProductResponse {
     /// Product id of the request.
     product_id: String,
     /// The product; `null` if it does not exist.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     product: Option<GiftCardProduct>,
 }
 
 /// The catalog's answer to a possible purchase. It reserves nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum GiftCardQuote {
     /// It could be ordered now.
@@ -350,7 +358,7 @@ pub enum GiftCardQuote {
         currency: String,
         /// Fraction of the amount that is added to it.
         #[serde(with = "wire::text")]
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         fee_rate: Decimal,
     },
     /// The product does not exist.
@@ -379,7 +387,8 @@ impl GiftCardQuote {
 }
 
 /// An order for one gift card.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct GiftCardOrderRequest {
     /// Idempotency key: the same key never creates a second gift card, whatever the earlier answer was.
@@ -390,11 +399,11 @@ pub struct GiftCardOrderRequest {
     /// Country where the card is redeemed, ISO 3166-1 alpha-2.
     pub country: String,
     /// Amount in the product's currency.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     pub amount: Cents,
     /// Fee rate at which the card was offered. A catalog that has raised it since declines with `price_changed`.
     #[serde(with = "wire::text")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub fee_rate: Decimal,
 }
 
@@ -409,7 +418,8 @@ impl GiftCardOrderRequest {
 }
 
 /// Result of an order. It repeats the order.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct GiftCardOrderResponse {
     /// The order as it was sent.
     order: GiftCardOrderRequest,
@@ -431,7 +441,8 @@ pub struct RedemptionDetails {
 
 /// Status of a gift card order.
 // Answers may be repeated and arrive out of order: what was ready stays ready.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum GiftCardOrderStatus {
     /// Recorded; query again with the same key after this time.
@@ -448,21 +459,21 @@ pub enum GiftCardOrderStatus {
     Ready {
         /// Page that shows the card. Opening it is enough to spend the card.
         #[serde(default, with = "wire::optional_secret")]
-        #[schema(value_type = Option<SecretText>)]
+        #[cfg_attr(feature = "documents", schema(value_type = Option<SecretText>))]
         redemption_url: Option<Secret<String>>,
         /// Code to be entered at the brand.
         #[serde(default, with = "wire::optional_secret")]
-        #[schema(value_type = Option<SecretText>)]
+        #[cfg_attr(feature = "documents", schema(value_type = Option<SecretText>))]
         redemption_code: Option<Secret<String>>,
         /// PIN that the brand requires with the code.
         #[serde(default, with = "wire::optional_secret")]
-        #[schema(value_type = Option<SecretText>)]
+        #[cfg_attr(feature = "documents", schema(value_type = Option<SecretText>))]
         pin_code: Option<Secret<String>>,
     },
     /// Declined: no gift card exists under this key, and none ever will.
     Declined {
         /// `out_of_stock`, `price_changed`, `declined_by_brand`, or a reason of the catalog.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         reason: ExternalText,
     },
 }

@@ -3,7 +3,6 @@
 use purser_actors::id::Wallet;
 use purser_actors::port::{CheckStatus, ExternalText, IdentityCheck, IdentityCheckRequest, StartedCheck, Verdict};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::definition::{conversions, provider};
 use super::wire::MalformedResponse;
@@ -28,21 +27,23 @@ provider! {
 }
 
 /// A request to start an identity check.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = IdentityCheckRequest)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = IdentityCheckRequest))]
 #[serde(deny_unknown_fields)]
 pub struct CheckBody {
     /// Wallet whose account owner is checked.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     wallet: Wallet,
 }
 
 /// A started identity check.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = IdentityCheck)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = IdentityCheck))]
 pub struct StartedCheckResponse {
     /// Wallet of the request.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     wallet: Wallet,
     /// The provider's reference of the check.
     reference: String,
@@ -71,7 +72,8 @@ impl TryFrom<StartedCheckResponse> for StartedCheck {
 }
 
 /// Status of an identity check.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct IdentityCheckResponse {
     /// The provider's reference of the check.
     reference: String,
@@ -81,7 +83,8 @@ pub struct IdentityCheckResponse {
 }
 
 /// Status of an identity check.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum IdentityCheckStatus {
     /// Not decided; query again after this time.
@@ -94,7 +97,7 @@ pub enum IdentityCheckStatus {
     /// The identity was not verified, or the check was abandoned.
     Failed {
         /// The provider's reason.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         reason: ExternalText,
     },
 }

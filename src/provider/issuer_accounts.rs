@@ -8,7 +8,6 @@ pub mod accounts {
     use purser_actors::id::Wallet;
     use purser_actors::port::{ExternalText, IssuerAccountResult, IssuerAccounts};
     use serde::{Deserialize, Serialize};
-    use utoipa::ToSchema;
 
     use crate::definition::provider;
     use crate::wire;
@@ -26,35 +25,38 @@ pub mod accounts {
     }
 
     /// A request to open or find an account at the issuer. Each wallet has one permanent account.
-    #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
     #[serde(deny_unknown_fields)]
     pub struct IssuerAccountRequest {
         /// Wallet of the account owner.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         wallet: Wallet,
     }
 
     /// Result of an account request.
-    #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
     pub struct IssuerAccountResponse {
         /// Wallet of the request.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         wallet: Wallet,
         /// Status of the account.
         #[serde(flatten, with = "IssuerAccountStatus")]
-        #[schema(value_type = IssuerAccountStatus)]
+        #[cfg_attr(feature = "documents", schema(value_type = IssuerAccountStatus))]
         state: IssuerAccountResult,
     }
 
     /// Status of an account at the issuer.
-    #[derive(Serialize, Deserialize, ToSchema)]
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
     #[serde(remote = "IssuerAccountResult", tag = "status", rename_all = "snake_case")]
     pub enum IssuerAccountStatus {
         /// The account is open.
         Open {
             /// The account's deposit address on Base, which receives USDC for its balance.
             #[serde(with = "wire::base_address")]
-            #[schema(value_type = String)]
+            #[cfg_attr(feature = "documents", schema(value_type = String))]
             deposit_address: [u8; 20],
         },
         /// Not open yet; query again after this time.
@@ -65,7 +67,7 @@ pub mod accounts {
         /// Declined: there is no account.
         Declined {
             /// The issuer's reason.
-            #[schema(value_type = String)]
+            #[cfg_attr(feature = "documents", schema(value_type = String))]
             reason: ExternalText,
         },
     }
@@ -75,10 +77,10 @@ pub mod deposits {
     use purser_actors::money::Usdc;
     use purser_actors::port::{CardBalances, CardDeposit};
     use serde::{Deserialize, Serialize};
-    use utoipa::{IntoParams, ToSchema};
 
     use super::balances::{account, address_text};
     use crate::definition::provider;
+    #[cfg(feature = "documents")]
     use crate::wire::UsdcAmount;
 
     provider! {
@@ -98,22 +100,24 @@ pub mod deposits {
     }
 
     /// Query parameters of a transfer.
-    #[derive(Clone, Copy, Debug, Serialize, Deserialize, IntoParams)]
-    #[into_params(parameter_in = Query)]
+    #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+    #[cfg_attr(feature = "documents", derive(utoipa::IntoParams))]
+    #[cfg_attr(feature = "documents", into_params(parameter_in = Query))]
     #[serde(deny_unknown_fields)]
     pub struct DepositStatus {
         /// Amount of the transfer, in USDC.
-        #[param(value_type = String)]
+        #[cfg_attr(feature = "documents", param(value_type = String))]
         amount: Usdc,
     }
 
     /// Whether a transfer is credited to a balance.
-    #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
     pub struct IssuerDeposit {
         /// Transaction id on Base.
         transaction: String,
         /// Amount of the transfer, in USDC.
-        #[schema(value_type = UsdcAmount)]
+        #[cfg_attr(feature = "documents", schema(value_type = UsdcAmount))]
         amount: Usdc,
         /// Whether the transfer is credited now. If not, it may still be credited later.
         credited: bool,
@@ -124,11 +128,12 @@ pub mod balances {
     use purser_actors::id::Wallet;
     use purser_actors::money::Usdc;
     use serde::{Deserialize, Serialize};
-    use utoipa::ToSchema;
 
     use crate::definition::provider;
     use crate::server::{Failure, missing};
-    use crate::wire::{self, UsdcAmount};
+    use crate::wire;
+    #[cfg(feature = "documents")]
+    use crate::wire::UsdcAmount;
 
     provider! {
         /// Reads card balances at an issuer.
@@ -144,14 +149,15 @@ pub mod balances {
     }
 
     /// Current balance of a deposit address.
-    #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
     pub struct IssuerBalance {
         /// Deposit address of the account.
         #[serde(with = "wire::base_address")]
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         deposit_address: [u8; 20],
         /// Balance in USDC.
-        #[schema(value_type = UsdcAmount)]
+        #[cfg_attr(feature = "documents", schema(value_type = UsdcAmount))]
         balance: Usdc,
     }
 

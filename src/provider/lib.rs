@@ -7,6 +7,7 @@ pub mod bridge;
 pub mod cards;
 pub mod connect;
 mod definition;
+#[cfg(feature = "documents")]
 pub mod document;
 pub mod gift_cards;
 pub mod identity;
@@ -38,6 +39,7 @@ use purser_vault::{DocumentStore, Vault};
 
 use self::banking::{BankApi, SealingBank};
 pub use self::cards::{CardIssuerApi, PlainCard, PlainIssueResult, SealingIssuer};
+#[cfg(feature = "documents")]
 use self::document::Operations;
 use self::gift_cards::{GiftCardApi, SealingGiftCards};
 pub use self::issuer_accounts::CardBalanceReader;
@@ -47,6 +49,9 @@ use self::rates::RateSource;
 use self::reconciliation::{ReconciliationApi, RemoteReconciliationList};
 use self::reloadable_cards::{ReloadableCardApi, SealingReloadableCards};
 use self::remote::RemoteClient;
+
+/// The protocol's OpenAPI document. Tests generate it from the definitions.
+pub const OPENAPI: &str = include_str!("../../docs/providers.openapi.json");
 
 /// Writes [`Providers`], and what is the same for all of them. A row has a provider's field and trait, the module of its
 /// definition and its client, its name in the settings, the reconciliation lists that it keeps, and its tag in the
@@ -102,6 +107,7 @@ macro_rules! providers {
         }
 
         /// Every operation, by its tag.
+        #[cfg(feature = "documents")]
         fn describe(document: &mut Operations) {
             $($(document.tag($tag, $about);)?
             $module::$($inner::)?describe(document);)+

@@ -1,7 +1,6 @@
 //! Merchants, and whether they accept the cards that are sold here.
 
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 use super::definition::provider;
 
@@ -71,7 +70,8 @@ impl Acceptance {
 
 /// A merchant, for the card type of the query.
 // Texts come from the directory: render them as text, never as markup.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct Merchant {
     /// Stable id of the merchant.
     pub id: String,
@@ -84,22 +84,23 @@ pub struct Merchant {
     /// Countries, ISO 3166-1 alpha-2; empty for everywhere.
     pub countries: Vec<String>,
     /// `accepted`, `not_accepted` or `unknown`.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub status: Acceptance,
     /// What to know before paying there.
     pub notes: Option<String>,
 }
 
 /// Search filters for merchants.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "documents", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct MerchantQuery {
     /// A name or an address; if absent, all merchants are listed by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// `Non-Reloadable U.S.`, `Non-Reloadable International` or `Reloadable`.
-    #[param(value_type = String)]
+    #[cfg_attr(feature = "documents", param(value_type = String))]
     pub card_type: CardType,
     /// Start after this merchant of the same search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,11 +118,12 @@ pub struct MerchantPage {
 }
 
 /// A page of merchants, best match first.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct MerchantList {
     /// Merchants of the page; `null` if `starting_after` is not one of the matches.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     merchants: Option<Vec<Merchant>>,
     /// Whether more pages follow.
     has_more: bool,

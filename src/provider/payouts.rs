@@ -13,12 +13,14 @@ use purser_actors::port::payouts::{
 use purser_actors::port::{ErrorKind, ExternalText, PortError, PortFuture};
 use purser_actors::product::ProductLine;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::definition::{conversions, provider};
 use super::remote;
 use super::server::missing;
-use super::wire::{self, AfterParam, DecimalAmount, MalformedResponse, SecretText, rising};
+use super::wire::{self, AfterParam, MalformedResponse, rising};
+#[cfg(feature = "documents")]
+#[cfg(feature = "documents")]
+use super::wire::{DecimalAmount, SecretText};
 use purser_host::secret::Secret;
 use purser_vault::{CardNumberRecord, Vault};
 
@@ -78,7 +80,8 @@ provider! {
 const ACCOUNT_TAG: u8 = 0xF2;
 
 /// Rail of a payout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PayoutRail {
     /// To a debit card.
@@ -90,37 +93,39 @@ pub enum PayoutRail {
 }
 
 /// An order for a payout.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = PayoutRequest)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = PayoutRequest))]
 #[serde(deny_unknown_fields)]
 pub struct PayoutOrder {
     /// Idempotency key: the same key never pays twice.
     #[serde(skip, default = "wire::no_key")]
     pub key: JobId,
     /// The service's id of the payout, which all of its events name.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub payout_id: PayoutId,
     /// Rail that pays.
     pub rail: PayoutRail,
     /// Amount that the recipient gets.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     pub amount: Cents,
     /// Currency of the amount, ISO 4217.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub currency: Currency,
     /// Recipient of the money.
     pub payee: Payee,
 }
 
 /// Recipient of a payout.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Payee {
     /// The owner of a debit card.
     Card {
         /// Card number, 12 to 19 digits.
         #[serde(with = "wire::secret")]
-        #[schema(value_type = SecretText)]
+        #[cfg_attr(feature = "documents", schema(value_type = SecretText))]
         number: Secret<String>,
         /// Expiry month, 1 to 12.
         exp_month: u8,
@@ -133,7 +138,7 @@ pub enum Payee {
         routing_number: String,
         /// Account number at the bank.
         #[serde(with = "wire::secret")]
-        #[schema(value_type = SecretText)]
+        #[cfg_attr(feature = "documents", schema(value_type = SecretText))]
         account_number: Secret<String>,
         /// Name of the account's owner.
         account_holder_name: String,
@@ -199,30 +204,33 @@ impl PayoutOrder {
 }
 
 /// A query for the country of a debit card's bank.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DebitCardQuery {
     /// Card number, 12 to 19 digits.
     #[serde(with = "wire::secret")]
-    #[schema(value_type = SecretText)]
+    #[cfg_attr(feature = "documents", schema(value_type = SecretText))]
     number: Secret<String>,
 }
 
 /// Country of a debit card's bank.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct DebitCardCountryResponse {
     /// ISO 3166-1 alpha-2; `null` for a card that no rail pays to.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[schema(value_type = Option<String>, required)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<String>, required))]
     country: Option<Country>,
 }
 
 /// A status update of one payout.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = PayoutStatusUpdate)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = PayoutStatusUpdate))]
 pub struct PayoutReport {
     /// The service's id of the payout.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     payout_id: PayoutId,
     /// Sequence and status.
     #[serde(flatten)]
@@ -231,14 +239,15 @@ pub struct PayoutReport {
 
 /// A status update. Later updates of one payout have a higher sequence, so that repeated or reordered ones are
 /// recognized.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = PayoutUpdateBody)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = PayoutUpdateBody))]
 pub struct PayoutReportBody {
     /// Number of the update within this payout, from 1.
     sequence: u64,
     /// Status of the payout.
     #[serde(flatten, with = "PayoutStatus")]
-    #[schema(value_type = PayoutStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = PayoutStatus))]
     state: PayoutRailStatus,
 }
 
@@ -256,7 +265,8 @@ conversions! {
 }
 
 /// Status of a payout.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(remote = "PayoutRailStatus", tag = "status", rename_all = "snake_case")]
 pub enum PayoutStatus {
     /// Accepted and in progress; for a payment app, also waiting to be claimed.
@@ -267,39 +277,40 @@ pub enum PayoutStatus {
     /// The payout is paid.
     Complete {
         /// The rail's reference of the payment.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         reference: ExternalText,
     },
     /// The payout is not paid and will not be.
     Failed {
         /// The rail's reason.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         reason: ExternalText,
     },
     /// Cancelled before it was paid.
     Cancelled {
         /// The rail's reason.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         reason: ExternalText,
     },
     /// The money was returned.
     Returned {
         /// The rail's reason.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         reason: ExternalText,
     },
 }
 
 /// The payout ordered under a key.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct PayoutLookupResponse {
     /// Key of the request.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     key: JobId,
     /// Latest status under the key; `null` if nothing was ever ordered under it. The field must be present: a payer is
     /// credited because of a `null`.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     payout: Option<PayoutReportBody>,
 }
 
@@ -317,19 +328,21 @@ impl From<PayoutLookupResponse> for Option<PayoutStatusUpdate> {
 }
 
 /// Result of a recall.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct RecallResponse {
     /// The service's id of the payout.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     payout_id: PayoutId,
     /// Outcome of the recall.
     #[serde(with = "RecallOutcome")]
-    #[schema(value_type = RecallOutcome)]
+    #[cfg_attr(feature = "documents", schema(value_type = RecallOutcome))]
     outcome: RecallResult,
 }
 
 /// Outcome of a recall.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(remote = "RecallResult", rename_all = "snake_case")]
 pub enum RecallOutcome {
     /// The recipient has received nothing and will not.
@@ -339,15 +352,17 @@ pub enum RecallOutcome {
 }
 
 /// Events of all payouts, in the order of their positions.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct PayoutEventList {
     /// Oldest first; each position is higher than the one before.
     events: Vec<NumberedReport>,
 }
 
 /// A payout event and its position.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = PayoutEvent)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = PayoutEvent))]
 pub struct NumberedReport {
     /// Position over all payouts, from 1. Use it as `after` to continue.
     position: u64,

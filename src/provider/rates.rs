@@ -7,7 +7,6 @@ use purser_actors::port::Timestamp;
 pub use purser_config::RateTable;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::definition::provider;
 use super::wire::{self, MalformedResponse};
@@ -27,16 +26,17 @@ provider! {
 }
 
 /// Exchange rates of one time.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ExchangeRates {
     /// Source of the rates.
     source: String,
     /// Time from which the rates are valid, in Unix milliseconds.
-    #[schema(value_type = u64)]
+    #[cfg_attr(feature = "documents", schema(value_type = u64))]
     as_of_ms: Timestamp,
     /// Price of one unit in US dollars, by ISO 4217 code.
     #[serde(with = "wire::decimals")]
-    #[schema(value_type = BTreeMap<String, String>)]
+    #[cfg_attr(feature = "documents", schema(value_type = BTreeMap<String, String>))]
     usd_per_unit: BTreeMap<String, Decimal>,
 }
 

@@ -11,15 +11,14 @@ use purser_actors::port::{
 use purser_actors::reconciliation::{self, EntryAmount, ReconciliationSource};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::ProviderLists;
 use super::definition::provider;
 use super::remote::RemoteClient;
 use super::server::{Failure, missing};
-use super::wire::{self, MalformedResponse, UsdcAmount};
+#[cfg(feature = "documents")]
+use super::wire::UsdcAmount;
+use super::wire::{self, MalformedResponse};
 
 /// Maximum number of entries on a page.
 const MAX_ENTRIES: usize = 1_000;
@@ -131,8 +130,9 @@ impl ReconciliationQuery {
 }
 
 /// Query parameters of a list.
-#[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "documents", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct AfterQuery {
     /// Return only entries after this cursor, the `next` of an earlier page; from the first entry if absent.
@@ -195,6 +195,7 @@ impl ReconciliationListName {
     }
 
     /// The names, for the document.
+    #[cfg(feature = "documents")]
     fn in_words() -> String {
         let mut names: Vec<_> = Self::all().map(|list| format!("`{}`", list.0.name())).collect();
         let last = names.pop().unwrap_or_default();
@@ -216,18 +217,22 @@ impl TryFrom<String> for ReconciliationListName {
     }
 }
 
-impl PartialSchema for ReconciliationListName {
-    fn schema() -> RefOr<Schema> {
+#[cfg(feature = "documents")]
+impl utoipa::PartialSchema for ReconciliationListName {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::schema::{ObjectBuilder, Type};
         let string = ObjectBuilder::new().schema_type(Type::String);
         let string = string.description(Some("A provider's reconciliation list."));
         string.enum_values(Some(Self::all().map(<&str>::from))).build().into()
     }
 }
 
-impl ToSchema for ReconciliationListName {}
+#[cfg(feature = "documents")]
+impl utoipa::ToSchema for ReconciliationListName {}
 
 /// Outcome of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EntryStatus {
     /// The outcome is not known yet.
@@ -267,56 +272,58 @@ impl From<EntryStatus> for reconciliation::EntryStatus {
 }
 
 /// An entry of a list, with its current status.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ReconciliationEntry {
     /// Key of the entry. For an order, and for the balance of a card: the `Idempotency-Key` of the order. For a bank
     /// deposit: its `reference`. For a bridge transfer: the `transaction` of its burn. 1 to 200 bytes without control
     /// characters.
     pub key: String,
     /// The provider's name of the product, for display.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub product: ExternalText,
     /// Amount that was ordered, received, is left, or is delivered by the bridge.
-    #[schema(value_type = UsdcAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = UsdcAmount))]
     pub amount: String,
     /// ISO 4217 code, for amounts with at most two decimal places, or `USDC`, with six.
     pub currency: String,
     /// For a returned transfer at the bank: the `transfer_id` of the original transfer. `null` otherwise.
-    #[schema(required, value_type = Option<String>)]
+    #[cfg_attr(feature = "documents", schema(required, value_type = Option<String>))]
     #[serde(deserialize_with = "Option::deserialize")]
     pub returned_transfer_id: Option<BankTransferId>,
     /// For a gift card: the `country` of its order, ISO 3166-1 alpha-2. Omit it otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<String>))]
     pub country: Option<Country>,
     /// For a gift card: the `fee_rate` of its order. Omit it otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<String>))]
     pub fee_rate: Option<RateText>,
     /// Outcome of the entry.
     pub status: EntryStatus,
     /// Time of the last change, in Unix milliseconds.
-    #[schema(value_type = u64)]
+    #[cfg_attr(feature = "documents", schema(value_type = u64))]
     pub at_ms: Timestamp,
 }
 
 /// A page of a list. It repeats the query.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ReconciliationPage {
     /// List of the query.
     pub list: ReconciliationListName,
     /// Cursor of the query.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     #[serde(deserialize_with = "Option::deserialize")]
     pub after: Option<String>,
     /// Key of the query.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     #[serde(deserialize_with = "Option::deserialize")]
     pub key: Option<String>,
     /// Entries in the list's order.
     pub entries: Vec<ReconciliationEntry>,
     /// Cursor for the next page, to be sent as `after`; `null` if there are no more entries now.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     #[serde(deserialize_with = "Option::deserialize")]
     pub next: Option<String>,
 }

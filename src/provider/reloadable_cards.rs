@@ -9,11 +9,12 @@ use purser_actors::port::{
     OpenCardResult, PortError, PortFuture, ReloadableCardProvider,
 };
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::cards::{CardActionBody, CardActionResponse, CardEventList, CvvResponse, PlainCard, sealed};
 use super::definition::{conversions, provider};
-use super::wire::{self, AfterParam, DecimalAmount, MalformedResponse, rising};
+#[cfg(feature = "documents")]
+use super::wire::DecimalAmount;
+use super::wire::{self, AfterParam, MalformedResponse, rising};
 use purser_host::secret::Secret;
 use purser_vault::Vault;
 
@@ -115,36 +116,38 @@ provider! {
 }
 
 /// An order of a card that is loaded from its owner's balance.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = OpenReloadableCardRequest)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = OpenReloadableCardRequest))]
 #[serde(deny_unknown_fields)]
 pub struct OpenCardBody {
     /// The service's id of the card.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     card_id: CardId,
     /// Deposit address on Base of the account whose balance is used.
     #[serde(with = "wire::base_address")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     deposit_address: [u8; 20],
     /// Amount to load, in US dollars.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     amount: Cents,
     /// Whether the card stays open after its first charge.
     reusable: bool,
 }
 
 /// Result of an order. It repeats the order.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct OpenReloadableCardResponse {
     /// Card id of the order.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     card_id: CardId,
     /// Deposit address of the order.
     #[serde(with = "wire::base_address")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     deposit_address: [u8; 20],
     /// Amount of the order.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     amount: Cents,
     /// Status of the order.
     #[serde(flatten)]
@@ -152,8 +155,9 @@ pub struct OpenReloadableCardResponse {
 }
 
 /// Status of a reloadable card order.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = OpenReloadableCardStatus)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = OpenReloadableCardStatus))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum PlainOpenResult {
     /// The card is open, and its amount was taken from the balance. The answer stays the same whatever happens to the
@@ -173,60 +177,64 @@ pub enum PlainOpenResult {
     /// Declined: no card exists under this key, and none ever will. Nothing was taken.
     Declined {
         /// The issuer's reason.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         reason: ExternalText,
     },
 }
 
 /// What can be spent with a card.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct CardBalance {
     /// The issuer's reference of the card.
     reference: String,
     /// Amount that can still be spent, in US dollars.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     available: Cents,
 }
 
 /// A request to hold part of a balance, so that it cannot be spent otherwise.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = HoldRequest)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = HoldRequest))]
 #[serde(deny_unknown_fields)]
 pub struct HoldBody {
     /// The service's id of the withdrawal that the hold is for.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     withdrawal_id: WithdrawalId,
     /// Deposit address on Base of the account whose balance is held.
     #[serde(with = "wire::base_address")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     deposit_address: [u8; 20],
     /// Amount in US dollars.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     amount: Cents,
 }
 
 /// Result of a hold request. It repeats the request.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct HoldResponse {
     /// Withdrawal id of the request.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     withdrawal_id: WithdrawalId,
     /// Deposit address of the request.
     #[serde(with = "wire::base_address")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     deposit_address: [u8; 20],
     /// Amount of the request.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     amount: Cents,
     /// Status of the hold.
     #[serde(flatten, with = "HoldState")]
-    #[schema(value_type = HoldState)]
+    #[cfg_attr(feature = "documents", schema(value_type = HoldState))]
     state: HoldResult,
 }
 
 /// Status of a hold.
-#[derive(Serialize, Deserialize, ToSchema)]
-#[schema(as = HoldResult)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = HoldResult))]
 #[serde(remote = "HoldResult", tag = "status", rename_all = "snake_case")]
 pub enum HoldState {
     /// The amount is on hold.
@@ -248,24 +256,26 @@ pub enum HoldState {
     /// Declined for another reason.
     Declined {
         /// The issuer's reason.
-        #[schema(value_type = String)]
+        #[cfg_attr(feature = "documents", schema(value_type = String))]
         reason: ExternalText,
     },
 }
 
 /// Status of the hold under a key.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct HoldLookupResponse {
     /// Key of the hold.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     key: JobId,
     /// Status of the hold.
     status: HoldStatusName,
 }
 
 /// Status of a hold, by its key.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = HoldStatus)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = HoldStatus))]
 #[serde(rename_all = "snake_case")]
 pub enum HoldStatusName {
     /// The amount is on hold.
@@ -288,7 +298,8 @@ conversions! {
 }
 
 /// Settles a hold. The result is final: repeating it changes nothing, and the opposite is `rejected`.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SettleHoldRequest {
     /// Whether to capture the hold; otherwise it is released to the balance.
@@ -296,10 +307,11 @@ pub struct SettleHoldRequest {
 }
 
 /// Result of a settled hold.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SettleHoldResponse {
     /// Key of the hold.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     key: JobId,
     /// Whether the hold was captured.
     captured: bool,

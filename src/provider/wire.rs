@@ -1,6 +1,6 @@
 //! The protocol between this service and a remote provider: JSON over HTTP. The common parts are here, and the types of
 //! each port in the provider's own file. Both sides use these types, and the OpenAPI document
-//! (`purser serve-providers --openapi`) is generated from them.
+//! (`purser serve-providers --openapi`) is generated from them by a test.
 //!
 //! Rules for every call:
 //! - **Authentication** is `Authorization: Bearer` with a secret that only the two sides know.
@@ -22,11 +22,13 @@ use purser_actors::id::{JobId, Wallet};
 use purser_actors::port::ErrorKind;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
-use utoipa::{IntoParams, ToSchema};
 
+#[cfg(feature = "documents")]
+pub use self::text_schemas::{DecimalAmount, SecretText, UsdcAmount};
 use purser_host::secret::Secret;
+
+#[cfg(feature = "documents")]
+mod text_schemas;
 
 /// The version of the protocol; it is the first segment of every path.
 pub const VERSION: &str = "v1";
@@ -35,7 +37,8 @@ pub const VERSION: &str = "v1";
 pub const KEY_HEADER: &str = "idempotency-key";
 
 /// Reason why a provider did not execute a request. Each code defines whether it may still be executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
     /// Not executed, and a retry will not help: an operator has to act. A failed order is answered with 200 instead.
@@ -99,13 +102,15 @@ impl ErrorCode {
 }
 
 /// Body of every response that is not a 200.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ErrorResponse {
     pub error: ErrorDetails,
 }
 
 /// Code and message of an error.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ErrorDetails {
     /// Code of the error.
     pub code: ErrorCode,
@@ -143,8 +148,9 @@ pub(super) fn rising(after: u64, numbers: impl Iterator<Item = u64>) -> Result<(
 }
 
 /// Query parameters of event lists.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "documents", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct AfterParam {
     /// Return only events after this position; 0 for all.
@@ -323,46 +329,6 @@ pub(super) fn name_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Resul
 /// The key of an order that was read without its header.
 pub(super) const fn no_key() -> JobId {
     JobId(0)
-}
-
-/// Schema of an amount in dollars or another currency with two decimal places, as text: `5`, `5.2` or `5.25`.
-pub struct DecimalAmount;
-
-/// Schema of an amount of USDC with up to six decimal places.
-pub struct UsdcAmount;
-
-/// Schema of a secret: a card number, a CVV, a code.
-pub struct SecretText;
-
-/// Schema of a text with a pattern.
-fn text_schema(pattern: Option<&str>) -> RefOr<Schema> {
-    ObjectBuilder::new()
-        .schema_type(SchemaType::Type(Type::String))
-        .pattern(pattern)
-        .build()
-        .into()
-}
-
-macro_rules! define_text_schemas {
-    ($($type:ty, $name:literal, $pattern:expr;)*) => {$(
-        impl utoipa::PartialSchema for $type {
-            fn schema() -> RefOr<Schema> {
-                text_schema($pattern)
-            }
-        }
-
-        impl ToSchema for $type {
-            fn name() -> Cow<'static, str> {
-                $name.into()
-            }
-        }
-    )*};
-}
-
-define_text_schemas! {
-    DecimalAmount, "Amount", Some("^[0-9]+([.][0-9]{1,2})?$");
-    UsdcAmount, "Usdc", Some("^[0-9]+([.][0-9]{1,6})?$");
-    SecretText, "Secret", None;
 }
 
 #[cfg(test)]

@@ -89,7 +89,8 @@ impl Fault {
 macro_rules! fault_params {
     ($(#[$doc:meta])* $vis:vis enum $name:ident { $($fault:ident),*; $($change:ident),* }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, utoipa::ToSchema)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+        #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
         #[serde(rename_all = "snake_case")]
         $vis enum $name {
             Unreachable,

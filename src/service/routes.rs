@@ -23,14 +23,14 @@ use crate::http::front::{Front, FrontConfig};
 use crate::http::health::Readiness;
 use crate::http::idempotency::UsedKeys;
 use crate::http::login_page::LoginPage;
+use crate::http::openapi::{self, ApiDocuments};
 use crate::http::rate_limit::RateLimiter;
 use crate::http::request_metrics::RequestMetrics;
-use crate::http::route::{Listing, path_rules};
-use crate::http::sandbox::listings as sandbox_listings;
+use crate::http::route::path_rules;
 use crate::http::signup::SignupRateLimiter;
 use crate::http::signup::waiters::SignupWaiters;
 use crate::http::token_authenticator::TokenAuthenticator;
-use crate::http::{events, health, openapi, pricing, routes, version};
+use crate::http::{events, health, pricing, routes, version};
 use crate::identity::api_key::{ApiKeyCodec, SignupCodec};
 use crate::identity::challenge::{BasePaymentTerms, ChallengeTerms, SignInChallenges, SolanaPaymentTerms};
 use crate::identity::credentials::CredentialIssuer;
@@ -114,23 +114,21 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
     let checkout = checkout_setup::open(&state, payees, limiter.clone(), parts).await?;
     let metrics = metrics(&state, &limiter, &checkout);
     let json = |e: serde_json::Error| ServiceError::Component("a document", e.to_string());
-    let types = purser_actors::engine::event_types();
-    let described = routes::documents(listings(config)).collect();
-    let document = openapi::document(config, &state.public_url, described, &types).map_err(json)?;
+    let described = ApiDocuments::new(config, &state.public_url).map_err(json)?;
     // The URL is not part of the text.
-    let docs_version = openapi::docs_version(&document, &DiscoveryDocuments::of(&document, "", &types).pages());
-    let documents = DiscoveryDocuments::of(&document, &state.public_url, &types);
+    let docs_version = described.version(&DiscoveryDocuments::of(&described, "").map_err(json)?.pages());
+    let documents = DiscoveryDocuments::of(&described, &state.public_url).map_err(json)?;
     let mut routes = Router::new()
         .merge(pricing::router(config, rates(&state, checkout.prices.clone()), sold(&state)).map_err(json)?)
         .merge(version::router(&docs_version, config.is_sandbox(), &config.versions.deprecated_routes).map_err(json)?)
         .merge(health::router(readiness))
-        .merge(openapi::router(&openapi::for_clients(&document)))
+        .merge(openapi::router(&described.clients))
         .merge(discovery::router(documents))
         .merge(event_routes(&state, &entrance.authenticator));
     if let Some(own) = &state.deps.sandbox {
         routes = routes
             .merge(sandbox::router(&state, own))
-            .merge(openapi::sandbox_router(&openapi::for_sandbox(&document)));
+            .merge(openapi::sandbox_router(&described.others));
     }
     let authenticator = entrance.authenticator.clone();
     let routes = routes.merge(routes::router(Arc::new(app(&state, entrance, &terms, checkout)?)));
@@ -151,13 +149,6 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         operator: operators::front(&state, &inside, metrics),
         public: Front::new(config, inside),
     })
-}
-
-/// What this mode serves besides the routes of the front.
-fn listings(config: &Config) -> Vec<Listing> {
-    let sandbox = config.is_sandbox().then(sandbox_listings);
-    let public = routes::app().chain([discovery::ROUTES.listing]);
-    public.chain(sandbox.into_iter().flatten()).collect()
 }
 
 fn app(

@@ -177,8 +177,9 @@ impl Harness {
         });
         let paid_calls = Arc::new(AtomicUsize::new(0));
         let gate = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-        let document = openapi::document(&config, &format!("http://{addr}"), Vec::new(), &[]).unwrap();
-        let docs_version = openapi::docs_version(&document, &[]);
+        let documents = openapi::ApiDocuments::new(&config, &format!("http://{addr}")).unwrap();
+        let docs_version = documents.version(&[]);
+        let document = documents.clients;
         let routes = pricing::router(&Arc::new(config.clone()), Arc::new(|_| None), Arc::new(|_| true))
             .unwrap()
             .merge(version::router(&docs_version, true, &config.versions.deprecated_routes).unwrap())

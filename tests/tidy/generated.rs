@@ -1,4 +1,4 @@
-//! Sections of documents that are generated from the code. `UPDATE=1 cargo test --test tidy` writes them.
+//! Documents, and sections of them, that are generated from the code. `UPDATE=1 cargo test --test tidy` writes them.
 
 use std::fs;
 use std::path::Path;
@@ -22,5 +22,23 @@ pub(crate) fn assert_section(document: &str, name: &str, expected: &str) {
     assert!(
         section == expected,
         "{document} is not what the code says; run `UPDATE=1 cargo test --test tidy`. First difference: {differs:?}"
+    );
+}
+
+/// Asserts that a file has exactly this text, or writes it if `UPDATE` is set.
+pub(crate) fn assert_file(name: &str, expected: &str) {
+    let path = Path::new(ROOT).join(name);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(path, expected).unwrap();
+        return;
+    }
+    let stored = fs::read_to_string(path).unwrap();
+    let mut lines = expected.lines().zip(stored.lines()).enumerate();
+    let differs = lines
+        .find(|(_, (new, old))| new != old)
+        .map(|(n, lines)| (n + 1, lines));
+    assert!(
+        stored == expected,
+        "{name} is not what the code says; run `UPDATE=1 cargo test --test tidy`. First difference: {differs:?}"
     );
 }

@@ -7,24 +7,26 @@ use purser_actors::engine::OperationError;
 use purser_actors::entity::agent_wallet::{AgentWallet, Rejection, SavedAddress};
 use purser_actors::id::AddressId;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable::{self, reply, require_sign_in, require_spend_rights};
 use super::super::error::ApiError;
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::{EmptyRequest, SharedState, address, payment_error, text};
 
 /// The address book.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct AddressBookResult {
     /// Entries, oldest first.
     entries: Vec<AddressBookEntry>,
 }
 
 /// A named address.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct AddressBookEntry {
     /// `adr_…` is the id of the entry.
@@ -34,7 +36,7 @@ struct AddressBookEntry {
     /// Address of the entry.
     address: String,
     /// `base` or `solana`.
-    #[schema(value_type = schemas::NetworkName)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::NetworkName))]
     network: &'static str,
 }
 
@@ -50,10 +52,11 @@ impl From<&SavedAddress> for AddressBookEntry {
 }
 
 /// List the address book
-#[utoipa::path(post, path = "/listAddressBook", operation_id = "listAddressBook", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/listAddressBook", operation_id = "listAddressBook", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
     responses((status = 200, description = "`entries`, oldest first, at most 100.", body = AddressBookResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet.")))]
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet."))))]
 pub(super) async fn list_address_book(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -67,7 +70,8 @@ pub(super) async fn list_address_book(
 }
 
 /// Request of `saveAddressBookEntry`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct SaveAddressRequest {
     /// Entry to change. A new entry is created if absent.
@@ -77,7 +81,7 @@ pub(super) struct SaveAddressRequest {
     /// Base or Solana address.
     address: String,
     /// `base`, `solana` or a CAIP-2 name. By default derived from the address.
-    #[schema(value_type = Option<schemas::NetworkNameOrId>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::NetworkNameOrId>))]
     network: Option<String>,
 }
 
@@ -90,7 +94,8 @@ struct SaveAddressParams {
 }
 
 /// A saved entry of the address book.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SaveAddressResult {
     /// The entry as saved.
     entry: AddressBookEntry,
@@ -99,13 +104,14 @@ struct SaveAddressResult {
 /// Save an address
 ///
 /// Gives a name to an address, for use in `agentWalletTransfer`.
-#[utoipa::path(post, path = "/saveAddressBookEntry", operation_id = "saveAddressBookEntry", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(SaveAddressRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/saveAddressBookEntry", operation_id = "saveAddressBookEntry", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(SaveAddressRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`entry`.", body = SaveAddressResult),
         (status = 400, description = "A malformed member."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, a token issued for a payment, or of an API key where an entry is changed."),
         (status = 404, description = "No wallet, or no such entry."), (status = 409, description = "100 addresses are kept."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn save_address_book_entry(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -162,7 +168,8 @@ fn saved_address_response(saved: &SavedAddress, result: Result<(), &Rejection>) 
 }
 
 /// Request of `deleteAddressBookEntry`.
-#[derive(Deserialize, Serialize, ToSchema)]
+#[derive(Deserialize, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct DeleteAddressRequest {
     /// Entry to delete.
@@ -170,21 +177,23 @@ pub(super) struct DeleteAddressRequest {
 }
 
 /// A deleted entry of the address book.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct DeleteAddressResult {
     /// Id of the deleted entry.
     deleted: AddressId,
 }
 
 /// Delete an address
-#[utoipa::path(post, path = "/deleteAddressBookEntry", operation_id = "deleteAddressBookEntry", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(DeleteAddressRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/deleteAddressBookEntry", operation_id = "deleteAddressBookEntry", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(DeleteAddressRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`deleted`: the entry's id.", body = DeleteAddressResult),
         (status = 400, description = "A malformed member."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment or an API key."),
         (status = 404, description = "No wallet, or no such entry."),
         (status = 409, description = "The first call with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn delete_address_book_entry(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,

@@ -13,15 +13,17 @@ use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Usdc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::auth::AuthClaims;
 use super::super::callable::require_spend_rights;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, keyed_fingerprint};
+#[cfg(feature = "documents")]
 use super::super::schemas;
-use super::payments::{AgentPaymentResult, PaymentRunner, response_body};
+#[cfg(feature = "documents")]
+use super::payments::AgentPaymentResult;
+use super::payments::{PaymentRunner, response_body};
 use super::transfer::amount;
 use super::{SharedState, address, network, note, policy_filtered, seller_error};
 use crate::agent_wallet::offer_selection::{OfferRejection, OwnAddresses, PaymentPins, SelectedOffer};
@@ -31,7 +33,8 @@ use crate::outbound::client::{OutboundError, OutboundResponse};
 use crate::wallet::PaymentRequired;
 
 /// Request of `agentX402Pay`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct PayRequest {
     /// Paid route of this service, for example `/get-card`. Give this or `url`.
@@ -39,23 +42,23 @@ pub(super) struct PayRequest {
     /// HTTP or HTTPS URL at a public address.
     url: Option<String>,
     /// Query parameters: an object of texts, numbers and flags.
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<Object>))]
     params: Option<Box<RawValue>>,
     /// `GET` (default), `POST`, `PUT`, `PATCH` or `DELETE`.
-    #[schema(value_type = Option<schemas::CallMethod>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::CallMethod>))]
     method: Option<String>,
     /// JSON body, for every method except `GET`.
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<Object>))]
     body: Option<Box<RawValue>>,
     /// Note of the agent, at most 200 characters.
     note: Option<String>,
     /// Maximum price of the call in USDC.
-    #[schema(value_type = Option<schemas::ExactDecimal>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::ExactDecimal>))]
     max_amount_usdc: Option<Box<RawValue>>,
     /// Required token: the address of its contract or mint.
     expected_asset: Option<String>,
     /// Required network: `base`, `solana` or a CAIP-2 name.
-    #[schema(value_type = Option<schemas::NetworkNameOrId>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::NetworkNameOrId>))]
     expected_network: Option<String>,
     /// Required recipient address.
     expected_pay_to: Option<String>,
@@ -86,7 +89,8 @@ struct PayParams {
 /// (`sellerBody`). An error of our own route shows its code (`reason`), message and hint, and its amount is available
 /// again at once. Members of other servers' responses with names of tokens and codes (`auth`, `access_token`, `api_key`
 /// …) are shown to this call only. Later reads show null.
-#[utoipa::path(post, path = "/agentX402Pay", operation_id = "agentX402Pay", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(PayRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/agentX402Pay", operation_id = "agentX402Pay", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(PayRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`status` (`settled`, `pending`, or `free` for what asked for no payment), `walletPayment`, `response`.", body = AgentPaymentResult),
         (status = 400, description = "A malformed member or key."), (status = 401, description = "No good token."),
@@ -96,7 +100,7 @@ struct PayParams {
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many spending calls of the account in this minute, or too many requests."),
         (status = 502, description = "`fetch_failed`: no whole answer. `http_error`: an answer that is an error, with what was said."),
-        (status = 503, description = "Not now.")))]
+        (status = 503, description = "Not now."))))]
 pub(super) async fn agent_x402_pay(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,

@@ -12,12 +12,12 @@ use purser_actors::port::CallFailure;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use utoipa::ToSchema;
 
 use super::super::callable::{in_camel_case, reply_verbatim};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{RecordedReply, entity_recorder, in_progress_response};
 use super::super::outgoing_holds::with_hold_reason;
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::{payment_error, seller_error};
 use crate::agent_wallet::open_response;
@@ -26,22 +26,24 @@ use crate::http::app::App;
 use crate::vault::Vault;
 
 /// Result of a payment or transfer. Members are in camel case, except those of the server's body.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
-#[schema(description = "Result of a payment or transfer.")]
+#[cfg_attr(feature = "documents", schema(description = "Result of a payment or transfer."))]
 pub(super) struct AgentPaymentResult {
     /// `settled`; `pending` while the chain takes its time; `free` if the server asked for no payment.
-    #[schema(value_type = schemas::AgentPaymentStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::AgentPaymentStatus))]
     pub(super) status: &'static str,
     /// The wallet payment; null for a free call.
-    #[schema(value_type = Option<schemas::WalletPayment>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::WalletPayment>))]
     pub(super) wallet_payment: Option<Box<RawValue>>,
     /// The server's response; null for a transfer.
     pub(super) response: Option<PaidCallResponse>,
 }
 
 /// Response of a server. In later reads, members of its body that are tokens or codes are null.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PaidCallResponse {
     /// HTTP status of the response.
@@ -49,7 +51,7 @@ pub(super) struct PaidCallResponse {
     /// Content type of the response.
     content_type: Option<String>,
     /// JSON verbatim, anything else as text.
-    #[schema(value_type = Value)]
+    #[cfg_attr(feature = "documents", schema(value_type = Value))]
     body: Box<RawValue>,
 }
 

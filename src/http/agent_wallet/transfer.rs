@@ -8,32 +8,34 @@ use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::money::Usdc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable::require_spend_rights;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::IdempotencyKey;
 use super::super::outgoing_holds::transfer_error;
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::address_book::record;
+#[cfg(feature = "documents")]
 use super::payments::AgentPaymentResult;
 use super::{SharedState, address, network, note};
 use crate::http::app::App;
 
 /// Request of `agentWalletTransfer`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct TransferRequest {
     /// USDC, more than 0, at most 6 decimal places.
-    #[schema(value_type = schemas::ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::ExactDecimal))]
     amount_usdc: Box<RawValue>,
     /// Recipient address on either chain. Give this or `addressBookEntryId`.
     to_address: Option<String>,
     /// Recipient, as an entry of the address book.
     address_book_entry_id: Option<String>,
     /// `base`, `solana` or a CAIP-2 name. By default derived from the address.
-    #[schema(value_type = Option<schemas::NetworkNameOrId>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::NetworkNameOrId>))]
     network: Option<String>,
     /// Note of the agent, at most 200 characters.
     note: Option<String>,
@@ -53,7 +55,8 @@ struct TransferParams {
 ///
 /// Sends within the caps set by the account owner. The amount is reserved at once and sent on the chain of the address.
 /// If the transfer can never settle, its amount is available again.
-#[utoipa::path(post, path = "/agentWalletTransfer", operation_id = "agentWalletTransfer", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(TransferRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/agentWalletTransfer", operation_id = "agentWalletTransfer", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(TransferRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`status` (`settled` or `pending`), `walletPayment`; `response` is null.", body = AgentPaymentResult),
         (status = 400, description = "A malformed amount, address or key."), (status = 401, description = "No good token."),
@@ -62,7 +65,7 @@ struct TransferParams {
         (status = 409, description = "More than is available, an owner on Solana without a token account, or it could not be spent."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many spending calls of the account in this minute, or too many requests."),
-        (status = 503, description = "Not now.")))]
+        (status = 503, description = "Not now."))))]
 pub(super) async fn agent_wallet_transfer(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,

@@ -12,23 +12,24 @@ use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::auth::AuthClaims;
 use super::super::callable::{self, in_camel_case, reply, require_spend_rights};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::payments::{AgentPaymentResult, PaidCallResponse};
 use super::{EmptyRequest, SharedState, payment_error, payments};
 use crate::http::app::App;
 
 /// Result of `createAgentWallet`.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CreateAgentWalletResult {
     /// The new or existing wallet.
-    #[schema(value_type = schemas::AgentWallet)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::AgentWallet))]
     wallet: JsonObject,
 }
 
@@ -37,13 +38,14 @@ struct CreateAgentWalletResult {
 /// An account has one: a USDC address on Base and one on Solana. The service derives their keys and signs with them for
 /// this account's agents. Both addresses belong to the account, and so do purchases they pay for here. Returns the
 /// existing wallet if there is one.
-#[utoipa::path(post, path = "/createAgentWallet", operation_id = "createAgentWallet", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/createAgentWallet", operation_id = "createAgentWallet", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`wallet`.", body = CreateAgentWalletResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."),
         (status = 409, description = "The first call with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn create_agent_wallet(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -90,7 +92,8 @@ fn created(owner: &Wallet, wallet: &AgentWallet) -> RecordedReply {
 }
 
 /// Request of `getAgentWallet`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct GetWalletRequest {
     /// Wallet payment to show with the response of its call.
@@ -98,11 +101,12 @@ pub(super) struct GetWalletRequest {
 }
 
 /// A managed wallet with its current balances.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct GetAgentWalletResult {
     /// Addresses and limits of the wallet.
-    #[schema(value_type = schemas::AgentWallet)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::AgentWallet))]
     wallet: Box<RawValue>,
     /// Balances in USDC.
     balances: AgentBalances,
@@ -110,20 +114,21 @@ struct GetAgentWalletResult {
     pending_payments: Vec<PendingWalletPayment>,
     /// `settled`, `pending`, `failed` or `unsettled`: status of the requested wallet payment.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<schemas::WalletPaymentProgress>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::WalletPaymentProgress>))]
     status: Option<&'static str>,
     /// Requested wallet payment.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<schemas::WalletPayment>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::WalletPayment>))]
     wallet_payment: Option<Box<RawValue>>,
     /// Response to the call of that payment.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<PaidCallResponse>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<PaidCallResponse>))]
     response: Option<Option<PaidCallResponse>>,
 }
 
 /// Balances by chain.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct AgentBalances {
     /// Balance on Base.
     base: AgentBalance,
@@ -132,7 +137,8 @@ struct AgentBalances {
 }
 
 /// USDC on one chain.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct AgentBalance {
     /// Balance on chain.
     balance: ExactDecimal,
@@ -143,13 +149,14 @@ struct AgentBalance {
 }
 
 /// A pending wallet payment.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct PendingWalletPayment {
     /// Id of the wallet payment.
     wallet_payment_id: WalletPaymentId,
     /// `base` or `solana`.
-    #[schema(value_type = schemas::NetworkName)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::NetworkName))]
     network: &'static str,
     /// Amount in USDC.
     amount: ExactDecimal,
@@ -159,11 +166,12 @@ struct PendingWalletPayment {
 ///
 /// Its addresses and limits, its balances on chain, and the amounts reserved for pending payments. A token issued for a
 /// payment can't read wallet payments.
-#[utoipa::path(post, path = "/getAgentWallet", operation_id = "getAgentWallet", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(GetWalletRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/getAgentWallet", operation_id = "getAgentWallet", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(GetWalletRequest),
     responses((status = 200, description = "`wallet`, `balances`, `pendingPayments`; with `walletPaymentId` also `walletPayment`, `response`.", body = GetAgentWalletResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or spend, frozen, or a spend by a token issued for a payment."),
-        (status = 404, description = "No wallet, or no such spend."), (status = 503, description = "A chain cannot be read now.")))]
+        (status = 404, description = "No wallet, or no such spend."), (status = 503, description = "A chain cannot be read now."))))]
 pub(super) async fn get_agent_wallet(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -217,7 +225,8 @@ impl From<&WalletHold> for PendingWalletPayment {
 }
 
 /// Spend limit of the managed wallet.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct AgentSpendLimit {
     /// Cap per payment or transfer.
@@ -233,11 +242,12 @@ struct AgentSpendLimit {
 /// Read the spend limit
 ///
 /// The account owner sets the caps on the account page. Agents read them.
-#[utoipa::path(post, path = "/getAgentSpendLimit", operation_id = "getAgentSpendLimit", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/getAgentSpendLimit", operation_id = "getAgentSpendLimit", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
     responses((status = 200, description = "The caps in US dollars, and what is used of the day's (UTC).", body = AgentSpendLimit),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet."),
-        (status = 503, description = "A chain cannot be read now; only after a restore is one read.")))]
+        (status = 503, description = "A chain cannot be read now; only after a restore is one read."))))]
 pub(super) async fn get_agent_spend_limit(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,

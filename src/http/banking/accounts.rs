@@ -11,12 +11,12 @@ use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::port::banking::AccountType;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::SharedState;
 use super::fields::{limit, line};
@@ -26,7 +26,8 @@ use crate::http::app::App;
 const MAX_ACCOUNTS: usize = 10;
 
 /// Request of `createBankingAccount`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CreateAccountRequest {
     /// `onramp`: deposits are credited to the balance. `offramp`: holds dollars transferred from the balance.
@@ -35,7 +36,8 @@ pub(super) struct CreateAccountRequest {
     label: Option<String>,
 }
 
-#[derive(Clone, Copy, Deserialize, Serialize, ToSchema)]
+#[derive(Clone, Copy, Deserialize, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 enum AccountTypeParam {
     Onramp,
@@ -49,11 +51,12 @@ struct CreateAccountParams {
 }
 
 /// A requested bank account.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct CreateBankAccountResult {
     /// The new bank account.
-    #[schema(value_type = schemas::BankAccount)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::BankAccount))]
     account: JsonObject,
 }
 
@@ -61,13 +64,14 @@ struct CreateBankAccountResult {
 ///
 /// Needs an approved application. The account is `pending` until the bank has opened it. Then `listBankingAccounts` has
 /// its numbers.
-#[utoipa::path(post, path = "/createBankingAccount", operation_id = "createBankingAccount", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateAccountRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/createBankingAccount", operation_id = "createBankingAccount", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateAccountRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`account`, opening.", body = CreateBankAccountResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet."),
         (status = 409, description = "The application is not approved, there are too many, or the first call with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn create_banking_account(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -125,7 +129,8 @@ fn opening(id: BankAccountId, account: &BankAccount) -> RecordedReply {
 }
 
 /// Request of `listBankingAccounts`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ListAccountsRequest {
     /// Page size, 1 to 100, 20 by default.
@@ -135,11 +140,12 @@ pub(super) struct ListAccountsRequest {
 }
 
 /// A page of bank accounts.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct ListBankAccountsResult {
     /// Bank accounts, oldest first.
-    #[schema(value_type = Vec<schemas::BankAccount>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::BankAccount>))]
     accounts: Vec<JsonObject>,
     /// Whether more accounts follow.
     has_more: bool,
@@ -149,10 +155,11 @@ struct ListBankAccountsResult {
 ///
 /// Oldest first. A sender needs the numbers of an on-ramp and its `memo`. The balance of an off-ramp is the bank's
 /// current report, or null if the bank does not answer.
-#[utoipa::path(post, path = "/listBankingAccounts", operation_id = "listBankingAccounts", tag = "Banking", security(("bearer" = [])), request_body = inline(ListAccountsRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/listBankingAccounts", operation_id = "listBankingAccounts", tag = "Banking", security(("bearer" = [])), request_body = inline(ListAccountsRequest),
     responses((status = 200, description = "`accounts`, `hasMore`.", body = ListBankAccountsResult),
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId` or account, or frozen."), (status = 404, description = "`startingAfter` is no account.")))]
+        (status = 403, description = "Another account's `userId` or account, or frozen."), (status = 404, description = "`startingAfter` is no account."))))]
 pub(super) async fn list_banking_accounts(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,

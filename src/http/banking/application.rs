@@ -9,12 +9,12 @@ use purser_actors::id::Wallet;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, recorder};
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::SharedState;
 use super::fields::{date, line, phone, tax_number};
@@ -27,7 +27,8 @@ use crate::secret::Secret;
 const IDENTITY: &str = "identity";
 
 /// Request of `updateBankingApplicationDetails`: at least one answer.
-#[derive(Default, Deserialize, ToSchema)]
+#[derive(Default, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct UpdateApplicationRequest {
     /// Date of birth of a person, who is at least 18 (`YYYY-MM-DD`).
@@ -66,11 +67,12 @@ struct UpdateApplicationParams<'a> {
 }
 
 /// The bank application of the account.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct BankingApplicationResult {
     /// Application of the account.
-    #[schema(value_type = schemas::BankingApplication)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::BankingApplication))]
     application: JsonObject,
 }
 
@@ -78,10 +80,11 @@ pub(super) struct BankingApplicationResult {
 ///
 /// Its answers and documents, and in `missing` what it needs before it can be submitted. `missing` includes `identity`
 /// until the account owner's identity is verified (`GET /get-kyc-link`).
-#[utoipa::path(post, path = "/getBankingApplication", operation_id = "getBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/getBankingApplication", operation_id = "getBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
     responses((status = 200, description = "`application`.", body = BankingApplicationResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet.")))]
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet."))))]
 pub(super) async fn get_banking_application(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -97,13 +100,14 @@ pub(super) async fn get_banking_application(
 /// Update the bank application
 ///
 /// Answers merge: given ones replace earlier ones, and the others stay.
-#[utoipa::path(post, path = "/updateBankingApplicationDetails", operation_id = "updateBankingApplicationDetails", tag = "Banking", security(("bearer" = [])), request_body = inline(UpdateApplicationRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/updateBankingApplicationDetails", operation_id = "updateBankingApplicationDetails", tag = "Banking", security(("bearer" = [])), request_body = inline(UpdateApplicationRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`application` after it.", body = BankingApplicationResult),
         (status = 400, description = "A member is unknown or malformed, or there is none."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No profile yet."),
         (status = 409, description = "It is with the bank or approved, or the first call with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn update_banking_application_details(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -142,13 +146,14 @@ pub(super) async fn update_banking_application_details(
 /// A 409 `application_incomplete` names absent items in `missing`. The bank decides later: follow
 /// `getBankingApplication` or the events `banking_application.approved` and `banking_application.rejected`. A rejected
 /// application can be changed and submitted again.
-#[utoipa::path(post, path = "/submitBankingApplication", operation_id = "submitBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/submitBankingApplication", operation_id = "submitBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`application`, submitted.", body = BankingApplicationResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No profile yet."),
         (status = 409, description = "Something is missing; it was submitted already; or the first call with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn submit_banking_application(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,

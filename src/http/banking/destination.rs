@@ -6,7 +6,6 @@ use axum::response::Response;
 use purser_actors::entity::bank_destination::{BankRecipient, DestinationType};
 use purser_actors::port::payouts::BankDetails;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable::may_change;
@@ -14,12 +13,15 @@ use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::IdempotencyKey;
 use super::SharedState;
 use super::fields::line;
-use super::recipients::{BankDestinationResult, destination_recorder, sent};
+#[cfg(feature = "documents")]
+use super::recipients::BankDestinationResult;
+use super::recipients::{destination_recorder, sent};
 use crate::provider::bank_account_number;
 use crate::secret::Secret;
 
 /// A bank account to pay to.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct BankDestinationRequest {
     /// `fiat_us` (routing and account number) or `fiat_iban` (IBAN).
@@ -38,7 +40,8 @@ pub(super) struct BankDestinationRequest {
     nickname: Option<String>,
 }
 
-#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum DestinationTypeParam {
     FiatUs,
@@ -94,7 +97,8 @@ pub(super) fn account(request: &BankDestinationRequest, recipient: &BankRecipien
 }
 
 /// Request of `updateBankingDestination`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct RenameDestinationRequest {
     /// Id from `listBankingRecipients`.
@@ -112,13 +116,14 @@ struct RenameDestinationParams {
 /// Rename a bank destination
 ///
 /// The account numbers of a destination never change. Add another destination instead.
-#[utoipa::path(post, path = "/updateBankingDestination", operation_id = "updateBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(RenameDestinationRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/updateBankingDestination", operation_id = "updateBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(RenameDestinationRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`recipientId`, `destination` after it.", body = BankDestinationResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No such destination."),
         (status = 409, description = "The first call with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn update_banking_destination(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,

@@ -10,13 +10,14 @@ use purser_actors::entity::banking::application::{Document, DocumentType, MediaT
 use purser_actors::id::DocumentId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, recorder};
 use super::SharedState;
-use super::application::{BankingApplicationResult, after, record};
+#[cfg(feature = "documents")]
+use super::application::BankingApplicationResult;
+use super::application::{after, record};
 
 /// In bytes, after decoding.
 const MAX_DOCUMENT_BYTES: usize = 10 * 1024 * 1024;
@@ -24,7 +25,8 @@ const MAX_DOCUMENT_BYTES: usize = 10 * 1024 * 1024;
 pub(super) const MAX_UPLOAD_BYTES: usize = MAX_DOCUMENT_BYTES / 3 * 4 + 64 * 1024;
 
 /// Request of `uploadBankingDocument`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct UploadDocumentRequest {
     /// `proof_of_address`, `formation_document` or `other`.
@@ -33,9 +35,10 @@ pub(super) struct UploadDocumentRequest {
     content: String,
 }
 
-#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-#[schema(as = DocumentTypeName)]
+#[cfg_attr(feature = "documents", schema(as = DocumentTypeName))]
 enum DocumentTypeParam {
     ProofOfAddress,
     FormationDocument,
@@ -63,14 +66,15 @@ struct UploadDocumentParams {
 ///
 /// The document is encrypted with its own key. A second document of the same type replaces the earlier one, whose key
 /// is destroyed. Documents of type `other` are all kept.
-#[utoipa::path(post, path = "/uploadBankingDocument", operation_id = "uploadBankingDocument", tag = "Banking", security(("bearer" = [])), request_body = inline(UploadDocumentRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/uploadBankingDocument", operation_id = "uploadBankingDocument", tag = "Banking", security(("bearer" = [])), request_body = inline(UploadDocumentRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`application` with it.", body = BankingApplicationResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No profile yet."),
         (status = 409, description = "The application is with the bank or approved, has too many, or the first call with this key is still running."),
         (status = 413, description = "More than 10 MB."), (status = 415, description = "Neither PDF, PNG nor JPEG."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn upload_banking_document(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,

@@ -11,19 +11,20 @@ use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::SharedState;
 use super::fields::{email, line};
 use crate::http::app::App;
 
 /// Request of `createBankingProfile`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CreateProfileRequest {
     /// `individual` (default) or `business`.
@@ -40,7 +41,8 @@ pub(super) struct CreateProfileRequest {
     country: Option<String>,
 }
 
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq, ToSchema)]
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 enum CustomerTypeParam {
     Individual,
@@ -58,11 +60,12 @@ struct CreateProfileParams {
 }
 
 /// A new banking profile.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct CreateBankingProfileResult {
     /// The profile as saved.
-    #[schema(value_type = schemas::BankingProfile)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::BankingProfile))]
     profile: JsonObject,
 }
 
@@ -70,13 +73,14 @@ struct CreateBankingProfileResult {
 ///
 /// An account has one. It opens the application, which needs further answers: `getBankingApplication`. The account
 /// owner verifies the identity in person: `GET /get-kyc-link`.
-#[utoipa::path(post, path = "/createBankingProfile", operation_id = "createBankingProfile", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateProfileRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/createBankingProfile", operation_id = "createBankingProfile", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateProfileRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`profile`.", body = CreateBankingProfileResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."),
         (status = 409, description = "There is a profile, or the first call with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn create_banking_profile(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -182,37 +186,40 @@ fn exists() -> ApiError {
 }
 
 /// Request of `getBankingProfileStatus`, without members.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct EmptyRequest {}
 
 /// Status of banking for an account.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct BankingProfileStatus {
     /// `none`, `incomplete`, `submitted`, `approved` or `rejected`.
-    #[schema(value_type = schemas::BankingApplicationProgress)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::BankingApplicationProgress))]
     application: &'static str,
     /// Whether bank accounts can be opened.
     can_open_accounts: bool,
     /// The wallet's address in lower case.
     user_id: String,
     /// `none` or `open`.
-    #[schema(value_type = schemas::BankingState)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::BankingState))]
     status: &'static str,
     /// Identity check of the owner: `none`, `in-review`, `verified` or `rejected`.
-    #[schema(value_type = schemas::IdentityStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::IdentityStatus))]
     identity: &'static str,
     /// The profile, if there is one.
-    #[schema(value_type = Option<schemas::BankingProfile>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::BankingProfile>))]
     profile: Option<JsonObject>,
 }
 
 /// Read the status of banking
-#[utoipa::path(post, path = "/getBankingProfileStatus", operation_id = "getBankingProfileStatus", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/getBankingProfileStatus", operation_id = "getBankingProfileStatus", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
     responses((status = 200, description = "`status` of the profile (`none` or `open`), `identity`, and the profile.", body = BankingProfileStatus),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen.")))]
+        (status = 403, description = "Another account's `userId`, or frozen."))))]
 pub(super) async fn get_banking_profile_status(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,

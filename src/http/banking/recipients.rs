@@ -10,13 +10,13 @@ use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable::{self, may_change};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, recorder};
 use super::super::recipients::{self, by_recipient};
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::SharedState;
 use super::destination::{BankDestinationRequest, ParsedAccount, account};
@@ -29,7 +29,8 @@ use crate::vault::Vault;
 const MAX_DESTINATIONS: usize = 20;
 
 /// Request of `createBankingRecipient`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CreateRecipientRequest {
     /// Name of a person or company, 1 to 100 characters.
@@ -37,7 +38,7 @@ pub(super) struct CreateRecipientRequest {
     /// Postal address as one line.
     address: Option<String>,
     /// First bank account of the recipient.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     destination: BankDestinationRequest,
 }
 
@@ -75,13 +76,14 @@ fn fingerprint(vault: &Vault, recipient: &str, address: &str, account: &ParsedAc
 ///
 /// The same recipients as `GET /bank-recipients`: `GET /send-bank-payment` and `sendBankingPayout` pay their
 /// destinations.
-#[utoipa::path(post, path = "/createBankingRecipient", operation_id = "createBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateRecipientRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/createBankingRecipient", operation_id = "createBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateRecipientRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`recipientId`, `destination`.", body = BankDestinationResult),
         (status = 400, description = "A member is missing, unknown or malformed; a checksum is wrong."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."),
         (status = 409, description = "The first call with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn create_banking_recipient(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -111,24 +113,26 @@ pub(super) async fn create_banking_recipient(
 }
 
 /// Request of `addBankingDestination`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct AddDestinationRequest {
     /// Id from `listBankingRecipients`.
     recipient_id: String,
     /// Bank account to add.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     destination: BankDestinationRequest,
 }
 
 /// Add a bank account to a recipient
-#[utoipa::path(post, path = "/addBankingDestination", operation_id = "addBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(AddDestinationRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/addBankingDestination", operation_id = "addBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(AddDestinationRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`recipientId`, `destination`.", body = BankDestinationResult),
         (status = 400, description = "A member is missing, unknown or malformed; a checksum is wrong."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such recipient."),
         (status = 409, description = "It has too many, or the first call with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn add_banking_destination(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -161,7 +165,8 @@ pub(super) async fn add_banking_destination(
 }
 
 /// Request of `listBankingRecipients`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ListRecipientsRequest {
     /// Destinations per page, 1 to 100, 20 by default.
@@ -171,21 +176,23 @@ pub(super) struct ListRecipientsRequest {
 }
 
 /// A page of bank recipients.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct ListBankingRecipientsResult {
     /// Ordered by the first destination of each recipient.
-    #[schema(value_type = Vec<schemas::BankingRecipient>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::BankingRecipient>))]
     recipients: Vec<recipients::BankRecipient>,
     /// Whether more destinations follow.
     has_more: bool,
 }
 
 /// List the bank recipients
-#[utoipa::path(post, path = "/listBankingRecipients", operation_id = "listBankingRecipients", tag = "Banking", security(("bearer" = [])), request_body = inline(ListRecipientsRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/listBankingRecipients", operation_id = "listBankingRecipients", tag = "Banking", security(("bearer" = [])), request_body = inline(ListRecipientsRequest),
     responses((status = 200, description = "`recipients`, `hasMore`.", body = ListBankingRecipientsResult),
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no destination.")))]
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no destination."))))]
 pub(super) async fn list_banking_recipients(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -205,7 +212,8 @@ pub(super) async fn list_banking_recipients(
 }
 
 /// Request of `deleteBankingRecipient`.
-#[derive(Deserialize, Serialize, ToSchema)]
+#[derive(Deserialize, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct DeleteRecipientRequest {
     /// Id from `listBankingRecipients`.
@@ -213,7 +221,8 @@ pub(super) struct DeleteRecipientRequest {
 }
 
 /// A deleted bank recipient.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct DeleteBankingRecipientResult {
     /// `brc_…` is the id of the recipient.
@@ -225,13 +234,14 @@ struct DeleteBankingRecipientResult {
 /// Delete a bank recipient and all its destinations
 ///
 /// Payouts in progress continue. The encrypted numbers are destroyed when no payout can need them.
-#[utoipa::path(post, path = "/deleteBankingRecipient", operation_id = "deleteBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(DeleteRecipientRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/deleteBankingRecipient", operation_id = "deleteBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(DeleteRecipientRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`recipientId`, `deleted`.", body = DeleteBankingRecipientResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No such recipient."),
         (status = 409, description = "The first call with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn delete_banking_recipient(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -306,13 +316,14 @@ fn render(id: BankDestinationId, kept: &BankDestination) -> RecordedReply {
 }
 
 /// A bank destination after a change.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct BankDestinationResult {
     /// `brc_…` is the id of its recipient.
     recipient_id: String,
     /// Destination after the change.
-    #[schema(value_type = schemas::BankDestination)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::BankDestination))]
     destination: JsonObject,
 }
 

@@ -12,20 +12,21 @@ use purser_actors::id::{BankTransferId, PayoutId};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::auth::AuthClaims;
 use super::super::callable;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::outgoing_holds::with_hold_reason;
+#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::SharedState;
 use super::fields::limit;
 use crate::http::app::App;
 
 /// Request of `getBankingTransaction`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct GetTransactionRequest {
     /// Id of a transfer or a payout.
@@ -33,19 +34,21 @@ pub(super) struct GetTransactionRequest {
 }
 
 /// A transfer or a payout.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct BankTransactionResult {
     /// The requested transaction.
-    #[schema(value_type = schemas::BankTransaction)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::BankTransaction))]
     transaction: JsonObject,
 }
 
 /// Read a transfer or payout
-#[utoipa::path(post, path = "/getBankingTransaction", operation_id = "getBankingTransaction", tag = "Banking", security(("bearer" = [])), request_body = inline(GetTransactionRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/getBankingTransaction", operation_id = "getBankingTransaction", tag = "Banking", security(("bearer" = [])), request_body = inline(GetTransactionRequest),
     responses((status = 200, description = "`transaction`.", body = BankTransactionResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such transaction.")))]
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such transaction."))))]
 pub(super) async fn get_banking_transaction(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -61,7 +64,8 @@ pub(super) async fn get_banking_transaction(
 }
 
 /// Request of `listBankingTransactions`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ListTransactionsRequest {
     /// Page size, 1 to 100, 20 by default.
@@ -71,21 +75,23 @@ pub(super) struct ListTransactionsRequest {
 }
 
 /// A page of transfers and payouts.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct ListBankTransactionsResult {
     /// Transactions, oldest first.
-    #[schema(value_type = Vec<schemas::BankTransaction>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::BankTransaction>))]
     transactions: Vec<JsonObject>,
     /// Whether more transactions follow.
     has_more: bool,
 }
 
 /// List transfers and bank payouts, oldest first
-#[utoipa::path(post, path = "/listBankingTransactions", operation_id = "listBankingTransactions", tag = "Banking", security(("bearer" = [])), request_body = inline(ListTransactionsRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/listBankingTransactions", operation_id = "listBankingTransactions", tag = "Banking", security(("bearer" = [])), request_body = inline(ListTransactionsRequest),
     responses((status = 200, description = "`transactions`, `hasMore`.", body = ListBankTransactionsResult),
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no transaction.")))]
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no transaction."))))]
 pub(super) async fn list_banking_transactions(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,

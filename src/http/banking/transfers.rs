@@ -18,7 +18,6 @@ use purser_actors::port::banking::AccountType;
 use purser_actors::product::ProductLine;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable::{self, require_sign_in};
@@ -33,13 +32,14 @@ use crate::http::app::App;
 use crate::prices::{PriceQuery, Quote};
 
 /// Request of `createBankingTransfer`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CreateTransferRequest {
     /// Id from `listBankingAccounts`. The account must be open.
     account_id: String,
     /// US dollars, at least 0.01, at most 2 decimal places.
-    #[schema(value_type = schemas::ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::ExactDecimal))]
     amount: Box<RawValue>,
     /// `to_account` (default) moves dollars from the balance to an off-ramp. `to_balance` moves dollars from the
     /// account.
@@ -48,7 +48,8 @@ pub(super) struct CreateTransferRequest {
     note: Option<String>,
 }
 
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum TransferDirectionParam {
     ToAccount,
@@ -64,7 +65,8 @@ struct CreateTransferParams {
 }
 
 /// A new bank transfer.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct CreateBankTransferResult {
     /// Id for `getBankingTransaction`.
@@ -77,14 +79,15 @@ struct CreateBankTransferResult {
 ///
 /// There is no fee. An amount to the account leaves the balance at once, and is credited again if the bank rejects it.
 /// An amount from the account is credited once the bank has moved it.
-#[utoipa::path(post, path = "/createBankingTransfer", operation_id = "createBankingTransfer", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateTransferRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/createBankingTransfer", operation_id = "createBankingTransfer", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateTransferRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`transactionId`, `status`.", body = CreateBankTransferResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or bank account, frozen, or a token issued for a payment."),
         (status = 404, description = "No such account."),
         (status = 409, description = "The account is not open or not for that, the balance is too small, or the first call with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn create_banking_transfer(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -175,13 +178,14 @@ fn transfer_started(id: BankTransferId) -> CreateBankTransferResult {
 }
 
 /// Request of `sendBankingPayout`.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CreatePayoutRequest {
     /// Id from `listBankingRecipients`, of type `fiat_us`.
     destination_id: String,
     /// US dollars that arrive, within the range of `bank_payment`.
-    #[schema(value_type = schemas::ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::ExactDecimal))]
     amount: Box<RawValue>,
 }
 
@@ -192,7 +196,8 @@ struct CreatePayoutParams {
 }
 
 /// A new bank payout.
-#[derive(Clone, Serialize, ToSchema)]
+#[derive(Clone, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct CreateBankPayoutResult {
     /// `po_…` is the id for `getBankingTransaction` and `GET /get-payment-status`.
@@ -213,14 +218,15 @@ struct CreateBankPayoutResult {
 ///
 /// Price and behavior are those of `GET /send-bank-payment`. Amount and fee leave the balance at once. If the rail
 /// definitely declines the payout, both are credited again.
-#[utoipa::path(post, path = "/sendBankingPayout", operation_id = "sendBankingPayout", tag = "Banking", security(("bearer" = [])), request_body = inline(CreatePayoutRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sendBankingPayout", operation_id = "sendBankingPayout", tag = "Banking", security(("bearer" = [])), request_body = inline(CreatePayoutRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`transactionId`, `status`, `feeAmount`, `chargedAmount`.", body = CreateBankPayoutResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, a daily cap, or a token issued for a payment."),
         (status = 404, description = "No such destination."),
         (status = 409, description = "The balance is too small, the destination cannot be paid so, or the first call with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn send_banking_payout(
     State(app): SharedState,
     BearerClaims(claims): BearerClaims,

@@ -14,7 +14,6 @@ use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::money::Cents;
 use purser_actors::port::{self, PortError, Timestamp};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::not_found;
 use crate::http::app::App;
@@ -225,7 +224,8 @@ impl AnyCard {
 }
 
 /// A card with what only its own request shows.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum AnyCardWithDetails {
     /// A prepaid card.
@@ -239,10 +239,11 @@ pub enum AnyCardWithDetails {
 }
 
 /// A card, with its number while it is ready or paused.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct CardWithDetails {
     #[serde(flatten)]
-    #[schema(value_type = schemas::Card)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::Card))]
     card: JsonObject,
     /// Transactions of the card, newest first, including declined ones: at most 20.
     transactions: Vec<CardTransaction>,
@@ -252,7 +253,8 @@ pub struct CardWithDetails {
 }
 
 /// Details to pay with a card.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct CardDetails {
     /// Card number, 16 digits.
     card_number: String,
@@ -269,7 +271,8 @@ pub(super) struct CardDetails {
 }
 
 /// Billing address of a card.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct BillingAddress {
     /// Street and number.
     line1: String,
@@ -296,22 +299,23 @@ impl From<provider::BillingAddress> for BillingAddress {
 }
 
 /// A gift card, with its code and link once it is completed.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct GiftCardWithDetails {
     #[serde(flatten)]
-    #[schema(value_type = schemas::GiftCard)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::GiftCard))]
     gift_card: JsonObject,
     /// Redemption page. Anyone who opens it can spend the gift card.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<String>))]
     redemption_url: Option<Option<String>>,
     /// Code to enter at the brand.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<String>))]
     redemption_code: Option<Option<String>>,
     /// PIN that the brand requests with the code.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<String>))]
     pin_code: Option<Option<String>>,
     /// `held_unfinal` for a completed gift card whose payment is not final yet. Link and code are shown once it is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -325,10 +329,11 @@ pub struct GiftCardWithDetails {
 }
 
 /// An international card, with its number while it is ready or paused.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct IntlCardWithDetails {
     #[serde(flatten)]
-    #[schema(value_type = schemas::IntlCard)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::IntlCard))]
     card: JsonObject,
     /// Transactions of the card, newest first, as operators have reported them: at most 20.
     transactions: Vec<CardTransaction>,
@@ -338,7 +343,8 @@ pub struct IntlCardWithDetails {
 }
 
 /// Details to pay with an international card.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct IntlCardDetails {
     /// Card number, 12 to 19 digits.
     card_number: String,
@@ -355,10 +361,11 @@ pub(super) struct IntlCardDetails {
 }
 
 /// A reloadable card, with its number while it is open or paused.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ReloadableCardWithDetails {
     #[serde(flatten)]
-    #[schema(value_type = schemas::ReloadableCard)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::ReloadableCard))]
     card: JsonObject,
     /// Transactions of the card, newest first, including declined ones: at most 20.
     transactions: Vec<CardTransaction>,
@@ -409,7 +416,8 @@ impl GiftCardWithDetails {
 }
 
 /// A charge of a card, approved or declined.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct CardTransaction {
     /// `txn_000001` for example. The issuer's id of the transaction.
     transaction_id: String,
@@ -418,10 +426,10 @@ pub struct CardTransaction {
     /// Amount in US dollars.
     usd_amount: ExactDecimal,
     /// `pending`, `settled`, `declined` or `refunded`.
-    #[schema(value_type = schemas::CardTransactionStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::CardTransactionStatus))]
     status: &'static str,
     /// Reason of a declined charge, as the issuer reports it.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     decline_reason: Option<String>,
     /// Time of the charge (RFC 3339).
     at: Time,

@@ -13,13 +13,8 @@ const STREAM_CONTROL: [&str; 2] = ["ping", "error"];
 /// Messages of the client.
 const STREAM_REQUESTS: [&str; 3] = ["auth", "subscribe", "pong"];
 
-/// Generates the document. `url` provides the host and whether it uses TLS.
-pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
-    let (protocol, host) = match url.split_once("://") {
-        Some(("https", host)) => ("wss", host),
-        Some((_, host)) => ("ws", host),
-        None => ("ws", url),
-    };
+/// Generates the document. The program replaces its server.
+pub(in crate::http) fn document(openapi: &Value, types: &[String]) -> Value {
     let pushed: Vec<&str> = types.iter().map(String::as_str).chain(STREAM_CONTROL).collect();
     let posted: Vec<&str> = types.iter().map(String::as_str).collect();
     let in_stream = pushed.iter().copied().chain(STREAM_REQUESTS);
@@ -28,7 +23,7 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
         "info": {"title": "Purser", "version": super::super::headers::API_VERSION,
             "description": "Changes of an account, pushed over a WebSocket as they become durable."},
         "defaultContentType": "application/json",
-        "servers": {"service": {"host": host, "protocol": protocol,
+        "servers": {"service": {"host": "pay.example", "protocol": "wss",
             "security": [{"$ref": "#/components/securitySchemes/bearer"}]}},
         "channels": {"stream": {
             "address": "/stream",

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::super::openapi::ApiDocuments;
+
 /// Suffix of ids in examples. No real id has it.
 const SAMPLE_ID: &str = "_0123456789abcdef0123456789abcdef";
 
@@ -12,21 +14,24 @@ const SAMPLE_ID: &str = "_0123456789abcdef0123456789abcdef";
 pub(super) const INSTRUCTIONS: &str = "Replace the parameters by what you want. The destination_id of the example is made up and only \
     shows the price: GET /bank-recipients lists yours. GET /skill.md says how to buy.";
 
-/// One operation of `/openapi.json`.
+/// One operation of an OpenAPI document.
 struct OperationSummary<'a> {
     method: String,
     path: &'a str,
     about: &'a Value,
+    /// The document that it is in.
+    document: &'a Value,
 }
 
 fn operations(openapi: &Value) -> impl Iterator<Item = OperationSummary<'_>> {
     let paths = openapi["paths"].as_object().into_iter().flatten();
-    paths.flat_map(|(path, methods)| {
+    paths.flat_map(move |(path, methods)| {
         let methods = methods.as_object().into_iter().flatten();
         methods.map(move |(method, about)| OperationSummary {
             method: method.to_uppercase(),
             path,
             about,
+            document: openapi,
         })
     })
 }
@@ -46,13 +51,13 @@ impl OperationSummary<'_> {
     }
 
     /// Names of the query and body parameters. Optional ones end with `?`.
-    fn takes(&self, openapi: &Value) -> Vec<String> {
+    fn takes(&self) -> Vec<String> {
         let parameters = self.about["parameters"].as_array().into_iter().flatten();
         let query = parameters
             .filter(|p| p["in"] == "query")
             .filter_map(|p| named(p["name"].as_str()?, p["required"] == true));
         let schema = &self.about["requestBody"]["content"]["application/json"]["schema"];
-        query.chain(members(openapi, schema)).collect()
+        query.chain(members(self.document, schema)).collect()
     }
 
     fn text(&self, name: &str) -> &str {
@@ -149,29 +154,24 @@ can never succeed.
 const PARTS: [&str; 3] = ["Paid", "Identity", "Account"];
 
 /// `/llms.txt` (llmstxt.org): one line per operation.
-pub(super) fn llms(openapi: &Value, url: &str) -> String {
+pub(super) fn llms(documents: &ApiDocuments, url: &str) -> String {
     let mut text = format!("# Purser\n\n{INTRODUCTION}\n");
     let mut parts: BTreeMap<(usize, &str), Vec<String>> = BTreeMap::new();
-    for operation in operations(openapi).filter(OperationSummary::is_for_agents) {
+    let all = || documents.all().into_iter().flat_map(operations);
+    for operation in all().filter(OperationSummary::is_for_agents) {
         let tag = if operation.is_paid() {
             "Paid"
         } else {
             operation.about["tags"][0].as_str().unwrap_or("Other")
         };
         let rank = PARTS.iter().position(|part| *part == tag).unwrap_or(PARTS.len());
-        parts
-            .entry((rank, tag))
-            .or_default()
-            .push(line(&operation, openapi, url));
+        parts.entry((rank, tag)).or_default().push(line(&operation, url));
     }
     for ((_, tag), lines) in parts {
         // Writing to a String cannot fail.
         let _ = write!(text, "## {tag}\n\n{}\n\n", lines.join("\n"));
     }
-    let mut pages: Vec<&str> = operations(openapi)
-        .filter(OperationSummary::is_page)
-        .map(|page| page.path)
-        .collect();
+    let mut pages: Vec<&str> = all().filter(OperationSummary::is_page).map(|page| page.path).collect();
     pages.dedup();
     let _ = write!(
         text,
@@ -189,14 +189,14 @@ pub(super) fn llms(openapi: &Value, url: &str) -> String {
     text
 }
 
-fn line(operation: &OperationSummary<'_>, openapi: &Value, url: &str) -> String {
+fn line(operation: &OperationSummary<'_>, url: &str) -> String {
     let (method, path) = (&operation.method, operation.path);
     let mut line = format!("- `{method} {path}`: {}", operation.text("summary"));
     if operation.is_paid() {
         let _ = write!(line, "; {}; `{url}{}`", operation.price(), operation.sample());
         line.push_str(operation.sample_note());
     }
-    let takes = operation.takes(openapi);
+    let takes = operation.takes();
     if !takes.is_empty() {
         let _ = write!(line, "; takes {}", takes.join(", "));
     }

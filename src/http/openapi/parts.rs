@@ -39,12 +39,12 @@ const OTHER_DESCRIPTION: &str = "Controls of the sandbox, pages for the account 
     `/openapi.json` describes what agents call.";
 
 /// The document of what clients call.
-pub fn for_clients(whole: &Value) -> Value {
+pub(super) fn for_clients(whole: &Value) -> Value {
     part(whole, &CLIENT_TAGS, |operation| !is_other(operation))
 }
 
 /// The document of the sandbox's controls, the pages and the providers' callbacks.
-pub fn for_sandbox(whole: &Value) -> Value {
+pub(super) fn for_sandbox(whole: &Value) -> Value {
     let mut document = part(whole, &OTHER_TAGS, is_other);
     document["info"]["title"] = "Purser, controls, pages and callbacks".into();
     document["info"]["description"] = OTHER_DESCRIPTION.into();

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::callable;
+use super::super::route::Access;
+use super::super::{callable, routes};
 
 /// Errors of the front on any operation, before or around its handler.
 const COMMON_ERRORS: [(&str, &str); 8] = [
@@ -55,7 +56,7 @@ const HEADERS: [(&str, &str, &str); 7] = [
 ];
 
 /// Headers of some responses.
-const SOME_HEADERS: [(&str, &str, &str); 10] = [
+const SOME_HEADERS: [(&str, &str, &str); 7] = [
     ("Retry-After", "integer", "Seconds to wait before the next try."),
     (
         "Idempotency-Replayed",
@@ -83,17 +84,6 @@ const SOME_HEADERS: [(&str, &str, &str); 10] = [
         "string",
         "What became of the payment, for MPP, if it was paid so.",
     ),
-    (
-        "Deprecation",
-        "string",
-        "`true`: the route is being retired; `Link` names its successor.",
-    ),
-    (
-        "Link",
-        "string",
-        "What takes the place of the route, as `rel=\"successor-version\"`.",
-    ),
-    ("Sunset", "string", "When the route goes, once that is set (RFC 8594)."),
 ];
 
 /// Paths that are never limited.
@@ -156,8 +146,13 @@ pub(super) fn operations(document: &mut Value) -> impl Iterator<Item = (&str, &s
     })
 }
 
-/// Completes the responses of every operation. `retired` are the deprecated routes.
-pub(in crate::http) fn complete(document: &mut Value, retired: &[&str]) {
+/// Whether a payment is what a route asks for.
+pub(super) fn is_paid(path: &str) -> bool {
+    routes::public().any(|route| route.path == path && route.access == Access::Paid)
+}
+
+/// Completes the responses of every operation.
+pub(in crate::http) fn complete(document: &mut Value) {
     let mut styles = Vec::new();
     for (path, _, operation) in operations(document) {
         if callable::FUNCTION_NAMES.contains(&path) {
@@ -166,7 +161,7 @@ pub(in crate::http) fn complete(document: &mut Value, retired: &[&str]) {
         let style = ErrorStyle::of(path, operation);
         styles.push(style);
         add_error_responses(path, style, operation);
-        write_headers(retired.contains(&path), operation);
+        write_headers(is_paid(path), operation);
     }
     let components = &mut document["components"];
     for (name, kind, description) in HEADERS.iter().chain(&SOME_HEADERS) {
@@ -251,10 +246,9 @@ fn wrap(operation: &mut Value) {
     }
 }
 
-fn write_headers(retired: bool, operation: &mut Value) {
+fn write_headers(paid: bool, operation: &mut Value) {
     let mut parameters = operation["parameters"].as_array().into_iter().flatten();
     let keyed = parameters.any(|parameter| parameter["name"] == "Idempotency-Key");
-    let paid = operation.get("x-payment-info").is_some();
     let Some(responses) = operation["responses"].as_object_mut() else {
         return;
     };
@@ -270,9 +264,6 @@ fn write_headers(retired: bool, operation: &mut Value) {
         }
         if keyed && !matches!(status.as_str(), "400" | "401" | "429" | "503") {
             more.push("Idempotency-Replayed");
-        }
-        if retired {
-            more.extend(["Deprecation", "Link", "Sunset"]);
         }
         if response.get("$ref").is_none() {
             response["headers"] = headers_of(status, &more);

@@ -11,8 +11,8 @@ use purser_actors::kernel::Entity as _;
 use purser_actors::operator::{OperatorAction, Permission};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::{AdminState, unavailable};
@@ -55,7 +55,8 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct FreezeAccountRequest {
     wallet: String,
@@ -67,14 +68,15 @@ impl OperatorRequest for FreezeAccountRequest {
 }
 
 /// Result of freezing or unfreezing an account.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct FreezeResponse {
     /// Exact wallet address.
     wallet: String,
     /// Whether the account is frozen now.
     frozen: bool,
     /// Message shown to the owner while the account is frozen.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     message: Option<String>,
 }
 
@@ -85,7 +87,8 @@ async fn post_freeze(
     set_frozen(&admin, &request.wallet, Some(request.message), act).await
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct UnfreezeAccountRequest {
     wallet: String,
@@ -125,17 +128,19 @@ async fn set_frozen(
 }
 
 /// A page of late returns.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct LateReturnList<'a> {
     /// Late returns, oldest first.
     late_returns: Vec<OperatorLateReturn<'a>>,
     /// Cursor of the next page; null on an empty page.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     next_after: Option<String>,
 }
 
 /// A payout that was returned after it became final.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OperatorLateReturn<'a> {
     #[serde(flatten)]
     late_return: LateReturnView<'a>,

@@ -1,10 +1,6 @@
-//! `GET /admin/openapi.json`: the OpenAPI document of the operator API. Request schemas and permissions come from the
-//! types that the handlers use. A test compares the rest with the router and with every response.
+//! Generates the OpenAPI document of the operator API, `docs/admin.openapi.json`. Request schemas and permissions come
+//! from the types that the handlers use. A test compares the rest with the router and with every response.
 
-use std::sync::Arc;
-
-use axum::response::Response;
-use http::StatusCode;
 use purser_actors::operator::{Permission, Role};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -12,21 +8,10 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
 use super::approvals::Approval;
-use super::extractors::{AuthorizedRead, OperatorRequest};
-use super::{AdminState, listings};
-use crate::http::error::ApiError;
-use crate::http::query::Query;
-use crate::http::route::routes;
+use super::extractors::OperatorRequest;
+use super::listings;
 use crate::http::schemas::Error;
-use crate::http::{headers, json as answer, openapi};
-
-routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
-    GET "/admin/openapi.json" => get_openapi {
-        Operator, operation(||
-            OperationDoc::get(Operation { id: "getOperatorOpenApi", tag: "System" }, Permission::Read, "Read the OpenAPI 3.1 document of the operator API", any)
-        )
-    }
-}
+use crate::http::{headers, openapi};
 
 /// Named schemas that other schemas reference.
 type NamedSchemas = Vec<(String, RefOr<Schema>)>;
@@ -253,7 +238,7 @@ const TAGS: [(&str, &str); 13] = [
     ("Webhooks", "Webhook endpoints and deliveries of all accounts."),
 ];
 
-pub(super) fn document() -> Value {
+pub(in crate::http) fn document() -> Value {
     let mut named = NamedSchemas::new();
     let mut paths = Map::new();
     for route in listings().flat_map(|listing| listing.routes) {
@@ -284,12 +269,7 @@ pub(super) fn document() -> Value {
         },
     });
     openapi::flattened::merge(&mut document);
-    openapi::complete(&mut document, &[]);
+    openapi::responses::complete(&mut document);
     openapi::parts::remove_unused(&mut document);
     document
-}
-
-async fn get_openapi(AuthorizedRead { query, .. }: AuthorizedRead) -> Result<Response, ApiError> {
-    Query::parse(query.as_deref(), &[])?;
-    Ok(answer::private(answer::with_status(StatusCode::OK, &document())))
 }

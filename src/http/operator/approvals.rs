@@ -8,11 +8,12 @@ use purser_actors::answer::rfc3339;
 use purser_actors::approval::{ActionKind, PendingApproval};
 use purser_actors::engine::ApprovalError;
 use purser_actors::id::ApprovalId;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::refunds::dollars;
@@ -22,7 +23,7 @@ use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
 use crate::http::schemas::ExactDecimal;
-use crate::http::schemas::names::named_values;
+use crate::statuses::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/approvals" => get_approvals {
@@ -60,17 +61,19 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// Actions that wait for a second operator.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ApprovalList {
     /// Pending approvals, oldest first.
     approvals: Vec<Approval>,
     /// Cursor of the next page.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     next_after: Option<String>,
 }
 
 /// An action that needs a second operator.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct Approval {
     /// Id of the approval.
     approval_id: String,
@@ -97,7 +100,8 @@ named_values! {
 }
 
 /// Status of an approval.
-#[derive(Clone, Copy, Serialize, ToSchema)]
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum ApprovalStatus {
     Waiting,
@@ -122,11 +126,12 @@ async fn get_approvals(AuthorizedRead { admin, query }: AuthorizedRead) -> Resul
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ApproveRequest {
     approval_id: String,
-    #[schema(value_type = ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal))]
     amount: Box<RawValue>,
 }
 
@@ -142,7 +147,8 @@ async fn post_approve(
     Ok(Private(render(id, &approved, ApprovalStatus::Approved)))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RejectRequest {
     approval_id: String,

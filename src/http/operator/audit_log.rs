@@ -4,11 +4,15 @@
 use std::sync::Arc;
 
 use purser_actors::answer::rfc3339;
-use purser_actors::operator::{AuditAction, AuditRecord, Permission};
+#[cfg(feature = "documents")]
+use purser_actors::operator::AuditAction;
+use purser_actors::operator::AuditRecord;
+#[cfg(feature = "documents")]
+use purser_actors::operator::Permission;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::closed_sets::OperatorRole;
 use super::extractors::AuthorizedRead;
@@ -16,7 +20,8 @@ use crate::http::error::ApiError;
 use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
-use crate::http::schemas::names::named_values;
+#[cfg(feature = "documents")]
+use crate::statuses::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/audit" => get_audit {
@@ -33,17 +38,19 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// A page of the audit log.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct AuditLogResponse {
     /// Entries, oldest first.
     entries: Vec<AuditLogEntry>,
     /// Cursor of the next page; null on an empty page.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     next_after: Option<String>,
 }
 
 /// A record of an operator action.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct AuditLogEntry {
     /// Position in the log, from 1.
     sequence: u64,
@@ -54,12 +61,12 @@ struct AuditLogEntry {
     /// Role of the operator token.
     role: OperatorRole,
     /// Name of the action.
-    #[schema(value_type = AuditActionName)]
+    #[cfg_attr(feature = "documents", schema(value_type = AuditActionName))]
     action: String,
     /// Id of the affected resource.
     subject: String,
     /// Note of the operator.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     note: Option<String>,
     /// Request that executed the action.
     request_id: String,
@@ -69,6 +76,7 @@ struct AuditLogEntry {
     hash: String,
 }
 
+#[cfg(feature = "documents")]
 named_values! {
     "Action of an operator." AuditActionName: AuditAction = AuditAction::ALL, AuditAction::name;
 }

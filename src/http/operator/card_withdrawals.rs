@@ -7,11 +7,12 @@ use purser_actors::entity::card_withdrawal::{CardWithdrawal, Rejection, State};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{NamedState as _, StateMachine as _};
 use purser_actors::lease::Leasable as _;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::approvals::{self, Approvable};
 use super::closed_sets::OpenStatus;
@@ -21,8 +22,8 @@ use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::Private;
 use crate::http::route::routes;
-use crate::http::schemas::names::{named_values, state_subsets};
 use crate::http::schemas::{ClaimedStatus, ExactDecimal, NetworkName};
+use crate::statuses::{named_values, state_subsets};
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/card-withdrawals" => get_queue {
@@ -95,7 +96,8 @@ const WITHDRAWAL: LeasedResource = LeasedResource {
 };
 
 /// Open withdrawals from card balances.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CardWithdrawalQueue {
     /// Withdrawals, oldest first.
     withdrawals: Vec<OpenCardWithdrawal>,
@@ -104,7 +106,8 @@ struct CardWithdrawalQueue {
 }
 
 /// An open withdrawal from a card balance.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OpenCardWithdrawal {
     /// Id of the withdrawal.
     withdrawal_id: String,
@@ -126,7 +129,8 @@ struct OpenCardWithdrawal {
 }
 
 /// A claimed withdrawal.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ClaimedCardWithdrawal {
     /// Id of the withdrawal.
     withdrawal_id: String,
@@ -137,7 +141,8 @@ struct ClaimedCardWithdrawal {
 }
 
 /// A withdrawal that was released, fulfilled or rejected.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CardWithdrawalStatus {
     /// Id of the withdrawal.
     withdrawal_id: String,
@@ -184,7 +189,8 @@ fn render(id: &WithdrawalId, withdrawal: &CardWithdrawal, now: Timestamp, frozen
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimWithdrawalRequest {
     withdrawal_id: String,
@@ -205,7 +211,8 @@ async fn post_claim(
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReleaseWithdrawalRequest {
     withdrawal_id: String,
@@ -223,7 +230,8 @@ async fn post_release(
     Ok(Private(done(id, State::Queued)))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct FulfilWithdrawalRequest {
     withdrawal_id: String,
@@ -259,7 +267,8 @@ fn transaction(text: &str) -> Option<String> {
     (signature.len() == 64).then(|| text.to_owned())
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RejectWithdrawalRequest {
     withdrawal_id: String,

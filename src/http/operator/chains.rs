@@ -5,9 +5,9 @@ use std::sync::Arc;
 use purser_actors::id::Network;
 use purser_actors::operator::AuditAction;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::unavailable;
@@ -31,11 +31,12 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct AcceptChainRequest {
     /// `base` or `solana`.
-    #[schema(value_type = NetworkName)]
+    #[cfg_attr(feature = "documents", schema(value_type = NetworkName))]
     network: String,
     evidence: String,
 }
@@ -43,7 +44,8 @@ pub(super) struct AcceptChainRequest {
 impl OperatorRequest for AcceptChainRequest {}
 
 /// A chain that an operator accepted.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct AcceptChainResponse {
     /// `base` or `solana`.
     network: NetworkName,

@@ -7,8 +7,8 @@ use purser_actors::kernel::{EntityKind, NamedState as _};
 use purser_actors::operator::Role;
 use purser_actors::reconciliation::EntryStatus;
 
-use crate::http::schemas::names::{closed_set, named_values, state_subsets};
 use crate::http::schemas::statuses::merged_states;
+use crate::statuses::{closed_set, named_values, state_subsets};
 
 named_values! {
     "Kind of an entity." pub(super) EntityKindName: EntityKind = EntityKind::ALL, EntityKind::name;

@@ -6,12 +6,13 @@ use purser_actors::answer::rfc3339;
 use purser_actors::engine::customers::{self, CardScanCursor};
 use purser_actors::id::{RequestId, Wallet};
 use purser_actors::kernel::JsonObject;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::closed_sets::{EntityKindName, ResourceStatus};
 use super::extractors::AuthorizedRead;
@@ -40,20 +41,22 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// Result of a customer search.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CustomerSearchResponse {
     /// Resources with this id, created by this request, or with these card digits.
     found: Vec<CustomerResource>,
     /// The customer, if all resources belong to one.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     customer: Option<Customer>,
     /// Cursor of the next page, for searches by four digits or a user_id.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     next_after: Option<String>,
 }
 
 /// A resource of a customer.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CustomerResource {
     /// Kind of the resource.
     kind: EntityKindName,
@@ -64,12 +67,13 @@ struct CustomerResource {
     /// Exact wallet address of the owner.
     wallet: String,
     /// The resource as its owner sees it.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "documents", schema(value_type = Object))]
     object: Box<RawValue>,
 }
 
 /// A customer with its resources.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct Customer {
     /// Exact wallet address.
     wallet: String,
@@ -90,7 +94,7 @@ struct Customer {
     /// Whether the account is frozen.
     frozen: bool,
     /// Message shown to the owner while the account is frozen.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     frozen_message: Option<String>,
     /// Resources by kind.
     resources: Vec<CustomerResourceGroup>,
@@ -99,7 +103,8 @@ struct Customer {
 }
 
 /// Resources of one kind.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CustomerResourceGroup {
     /// Kind of the resources.
     kind: EntityKindName,

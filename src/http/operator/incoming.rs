@@ -8,11 +8,12 @@ use purser_actors::entity::incoming::IncomingView;
 use purser_actors::id::{DepositId, Wallet};
 use purser_actors::kernel::Entity as _;
 use purser_actors::operator::OperatorAction;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::accounts::{next_after, page};
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::{AdminState, approvals, unavailable};
@@ -70,12 +71,13 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// A page of undecided incoming transfers.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct IncomingTransfers<'a> {
     /// Incoming transfers, oldest first.
     incoming_transfers: Vec<IncomingView<'a>>,
     /// Cursor of the next page; null on an empty page.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     next_after: Option<String>,
 }
 
@@ -91,7 +93,8 @@ async fn get_incoming(AuthorizedRead { admin, query }: AuthorizedRead) -> Result
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreditDepositRequest {
     deposit_id: String,
@@ -119,7 +122,8 @@ async fn post_credit(
     decide(&admin, &request.deposit_id, rule, (&act, request.evidence)).await
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct OperatorFundsRequest {
     deposit_id: String,
@@ -141,7 +145,8 @@ async fn post_operator_funds(
     .await
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReturnDepositRequest {
     deposit_id: String,

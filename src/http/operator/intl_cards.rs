@@ -7,13 +7,14 @@ use purser_actors::engine::{ExceedsOperatorLimit, OperationError, QueuedOrder};
 use purser_actors::entity::intl_order::{CardReport, IntlOrder, Rejection, State};
 use purser_actors::kernel::{NamedState as _, StateMachine as _};
 use purser_actors::money::Cents;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::port::{CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::intl_orders::{load_order, unknown};
@@ -22,9 +23,11 @@ use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::Private;
 use crate::http::route::routes;
-use crate::http::schemas::names::state_subsets;
-use crate::http::schemas::{CardAction, CardTransactionStatus, ExactDecimal, ReportedStatus};
+use crate::http::schemas::{CardAction, ExactDecimal};
+#[cfg(feature = "documents")]
+use crate::http::schemas::{CardTransactionStatus, ReportedStatus};
 use crate::http::withdrawals::in_range;
+use crate::statuses::state_subsets;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/intl-cards" => get_card_actions {
@@ -54,7 +57,8 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// International cards with a requested action.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CardActionQueue {
     /// Oldest request first.
     cards: Vec<QueuedCardAction>,
@@ -63,19 +67,20 @@ struct CardActionQueue {
 }
 
 /// An international card with a requested action.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct QueuedCardAction {
     /// Id of the card.
     card_id: String,
     /// `ready` or `paused`.
     status: UsableCardStatus,
     /// `pause`, `resume` or `close`.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     requested: Option<CardAction>,
     /// Owner's wallet address in lower case.
     user_id: String,
     /// Last four digits of the card number.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     last4: Option<String>,
     /// Remaining US dollars, as last reported.
     available_usd_amount: ExactDecimal,
@@ -91,14 +96,15 @@ state_subsets! {
 }
 
 /// A card after a report.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CardReportResponse {
     /// Id of the card.
     card_id: String,
     /// `ready`, `paused`, `closed` or `expired`.
     status: ReportedCardStatus,
     /// Action that the owner still requests.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     requested: Option<CardAction>,
     /// Remaining US dollars.
     available_usd_amount: ExactDecimal,
@@ -136,21 +142,22 @@ fn render_card_action(queued: &QueuedOrder, now: Timestamp) -> QueuedCardAction 
 }
 
 /// Report on a card. Absent members keep their last reported value.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CardReportRequest {
     card_id: String,
     /// `ready`, `paused` or `closed`.
-    #[schema(value_type = ReportedStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = ReportedStatus))]
     status: String,
     /// Remaining amount, in US dollars.
-    #[schema(value_type = Option<ExactDecimal>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<ExactDecimal>))]
     available_usd_amount: Option<Box<RawValue>>,
     /// Transactions, newest first. The newest 20 are stored.
     transactions: Option<Vec<ReportedCharge>>,
     /// Total amount that the issuer released after closing, in US dollars. The increase since the last report is
     /// credited to the owner.
-    #[schema(value_type = Option<ExactDecimal>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<ExactDecimal>))]
     released_usd_amount: Option<Box<RawValue>>,
     /// Whether the owner's requested action has ended without further effect.
     ends_request: Option<bool>,
@@ -159,17 +166,18 @@ pub(super) struct CardReportRequest {
 impl OperatorRequest for CardReportRequest {}
 
 /// A charge as the card issuer reports it.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct ReportedCharge {
     /// Id of the charge at the issuer.
     transaction_id: String,
     merchant: String,
     /// Amount in US dollars.
-    #[schema(value_type = ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal))]
     usd_amount: Box<RawValue>,
     /// `pending`, `settled`, `declined` or `refunded`.
-    #[schema(value_type = CardTransactionStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = CardTransactionStatus))]
     status: String,
     /// Reason of a declined charge.
     decline_reason: Option<String>,

@@ -9,11 +9,12 @@ use purser_actors::entity::intl_order::{
 use purser_actors::id::CardId;
 use purser_actors::kernel::{Entity as _, NamedState as _, StateMachine as _};
 use purser_actors::lease::{Leasable as _, LeaseError};
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::port::{Timestamp, month_end};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::approvals::{self, Approvable};
 use super::closed_sets::OpenStatus;
@@ -24,9 +25,9 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::Private;
 use crate::http::readable::is_readable;
 use crate::http::route::routes;
-use crate::http::schemas::names::state_subsets;
 use crate::http::schemas::{ClaimedStatus, ExactDecimal};
 use crate::secret::Secret;
+use crate::statuses::state_subsets;
 use crate::vault::CardNumberRecord;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
@@ -97,7 +98,8 @@ const ORDER: LeasedResource = LeasedResource {
 };
 
 /// Open international card orders.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct IntlOrderQueue {
     /// Overdue ones first, then oldest first.
     orders: Vec<OpenIntlOrder>,
@@ -106,7 +108,8 @@ struct IntlOrderQueue {
 }
 
 /// An open order of an international card.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OpenIntlOrder {
     /// Id of the card.
     card_id: String,
@@ -117,7 +120,7 @@ struct OpenIntlOrder {
     /// Amount to load on the card, in US dollars.
     usd_amount: ExactDecimal,
     /// Label given by the owner.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     label: Option<String>,
     /// Whether the order is older than 24 hours.
     overdue: bool,
@@ -128,12 +131,13 @@ struct OpenIntlOrder {
 }
 
 /// Whether a restore may have lost the order's fulfilment.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct Doubt {
     /// Whether the card may have been ordered in the time lost by a restore.
     in_doubt: bool,
     /// What to do in that case.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     hint: Option<&'static str>,
 }
 
@@ -153,7 +157,8 @@ state_subsets! {
 }
 
 /// A claimed order.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ClaimedIntlOrder {
     /// Id of the card.
     card_id: String,
@@ -166,7 +171,8 @@ struct ClaimedIntlOrder {
 }
 
 /// An order that was released or rejected.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct IntlOrderStatus {
     /// Id of the card.
     card_id: String,
@@ -175,7 +181,8 @@ struct IntlOrderStatus {
 }
 
 /// A fulfilled order.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct FulfilledIntlOrder {
     /// Id of the card.
     card_id: String,
@@ -210,7 +217,8 @@ fn render(queued: &QueuedOrder, now: Timestamp) -> OpenIntlOrder {
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimOrderRequest {
     card_id: String,
@@ -237,7 +245,8 @@ async fn post_claim(
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReleaseOrderRequest {
     card_id: String,
@@ -258,7 +267,8 @@ async fn post_release(
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RejectOrderRequest {
     card_id: String,
@@ -284,7 +294,8 @@ async fn post_reject(
 }
 
 /// No `Debug`: it holds the card number in plain text until it is sealed.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct FulfilOrderRequest {
     card_id: String,
@@ -299,7 +310,8 @@ pub(super) struct FulfilOrderRequest {
 impl OperatorRequest for FulfilOrderRequest {}
 
 /// Billing address of the card.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct BillingAddressInput {
     line1: String,

@@ -8,12 +8,13 @@ use purser_actors::engine::{self, JobResolution, OperationError, ProviderReport,
 use purser_actors::entity::payment;
 use purser_actors::id::JobId;
 use purser_actors::kernel::OutboxJob;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::port::Timestamp;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::approvals::{self, Approvable};
 use super::closed_sets::{ProviderStatus, ResourceStatus};
@@ -24,8 +25,10 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
-use crate::http::schemas::names::named_values;
-use crate::http::schemas::{ExactDecimal, HoldReason, JobTypeName};
+#[cfg(feature = "documents")]
+use crate::http::schemas::JobTypeName;
+use crate::http::schemas::{ExactDecimal, HoldReason};
+use crate::statuses::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/dead-letters" => get_dead_letters {
@@ -96,7 +99,8 @@ const MAX_REFERENCE_LEN: usize = 120;
 const MAX_PROVIDER_QUERIES: usize = 50;
 
 /// Dead letters and other items that wait for an operator.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct DeadLettersResponse {
     /// Dead-lettered jobs, oldest first, then late jobs, which are still retried automatically.
     jobs: Vec<DeadLetteredJob>,
@@ -111,17 +115,18 @@ struct DeadLettersResponse {
     /// Whether withdrawals are paused until all of those are attributed.
     withdrawals_paused: bool,
     /// End of the pause (RFC 3339); null without a pause.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     withdrawals_paused_until: Option<String>,
 }
 
 /// A job in a list.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct JobView {
     /// Id for `POST /admin/jobs/retry`.
     job_id: String,
     /// Type of the job.
-    #[schema(value_type = JobTypeName)]
+    #[cfg_attr(feature = "documents", schema(value_type = JobTypeName))]
     job_type: &'static str,
     /// Id of the entity the job works on.
     subject: String,
@@ -132,14 +137,15 @@ struct JobView {
     /// Number of failed attempts.
     attempts: u64,
     /// Error of the last attempt.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     last_error: Option<String>,
     /// Creation time (RFC 3339).
     created_at: String,
 }
 
 /// What our records say about a job. Its members are absent if its entity does not exist.
-#[derive(Default, Serialize, ToSchema)]
+#[derive(Default, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct JobEvidence {
     /// Exact wallet address of the owner.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,7 +162,8 @@ struct JobEvidence {
 }
 
 /// What the provider or the chain reports about a job.
-#[derive(Default, Serialize, ToSchema)]
+#[derive(Default, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ProviderEvidence {
     /// Status that the provider or the chain reports now, if it can be queried.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,7 +174,8 @@ struct ProviderEvidence {
 }
 
 /// What an operator can do about a job.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct PossibleActions {
     /// Idempotency key of the job at its provider.
     idempotency_key: String,
@@ -176,7 +184,8 @@ struct PossibleActions {
 }
 
 /// A job that has not completed.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct OpenJob {
     #[serde(flatten)]
     job: JobView,
@@ -185,7 +194,8 @@ pub(super) struct OpenJob {
 }
 
 /// A dead-lettered or late job.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct DeadLetteredJob {
     #[serde(flatten)]
     job: JobView,
@@ -193,7 +203,7 @@ struct DeadLetteredJob {
     /// dead-lettered.
     late: bool,
     /// Time of the next attempt (RFC 3339); null for a dead letter.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     next_try_at: Option<String>,
     #[serde(flatten)]
     evidence: JobEvidence,
@@ -204,7 +214,8 @@ struct DeadLetteredJob {
 }
 
 /// A job on hold that would send funds.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct HeldJob {
     #[serde(flatten)]
     job: JobView,
@@ -218,21 +229,22 @@ struct HeldJob {
 }
 
 /// A payment with an unknown outcome.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct UnknownPayment {
     /// Id of the payment.
     payment_id: String,
     /// Job that queries the chain for it.
     job_id: String,
     /// Type of that job.
-    #[schema(value_type = JobTypeName)]
+    #[cfg_attr(feature = "documents", schema(value_type = JobTypeName))]
     job_type: &'static str,
     /// Seconds since the outcome became unknown.
     age_seconds: u64,
     /// Number of failed attempts.
     attempts: u64,
     /// Error of the last attempt.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     last_error: Option<String>,
     /// Time since the outcome is unknown (RFC 3339).
     since: String,
@@ -245,7 +257,8 @@ struct UnknownPayment {
 }
 
 /// Action on a job.
-#[derive(Clone, Copy, Serialize, ToSchema)]
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum JobAction {
     Retry,
@@ -261,7 +274,8 @@ named_values! {
 }
 
 /// Result of a retry request.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct RetryResponse {
     /// Job that is retried.
     job_id: String,
@@ -270,7 +284,8 @@ struct RetryResponse {
 }
 
 /// An outcome recorded by an operator.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ResolveResponse {
     /// Id of the job.
     job_id: String,
@@ -279,7 +294,8 @@ struct ResolveResponse {
 }
 
 /// A dead-lettered job whose payment was credited.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CreditResponse {
     /// Id of the job.
     job_id: String,
@@ -288,7 +304,8 @@ struct CreditResponse {
 }
 
 /// A withheld credit that was closed without crediting it.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct WithholdCreditResponse {
     /// Id of the job.
     job_id: String,
@@ -494,7 +511,8 @@ fn actions(job: &OutboxJob) -> [(bool, JobAction); 3] {
     ]
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RetryJobRequest {
     job_id: String,
@@ -517,11 +535,12 @@ async fn post_retry(
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ResolveJobRequest {
     job_id: String,
-    #[schema(value_type = JobOutcome)]
+    #[cfg_attr(feature = "documents", schema(value_type = JobOutcome))]
     outcome: String,
     reference: String,
     evidence: String,
@@ -563,7 +582,8 @@ async fn post_resolve(
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreditJobRequest {
     job_id: String,
@@ -591,7 +611,8 @@ async fn post_credit(
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct WithholdCreditRequest {
     job_id: String,

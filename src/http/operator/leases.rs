@@ -4,7 +4,6 @@ use purser_actors::answer::rfc3339;
 use purser_actors::lease::{Lease, LeaseError, Leases};
 use purser_actors::port::Timestamp;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::query::Query;
@@ -60,17 +59,18 @@ pub(super) fn page<Id: std::str::FromStr>(
 }
 
 /// Age and lease of a listed resource.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct LeaseView {
     /// Age since the creation, in seconds.
     age_seconds: u64,
     /// Number of the last lease; 0 before the first.
     lease: u64,
     /// Operator that holds the lease.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     leased_by: Option<String>,
     /// End of the lease (RFC 3339).
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     leased_until: Option<String>,
     /// Creation time (RFC 3339).
     created_at: String,
@@ -88,7 +88,8 @@ pub(super) fn listed(leases: Leases<'_>, created_at: Timestamp, now: Timestamp) 
 }
 
 /// Lease of a claimed resource.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct ClaimedLease {
     /// Lease number for release, fulfil and reject.
     lease: u64,

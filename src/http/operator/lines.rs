@@ -6,12 +6,13 @@ use purser_actors::answer::rfc3339;
 use purser_actors::engine::{self, OperationError};
 use purser_actors::entity::line::{LineState, Rejection, State};
 use purser_actors::kernel::{NamedState as _, StateMachine as _};
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::product::ProductLine;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::unavailable;
@@ -20,7 +21,7 @@ use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
 use crate::http::schemas::ProductName;
-use crate::http::schemas::names::named_values;
+use crate::statuses::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/lines" => get_lines {
@@ -62,37 +63,40 @@ named_values! {
 }
 
 /// All product lines.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ProductLineList {
     /// In the contract's order.
     lines: Vec<OperatorProductLine>,
 }
 
 /// A product line.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OperatorProductLine {
     /// Identifier of the product.
     line: ProductName,
     /// `open`, `failing` (its provider is down), or `closed` by an operator.
     status: LineStatus,
     /// Reason given by an operator, or the last error of the provider.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     reason: Option<String>,
     /// Operator that closed or opened it.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     by: Option<String>,
     /// Number of consecutive failed deliveries.
     failures: u64,
     /// Time of the last change (RFC 3339); null if it was never closed.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     since: Option<String>,
     /// Time of the next trial order to a failing provider (RFC 3339); null otherwise.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     next_try_at: Option<String>,
 }
 
 /// A product line that an operator closed or opened.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ProductLineStatus {
     /// Identifier of the product.
     line: ProductName,
@@ -124,10 +128,11 @@ fn render(health: &engine::LineStatus, known: Option<LineState>) -> OperatorProd
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CloseLineRequest {
-    #[schema(value_type = ProductName)]
+    #[cfg_attr(feature = "documents", schema(value_type = ProductName))]
     line: String,
     reason: String,
 }
@@ -144,10 +149,11 @@ async fn post_close(
     Ok(line_status(&admin, line))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct OpenLineRequest {
-    #[schema(value_type = ProductName)]
+    #[cfg_attr(feature = "documents", schema(value_type = ProductName))]
     line: String,
     reason: String,
 }

@@ -13,8 +13,8 @@ use purser_actors::reconciliation::DiscrepancyKind;
 use purser_storage::{Cursor, Span, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::{AdminState, accounts, unavailable};
@@ -22,6 +22,7 @@ use crate::http::error::ApiError;
 use crate::http::json::{self, Private};
 use crate::http::query::Query;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::Event;
 use crate::stream::StreamEvent;
 
@@ -62,37 +63,40 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// Discrepancies between the ledger and external records.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ReconciliationResponse<'a> {
     /// Last reconciliation run.
     run: ReconciliationRun,
     /// Number of open discrepancies by kind.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "documents", schema(value_type = Object))]
     open: JsonObject,
     /// Open discrepancies, oldest first.
     discrepancies: Vec<DiscrepancyView<'a>>,
     /// Cursor of the next page; null on an empty page.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     next_after: Option<String>,
 }
 
 /// A reconciliation run over all external records.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ReconciliationRun {
     /// Number of entries compared so far.
     compared: u64,
     /// Whether the run has completed without skipping a source.
     completed: bool,
     /// Time of the last completed run (RFC 3339).
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     last_completed_at: Option<Time>,
     /// Last run that ended since the service started.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     ended: Option<CompletedRun>,
 }
 
 /// A reconciliation run that has ended.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CompletedRun {
     /// Number of the run, counted from 1 since the service started; 0 if it began before.
     number: u64,
@@ -103,10 +107,11 @@ struct CompletedRun {
 }
 
 /// A page of system events.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SystemEventList {
     /// System events, oldest first.
-    #[schema(value_type = Vec<Event>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<Event>))]
     events: Vec<Box<RawValue>>,
     /// Cursor of the next page.
     next_after: u64,
@@ -142,7 +147,8 @@ fn run_status(status: &ReconciliationStatus) -> ReconciliationRun {
 }
 
 /// Request without members.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct StartRunRequest {}
 
@@ -152,7 +158,8 @@ impl OperatorRequest for StartRunRequest {
 }
 
 /// A requested reconciliation run.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct RunRequestedResponse {
     /// Number of the run.
     run: u64,

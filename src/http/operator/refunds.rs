@@ -8,11 +8,12 @@ use purser_actors::entity::refund::{Refund, RefundView};
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::money::{Cents, Usdc};
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::{AdminState, accounts, unavailable};
@@ -20,6 +21,7 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::ExactDecimal;
 use crate::http::withdrawals::in_range;
 
@@ -85,7 +87,8 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// A refund, with the fields that only operators see.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OperatorRefund {
     #[serde(flatten)]
     refund: RefundView,
@@ -99,14 +102,15 @@ struct OperatorRefund {
     requested_by: String,
     /// Operator token that approved or rejected the refund. The same as `requested_by` if it needed no approval; null
     /// while it is pending.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     decided_by: Option<String>,
     /// End of the approval period (RFC 3339).
     expires_at: Time,
 }
 
 /// A page of refunds, or the requested one.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 enum RefundsResponse {
     /// Response without `payment_id`.
@@ -116,12 +120,13 @@ enum RefundsResponse {
 }
 
 /// A page of refunds that wait for a second operator, or of all refunds.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OperatorRefundList {
     /// Oldest first; with `all` in order of id.
     refunds: Vec<OperatorRefund>,
     /// Cursor of the next page; null on an empty page.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     next_after: Option<String>,
 }
 
@@ -149,11 +154,12 @@ async fn get_refunds(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<
     })))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateRefundRequest {
     payment_id: String,
-    #[schema(value_type = ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal))]
     amount: Box<RawValue>,
     reason: String,
     /// Refund although the owner keeps the product.
@@ -182,11 +188,12 @@ async fn post_refund(
     Ok(Private(render(id, &refund)))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ApproveRefundRequest {
     refund_id: String,
-    #[schema(value_type = ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal))]
     amount: Box<RawValue>,
 }
 
@@ -201,7 +208,8 @@ async fn post_approve(
     Ok(Private(render(id, &refund)))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RejectRefundRequest {
     refund_id: String,

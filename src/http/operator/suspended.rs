@@ -5,9 +5,9 @@ use std::sync::Arc;
 use purser_actors::engine::{OperationError, SuspendedItem};
 use purser_actors::operator::Permission;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRequest, OperatorRequest};
 use super::unavailable;
@@ -28,7 +28,8 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ConfirmRequest {
     api_key_id: Option<String>,
@@ -42,7 +43,8 @@ impl OperatorRequest for ConfirmRequest {
 }
 
 /// Whether credentials from before a restore are suspended.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SuspendedResponse {
     /// Whether unconfirmed credentials are rejected.
     suspended: bool,

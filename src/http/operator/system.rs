@@ -6,27 +6,32 @@ use axum::response::Response;
 use http::StatusCode;
 use purser_actors::answer::rfc3339;
 use purser_actors::engine::JOB_NAMES;
+#[cfg(feature = "documents")]
+use purser_actors::engine::stats::Supervises;
 use purser_actors::engine::stats::{
-    EngineStats, EntityStats, EntitySupervisorInfo, JobStats, OverloadReason, ScheduledJobs, Supervises,
-    SupervisionTree,
+    EngineStats, EntityStats, EntitySupervisorInfo, JobStats, OverloadReason, ScheduledJobs, SupervisionTree,
 };
 use purser_actors::kernel::outbox::FAILURE_REASONS;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_storage::{Store as _, StoreError};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::AdminState;
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
+#[cfg(feature = "documents")]
 use super::closed_sets::EntityKindName;
 use super::extractors::AuthorizedRead;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::JobTypeName;
-use crate::http::schemas::names::closed_set;
 use crate::metrics::Metrics;
+#[cfg(feature = "documents")]
+use crate::statuses::closed_set;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/system" => get_system {
@@ -45,7 +50,8 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 const MAX_JOBS_COUNTED: usize = 10_000;
 
 /// Status of the whole system.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SystemStatus {
     supervision: SupervisionStatus,
     entities: Vec<EntityStatus>,
@@ -56,12 +62,13 @@ pub struct SystemStatus {
     streams: StreamStatus,
     /// Time of a restore without the revocation log (RFC 3339). API keys, sessions and operator tokens from before it
     /// are rejected until they are confirmed. Accounts are frozen or not as in the backup.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     suspended_since: Option<String>,
 }
 
 /// The root actor and its supervisors.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SupervisionStatus {
     /// Name of the root actor.
     root: String,
@@ -73,6 +80,7 @@ pub struct SupervisionStatus {
     supervisors: Vec<SupervisorStatus>,
 }
 
+#[cfg(feature = "documents")]
 closed_set! {
     "What a supervisor supervises." SupervisesName = {
         let entities = [Supervises::Entities(""), Supervises::Outbox("")];
@@ -82,27 +90,29 @@ closed_set! {
 }
 
 /// Status of one supervisor.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SupervisorStatus {
     /// Name of the supervisor.
     actor: String,
     /// Status of the supervisor in the actor runtime.
     status: String,
     /// What it supervises.
-    #[schema(value_type = SupervisesName)]
+    #[cfg_attr(feature = "documents", schema(value_type = SupervisesName))]
     supervises: &'static str,
     /// Entity kind that it supervises.
-    #[schema(required, value_type = Option<EntityKindName>)]
+    #[cfg_attr(feature = "documents", schema(required, value_type = Option<EntityKindName>))]
     kind: Option<&'static str>,
     /// Number of linked actors. For deliveries this includes idle ones.
     children: usize,
 }
 
 /// Status of one entity kind.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct EntityStatus {
     /// Name of the entity kind.
-    #[schema(value_type = EntityKindName)]
+    #[cfg_attr(feature = "documents", schema(value_type = EntityKindName))]
     kind: &'static str,
     /// Entities with a running actor.
     active: usize,
@@ -119,10 +129,11 @@ pub struct EntityStatus {
 }
 
 /// Status of one job type.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct JobTypeStatus {
     /// Name of the job type.
-    #[schema(value_type = JobTypeName)]
+    #[cfg_attr(feature = "documents", schema(value_type = JobTypeName))]
     job_type: &'static str,
     /// Attempts running now.
     in_flight: u64,
@@ -141,7 +152,8 @@ pub struct JobTypeStatus {
 }
 
 /// A count with its label.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct LabeledCount {
     /// Label of the count.
     of: &'static str,
@@ -149,29 +161,32 @@ pub struct LabeledCount {
     count: u64,
 }
 
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct JobTypeCount {
     /// Name of the job type.
-    #[schema(value_type = JobTypeName)]
+    #[cfg_attr(feature = "documents", schema(value_type = JobTypeName))]
     job_type: &'static str,
     /// Number of jobs.
     count: u64,
 }
 
 /// Scheduled jobs that are not due yet.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ScheduledJobsStatus {
     /// Up to 10,000 jobs that are due first, by job type.
     by_job_type: Vec<JobTypeCount>,
     /// Whether there are more than the counted jobs.
     more: bool,
     /// Time when the next job is due (RFC 3339).
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     first_due_at: Option<String>,
 }
 
 /// Admission of paid calls.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct AdmissionStatus {
     /// Paid calls in progress.
     in_flight: usize,
@@ -188,7 +203,8 @@ pub struct AdmissionStatus {
 }
 
 /// Status of the store.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct StorageStatus {
     /// Journal segments on disk.
     segments: usize,
@@ -201,7 +217,7 @@ pub struct StorageStatus {
     /// Newest sequence number in the snapshots. A restart reads the journal from here.
     snapshot_seq: u64,
     /// Sequence number of the newest verified export; null without one, and while one is created.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     exported_seq: Option<u64>,
     /// Bytes in the journal that are not yet applied to the snapshots.
     lag_bytes: u64,
@@ -216,15 +232,16 @@ pub struct StorageStatus {
     /// Batches in all commits.
     batches: u64,
     /// Upper bound of the median commit time, in microseconds; null above the last range.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     commit_median_us: Option<u64>,
     /// Upper bound of the 99th percentile of commit times, in microseconds.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     commit_p99_us: Option<u64>,
 }
 
 /// Status of the event streams.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct StreamStatus {
     /// Open WebSocket connections.
     connections: usize,

@@ -12,9 +12,9 @@ use purser_actors::id;
 use purser_actors::operator::{self, OperatorAction, Permission, Role, system};
 use purser_actors::port::{Clock, Entropy};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::closed_sets::OperatorRole;
 use super::extractors::{AuthorizedRequest, OperatorRequest};
@@ -63,14 +63,16 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 const MAX_NAME_LEN: usize = 64;
 
 /// All operator tokens.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OperatorTokenList {
     /// Tokens of the settings, then created ones.
     tokens: Vec<OperatorToken>,
 }
 
 /// An operator token without its text, which is not stored.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OperatorToken {
     /// Name of the token.
     name: String,
@@ -86,7 +88,8 @@ struct OperatorToken {
 }
 
 /// Place of an operator token.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum TokenSource {
     Settings,
@@ -95,7 +98,8 @@ enum TokenSource {
 }
 
 /// A new operator token.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CreatedOperatorToken {
     /// Name of the token.
     name: String,
@@ -106,7 +110,8 @@ struct CreatedOperatorToken {
 }
 
 /// A revoked operator token.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct RevokedOperatorToken {
     /// Name of the token.
     name: String,
@@ -145,11 +150,12 @@ async fn get_tokens(
     }))
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateTokenRequest {
     name: String,
-    #[schema(value_type = OperatorRole)]
+    #[cfg_attr(feature = "documents", schema(value_type = OperatorRole))]
     role: String,
 }
 
@@ -198,7 +204,8 @@ async fn post_token(
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RevokeTokenRequest {
     name: String,

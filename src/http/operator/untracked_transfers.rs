@@ -10,8 +10,8 @@ use purser_actors::lost_order::{Direction, LostOrder};
 use purser_actors::reconciliation::ReconciliationSource;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::approvals::{self, Approvable};
 use super::closed_sets::ProviderStatus;
@@ -20,8 +20,8 @@ use super::refunds::dollars;
 use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::route::routes;
-use crate::http::schemas::names::named_values;
 use crate::http::schemas::{ExactDecimal, NetworkName};
+use crate::statuses::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     POST "/admin/untracked-transfers/attribute" => post_attribute {
@@ -41,13 +41,14 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct AttributeTransferRequest {
     /// Transfer on the chain, or idempotency key of the order.
     transaction: String,
     /// Amount charged to the account for this payout, in USDC, fee included.
-    #[schema(value_type = Option<ExactDecimal>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<ExactDecimal>))]
     amount: Option<Box<RawValue>>,
     account: Option<String>,
     withdrawal_id: Option<String>,
@@ -125,7 +126,8 @@ impl AttributeTransferRequest {
 }
 
 /// An outgoing transfer or order that was attributed.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct AttributionResponse {
     /// Transfer as it was named, or idempotency key of the order.
     transaction: String,
@@ -137,7 +139,8 @@ struct AttributionResponse {
 }
 
 /// An outgoing transfer that is missing from the ledger.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct UntrackedTransfer {
     /// Transaction id on the chain.
     transaction: String,
@@ -153,7 +156,7 @@ pub(super) struct UntrackedTransfer {
     /// Chain time of the transfer (RFC 3339).
     at: String,
     /// Account of the receiver, if it has one.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     account: Option<String>,
     /// Withdrawals and top-ups that wait for such a transfer, and incoming transfers that may have paid for it, because
     /// a restore lost what they bought. `POST /admin/untracked-transfers/attribute` takes each by its id.
@@ -161,14 +164,16 @@ pub(super) struct UntrackedTransfer {
 }
 
 /// A resource that may explain the transfer.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct TransferCandidate {
     /// Id of a withdrawal, a top-up or an incoming transfer.
     id: String,
 }
 
 /// An order from before a restore that is missing from the ledger.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(super) struct UntrackedOrder {
     /// Idempotency key of the order at its provider, for `POST /admin/untracked-transfers/attribute`.
     transaction: String,

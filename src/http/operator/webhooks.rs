@@ -9,10 +9,11 @@ use purser_actors::engine::webhooks::DeliveryQuery;
 use purser_actors::entity::webhook::{WebhookEndpoint, WebhookView};
 use purser_actors::id::{Wallet, WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::Entity as _;
+#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use serde::Serialize;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::{AdminState, unavailable};
@@ -20,7 +21,9 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
-use crate::http::webhooks::deliveries::{RedeliverWebhookResponse, WebhookDeliveryList};
+#[cfg(feature = "documents")]
+use crate::http::webhooks::deliveries::RedeliverWebhookResponse;
+use crate::http::webhooks::deliveries::WebhookDeliveryList;
 use crate::http::webhooks::{
     RedeliverParams, RedeliverWebhookRequest, STATES, accepted, already_deleted, check_state, unknown, unknown_delivery,
 };
@@ -73,7 +76,8 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// Webhook endpoints of all accounts.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OperatorWebhookList<'a> {
     /// In order of their accounts.
     webhooks: Vec<OperatorWebhook<'a>>,
@@ -82,7 +86,8 @@ struct OperatorWebhookList<'a> {
 }
 
 /// A webhook endpoint and its owner.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct OperatorWebhook<'a> {
     /// Owner's wallet address in lower case.
     user_id: UserId,

@@ -9,10 +9,11 @@ use purser_actors::id::{BankAccountId, BankTransferId};
 use purser_actors::money::Cents;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
 
 use super::super::error::{ApiError, ErrorCode};
-use super::super::{json, schemas};
+use super::super::json;
+#[cfg(feature = "documents")]
+use super::super::schemas;
 use super::ProviderControls;
 use crate::http::route::routes;
 use crate::provider::sandbox::bank::DepositError;
@@ -28,14 +29,15 @@ routes! { pub static ROUTES: Arc<ProviderControls>, openapi;
 }
 
 /// Fault to inject into the bank.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct BankFaultRequest {
     /// Operation that fails; every operation if absent.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     operation: Option<BankCallParam>,
     /// Fault to inject.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     fault: BankFaultParam,
     /// Number of occurrences; 1 if absent, 0 until cleared.
     times: Option<u32>,
@@ -43,7 +45,8 @@ struct BankFaultRequest {
     delay_ms: Option<u64>,
 }
 
-#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum BankCallParam {
     Review,
@@ -59,7 +62,8 @@ purser_sandbox::fault_params! {
 }
 
 /// Summary of the sandbox bank.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SandboxBankView {
     /// Number of decided applications.
     applications: u64,
@@ -72,14 +76,15 @@ struct SandboxBankView {
     /// Total balance of all accounts, in US dollar cents.
     balance_cents: u64,
     /// Faults that wait for a call.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     faults: Vec<PendingBankFault>,
     /// Faults injected since startup.
     faults_injected: u64,
 }
 
 /// A fault that waits for a call.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct PendingBankFault {
     /// Operation of the fault; null for every operation.
     call: Option<&'static str>,
@@ -93,9 +98,10 @@ struct PendingBankFault {
 ///
 /// Applications of people named `Refused` are rejected. Applications of people named `Wanted` first need another
 /// document. A transfer with 13 cents is rejected.
-#[utoipa::path(post, path = "/sandbox/bank", operation_id = "injectBankFault", tag = "Sandbox", request_body = inline(BankFaultRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/bank", operation_id = "injectBankFault", tag = "Sandbox", request_body = inline(BankFaultRequest),
     responses((status = 200, description = "The bank after it.", body = inline(SandboxBankView)),
-        (status = 409, description = "The provider is remote.")))]
+        (status = 409, description = "The provider is remote."))))]
 async fn post_bank(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BankFaultRequest = controls.body(body).await?;
     let ms = request.delay_ms.unwrap_or(3_000);
@@ -117,13 +123,14 @@ async fn post_bank(State(controls): SharedState, body: Body) -> Result<Response,
 }
 
 /// Deposit from an external sender.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct BankDepositRequest {
     /// On-ramp account; with `returns` the off-ramp account.
     account_id: String,
     /// Amount in US dollars.
-    #[schema(value_type = schemas::ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::ExactDecimal))]
     amount: Box<RawValue>,
     /// Name of the sender.
     sender: Option<String>,
@@ -134,16 +141,18 @@ struct BankDepositRequest {
 }
 
 /// Result of a deposit.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct BankDepositResponse {
     /// Bank's reference of the deposit.
     reference: String,
 }
 
 /// Pay into an on-ramp, or return a transfer from an off-ramp
-#[utoipa::path(post, path = "/sandbox/bank-deposits", operation_id = "createSandboxBankDeposit", tag = "Sandbox", request_body = inline(BankDepositRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/bank-deposits", operation_id = "createSandboxBankDeposit", tag = "Sandbox", request_body = inline(BankDepositRequest),
     responses((status = 200, description = "The bank will report the deposit.", body = inline(BankDepositResponse)),
-        (status = 409, description = "The provider is remote.")))]
+        (status = 409, description = "The provider is remote."))))]
 async fn post_bank_deposits(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BankDepositRequest = controls.body(body).await?;
     let unknown = || invalid("account_id", "no such on-ramp account");

@@ -6,7 +6,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::super::error::{ApiError, ErrorCode};
 use super::super::json;
@@ -25,14 +24,15 @@ routes! { pub static ROUTES: Arc<ProviderControls>, openapi;
 }
 
 /// Fault to inject into the bridge.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct BridgeFaultRequest {
     /// Leg that fails. Required except with `clear`.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     operation: Option<BridgeLegParam>,
     /// Fault to inject.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     fault: BridgeFaultParam,
     /// Number of occurrences; 1 if absent, 0 until cleared.
     times: Option<u32>,
@@ -40,7 +40,8 @@ struct BridgeFaultRequest {
     delay_ms: Option<u64>,
 }
 
-#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum BridgeLegParam {
     Burn,
@@ -54,19 +55,21 @@ purser_sandbox::fault_params! {
 }
 
 /// Summary of the sandbox bridge.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SandboxBridgeView {
     /// Number of burns that the attesters know.
     burns: u64,
     /// Faults that wait for a call.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     faults: Vec<PendingBridgeFault>,
     /// Faults injected since startup.
     faults_injected: u64,
 }
 
 /// A fault that waits for a call.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct PendingBridgeFault {
     /// Leg of the fault.
     leg: &'static str,
@@ -77,9 +80,10 @@ struct PendingBridgeFault {
 }
 
 /// Inject a fault into the bridge
-#[utoipa::path(post, path = "/sandbox/bridge", operation_id = "injectBridgeFault", tag = "Sandbox", request_body = inline(BridgeFaultRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/bridge", operation_id = "injectBridgeFault", tag = "Sandbox", request_body = inline(BridgeFaultRequest),
     responses((status = 200, description = "The bridge after it.", body = inline(SandboxBridgeView)),
-        (status = 409, description = "The provider is remote.")))]
+        (status = 409, description = "The provider is remote."))))]
 async fn post_bridge(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BridgeFaultRequest = controls.body(body).await?;
     let faults = &controls.providers.bridge.faults;
@@ -133,7 +137,8 @@ fn invalid(param: &'static str, message: &str) -> ApiError {
 }
 
 /// Faults of the balances at the card issuer.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct CardBalanceFaultRequest {
     /// Whether deposits are held back from the balances.
@@ -143,16 +148,18 @@ struct CardBalanceFaultRequest {
 }
 
 /// Result of the request.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ControlResponse {
     /// Always true on success.
     success: bool,
 }
 
 /// Inject faults into the card issuer's balances
-#[utoipa::path(post, path = "/sandbox/card-balances", operation_id = "injectCardBalanceFault", tag = "Sandbox", request_body = inline(CardBalanceFaultRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/card-balances", operation_id = "injectCardBalanceFault", tag = "Sandbox", request_body = inline(CardBalanceFaultRequest),
     responses((status = 200, description = "Done.", body = inline(ControlResponse)),
-        (status = 409, description = "The provider is remote.")))]
+        (status = 409, description = "The provider is remote."))))]
 async fn post_card_balances(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: CardBalanceFaultRequest = controls.body(body).await?;
     if let Some(held) = request.hold_credits {

@@ -9,13 +9,13 @@ use purser_actors::id::CardId;
 use purser_actors::money::Cents;
 use purser_actors::port::{ErrorKind, TransactionStatus};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::SandboxApp;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::readable::is_readable;
 use crate::http::route::routes;
+#[cfg(feature = "documents")]
 use crate::http::schemas::{ChargeOutcome, ChargeStatus};
 use crate::provider::sandbox::CardCharge;
 
@@ -25,7 +25,8 @@ routes! { pub static ROUTES: Arc<SandboxApp>, openapi;
 }
 
 /// Charge to make.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct ChargeRequest {
     /// Card from `GET /get-card` or `POST /create-reloadable-card`.
@@ -39,19 +40,21 @@ struct ChargeRequest {
 }
 
 /// Transaction that the issuer recorded.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ChargeResponse {
     /// Id of the transaction at the issuer.
     transaction_id: String,
     /// `settled`, `pending`, or `declined`.
-    #[schema(value_type = ChargeStatus)]
+    #[cfg_attr(feature = "documents", schema(value_type = ChargeStatus))]
     status: &'static str,
     /// Reason of a declined charge: `insufficient_funds`, `card_paused`, `card_closed` or `card_expired`.
     decline_reason: Option<String>,
 }
 
 /// Outcome of a charge.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct OutcomeRequest {
     /// Card that was charged.
@@ -59,25 +62,27 @@ struct OutcomeRequest {
     /// Transaction from `POST /sandbox/charge`.
     transaction_id: String,
     /// `settled` for a pending charge, `refunded` for one that is pending or settled.
-    #[schema(value_type = ChargeOutcome)]
+    #[cfg_attr(feature = "documents", schema(value_type = ChargeOutcome))]
     status: String,
 }
 
 /// Transaction that the issuer recorded.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct ChargeOutcomeResponse {
     /// Id of the transaction at the issuer.
     transaction_id: String,
     /// `settled` or `refunded`.
-    #[schema(value_type = ChargeOutcome)]
+    #[cfg_attr(feature = "documents", schema(value_type = ChargeOutcome))]
     status: &'static str,
 }
 
 /// Charge a card as a merchant
 ///
 /// A charge that the card can't pay is declined, and recorded as declined.
-#[utoipa::path(post, path = "/sandbox/charge", operation_id = "chargeSandboxCard", tag = "Sandbox", request_body = inline(ChargeRequest),
-    responses((status = 200, description = "What the issuer wrote down.", body = inline(ChargeResponse))))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/charge", operation_id = "chargeSandboxCard", tag = "Sandbox", request_body = inline(ChargeRequest),
+    responses((status = 200, description = "What the issuer wrote down.", body = inline(ChargeResponse)))))]
 async fn post_charge(State(state): State<Arc<SandboxApp>>, body: Body) -> Result<Response, ApiError> {
     let request: ChargeRequest = state.shared.body(body).await?;
     let wrong = |param: &'static str, why: &str| {
@@ -118,8 +123,9 @@ fn stopped() -> ApiError {
 }
 
 /// Settle or refund a charge
-#[utoipa::path(post, path = "/sandbox/charge-outcome", operation_id = "setChargeOutcome", tag = "Sandbox", request_body = inline(OutcomeRequest),
-    responses((status = 200, description = "What the issuer wrote down.", body = inline(ChargeOutcomeResponse))))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/charge-outcome", operation_id = "setChargeOutcome", tag = "Sandbox", request_body = inline(OutcomeRequest),
+    responses((status = 200, description = "What the issuer wrote down.", body = inline(ChargeOutcomeResponse)))))]
 async fn post_charge_outcome(State(state): State<Arc<SandboxApp>>, body: Body) -> Result<Response, ApiError> {
     let request: OutcomeRequest = state.shared.body(body).await?;
     let wrong = |param: &'static str, why: &str| {

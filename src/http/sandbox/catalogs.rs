@@ -9,9 +9,9 @@ use axum::response::Response;
 use super::{SandboxApp, answer};
 use crate::http::error::ApiError;
 use crate::http::route::routes;
-use crate::provider::sandbox::control::catalogs::{
-    GiftCardControlRequest, MerchantFaultRequest, RateRequest, SandboxCatalogView,
-};
+#[cfg(feature = "documents")]
+use crate::provider::sandbox::control::catalogs::SandboxCatalogView;
+use crate::provider::sandbox::control::catalogs::{GiftCardControlRequest, MerchantFaultRequest, RateRequest};
 
 type SharedState = State<Arc<SandboxApp>>;
 
@@ -23,34 +23,38 @@ routes! { pub static ROUTES: Arc<SandboxApp>, openapi;
 }
 
 /// Read the state of merchants, gift cards and rates
-#[utoipa::path(get, path = "/sandbox/catalogs", operation_id = "getSandboxCatalogs", tag = "Sandbox",
-    responses((status = 200, description = "The simulated catalogs.", body = SandboxCatalogView)))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/sandbox/catalogs", operation_id = "getSandboxCatalogs", tag = "Sandbox",
+    responses((status = 200, description = "The simulated catalogs.", body = SandboxCatalogView))))]
 async fn get_catalogs(State(sandbox): SharedState) -> Result<Response, ApiError> {
     answer(sandbox.catalogs.state().await)
 }
 
 /// Inject a fault into the merchant directory
-#[utoipa::path(post, path = "/sandbox/merchants", operation_id = "injectMerchantFault", tag = "Sandbox", request_body = inline(MerchantFaultRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/merchants", operation_id = "injectMerchantFault", tag = "Sandbox", request_body = inline(MerchantFaultRequest),
     responses((status = 200, description = "The catalogs after it.", body = SandboxCatalogView),
-        (status = 409, description = "The provider is remote.")))]
+        (status = 409, description = "The provider is remote."))))]
 async fn post_merchants(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: MerchantFaultRequest = sandbox.shared.body(body).await?;
     answer(sandbox.catalogs.set_merchant_fault(&request).await)
 }
 
 /// Inject a fault into the gift card catalog, or change stock or price
-#[utoipa::path(post, path = "/sandbox/gift-cards", operation_id = "updateSandboxGiftCards", tag = "Sandbox", request_body = inline(GiftCardControlRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/gift-cards", operation_id = "updateSandboxGiftCards", tag = "Sandbox", request_body = inline(GiftCardControlRequest),
     responses((status = 200, description = "The catalogs after it.", body = SandboxCatalogView),
-        (status = 409, description = "The provider is remote.")))]
+        (status = 409, description = "The provider is remote."))))]
 async fn post_gift_cards(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: GiftCardControlRequest = sandbox.shared.body(body).await?;
     answer(sandbox.catalogs.update_gift_cards(&request).await)
 }
 
 /// Change an exchange rate, or stop its source
-#[utoipa::path(post, path = "/sandbox/rates", operation_id = "updateSandboxRates", tag = "Sandbox", request_body = inline(RateRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/rates", operation_id = "updateSandboxRates", tag = "Sandbox", request_body = inline(RateRequest),
     responses((status = 200, description = "The catalogs after it.", body = SandboxCatalogView),
-        (status = 409, description = "The provider is remote.")))]
+        (status = 409, description = "The provider is remote."))))]
 async fn post_rates(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: RateRequest = sandbox.shared.body(body).await?;
     answer(sandbox.catalogs.update_rates(&request).await)

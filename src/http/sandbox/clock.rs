@@ -9,7 +9,6 @@ use axum::response::Response;
 use purser_actors::answer::rfc3339;
 use purser_actors::port::Clock as _;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
@@ -33,7 +32,8 @@ routes! { pub static ROUTES: Arc<ClockControl>, openapi;
 }
 
 /// Time of the test clock.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SandboxClockView {
     /// Current time of the sandbox (RFC 3339).
     now: String,
@@ -42,7 +42,8 @@ struct SandboxClockView {
 }
 
 /// Advance of the test clock.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct AdvanceClockRequest {
     /// Seconds to advance, 1 or more; twenty years in total.
@@ -57,8 +58,9 @@ fn render(clock: &SandboxClock) -> SandboxClockView {
 }
 
 /// Read the test clock
-#[utoipa::path(get, path = "/sandbox/time", operation_id = "getSandboxClock", tag = "Sandbox",
-    responses((status = 200, description = "The time by which the service and its providers go.", body = inline(SandboxClockView))))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/sandbox/time", operation_id = "getSandboxClock", tag = "Sandbox",
+    responses((status = 200, description = "The time by which the service and its providers go.", body = inline(SandboxClockView)))))]
 async fn get_time(State(controls): SharedState) -> Response {
     json::ok(&render(&controls.clock))
 }
@@ -67,9 +69,10 @@ async fn get_time(State(controls): SharedState) -> Response {
 ///
 /// It never goes back, and a restart keeps it. Everything scheduled until then becomes due: card expiries, return
 /// windows, leases, tokens. Payments still use the wallets' own clocks.
-#[utoipa::path(post, path = "/sandbox/time", operation_id = "advanceSandboxClock", tag = "Sandbox", request_body = inline(AdvanceClockRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/time", operation_id = "advanceSandboxClock", tag = "Sandbox", request_body = inline(AdvanceClockRequest),
     responses((status = 200, description = "The time after it.", body = inline(SandboxClockView)),
-        (status = 409, description = "A remote provider has its own clock.")))]
+        (status = 409, description = "A remote provider has its own clock."))))]
 async fn post_time(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: AdvanceClockRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
     if controls.has_remote_providers {

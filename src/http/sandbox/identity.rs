@@ -10,7 +10,6 @@ use axum::response::Response;
 use http::StatusCode;
 use purser_actors::id::Wallet;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::super::error::{ApiError, ErrorCode};
 use super::super::json;
@@ -43,10 +42,11 @@ routes! { pub static PAGES: Arc<ProviderControls>, openapi;
 /// Show the sandbox identity check
 ///
 /// Linked from the account page. Family names such as `Reject` force rare outcomes.
-#[utoipa::path(get, path = "/sandbox/identity-check", operation_id = "showSandboxIdentityForm", tag = "Sandbox",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/sandbox/identity-check", operation_id = "showSandboxIdentityForm", tag = "Sandbox",
     params(("token" = String, Query, description = "The check's own secret.")),
     responses((status = 200, description = "The form, or that it was answered.", body = String, content_type = "text/html"),
-        (status = 404, description = "No such check.")))]
+        (status = 404, description = "No such check."))))]
 async fn get_check(
     State(people): State<Arc<ProviderControls>>,
     RawQuery(query): RawQuery,
@@ -61,12 +61,13 @@ async fn get_check(
 }
 
 /// Submit the sandbox identity check
-#[utoipa::path(post, path = "/sandbox/identity-check", operation_id = "submitSandboxIdentityForm", tag = "Sandbox",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/identity-check", operation_id = "submitSandboxIdentityForm", tag = "Sandbox",
     params(("token" = String, Query, description = "The check's own secret.")),
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200, description = "Taken; the verdict follows.", body = String, content_type = "text/html"),
         (status = 400, description = "The form again, with what is wrong.", body = String, content_type = "text/html"),
-        (status = 404, description = "No such check.")))]
+        (status = 404, description = "No such check."))))]
 async fn post_check(
     State(people): State<Arc<ProviderControls>>,
     RawQuery(query): RawQuery,
@@ -92,11 +93,12 @@ fn unknown() -> ApiError {
 }
 
 /// Fault to inject into later calls.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct IdentityFaultRequest {
     /// Fault to inject.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     fault: ProviderFaultParam,
     /// Number of occurrences; 1 if absent, 0 until cleared.
     times: Option<u32>,
@@ -123,7 +125,8 @@ impl IdentityFaultRequest {
 }
 
 /// Summary of the identity check provider.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SandboxIdentityView {
     /// Number of started checks.
     started: u64,
@@ -134,16 +137,17 @@ struct SandboxIdentityView {
     /// Provider's id of the newest check, as in its callbacks.
     last_reference: Option<String>,
     /// Faults that wait for a call.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     faults: Vec<PendingProviderFault>,
     /// Faults injected since startup.
     faults_injected: u64,
 }
 
 /// Inject a fault into the identity check provider
-#[utoipa::path(post, path = "/sandbox/identity", operation_id = "injectIdentityFault", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/identity", operation_id = "injectIdentityFault", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
     responses((status = 200, description = "The provider after it.", body = inline(SandboxIdentityView)),
-        (status = 409, description = "The provider is remote.")))]
+        (status = 409, description = "The provider is remote."))))]
 async fn post_identity(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.shared.body_timeout).await?;
     let provider = &people.shared.providers.identity_check;
@@ -164,21 +168,23 @@ async fn render_identity(provider: &SandboxIdentityCheck) -> Result<Response, Ap
 }
 
 /// Summary of the issuer accounts.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SandboxIssuerAccountsView {
     /// Number of opened accounts.
     opened: u64,
     /// Faults that wait for a call.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     faults: Vec<PendingProviderFault>,
     /// Faults injected since startup.
     faults_injected: u64,
 }
 
 /// Inject a fault into the opening of issuer accounts
-#[utoipa::path(post, path = "/sandbox/accounts", operation_id = "injectIssuerLinkFault", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/accounts", operation_id = "injectIssuerLinkFault", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
     responses((status = 200, description = "The accounts after it.", body = inline(SandboxIssuerAccountsView)),
-        (status = 409, description = "The provider is remote.")))]
+        (status = 409, description = "The provider is remote."))))]
 async fn post_accounts(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.shared.body_timeout).await?;
     let accounts = &people.shared.providers.accounts;
@@ -191,7 +197,8 @@ async fn post_accounts(State(people): SharedState, body: Body) -> Result<Respons
 }
 
 /// Wallet to link or unlink.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct IssuerLinkRequest {
     /// Wallet address on either chain.
@@ -201,7 +208,8 @@ struct IssuerLinkRequest {
 }
 
 /// Result of linking or unlinking.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct IssuerLinkResponse {
     /// Exact wallet address.
     wallet: String,
@@ -212,8 +220,9 @@ struct IssuerLinkResponse {
 }
 
 /// Link a wallet to the issuer, or unlink it, as its owner
-#[utoipa::path(post, path = "/sandbox/link", operation_id = "setSandboxIssuerLink", tag = "Sandbox", request_body = inline(IssuerLinkRequest),
-    responses((status = 200, description = "What is true now.", body = inline(IssuerLinkResponse))))]
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/link", operation_id = "setSandboxIssuerLink", tag = "Sandbox", request_body = inline(IssuerLinkRequest),
+    responses((status = 200, description = "What is true now.", body = inline(IssuerLinkResponse)))))]
 async fn post_link(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IssuerLinkRequest = json::read(body, MAX_FORM_BYTES, people.shared.body_timeout).await?;
     let wrong = |_| ApiError::parameter(ErrorCode::ParameterInvalid, "wallet", "not an address");

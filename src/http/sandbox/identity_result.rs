@@ -10,7 +10,6 @@ use purser_actors::entity::identity_verification::Status;
 use purser_actors::id::Wallet;
 use purser_actors::port::Verdict;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::SandboxApp;
 use crate::http::error::{ApiError, ErrorCode};
@@ -28,7 +27,8 @@ routes! { pub static ROUTES: Arc<SandboxApp>, openapi;
 }
 
 /// Check and its result.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct IdentityResultRequest {
     /// Wallet address on either chain.
@@ -42,7 +42,8 @@ struct IdentityResultRequest {
 }
 
 /// A check with its result.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct IdentityResultResponse {
     /// Exact wallet address.
     wallet: String,
@@ -56,9 +57,10 @@ struct IdentityResultResponse {
 ///
 /// Decides the open check; with `begin` one is started first. The service learns the result as for any check: from the
 /// provider's signed callback or by polling.
-#[utoipa::path(post, path = "/sandbox/identity-result", operation_id = "setSandboxIdentityResult", tag = "Sandbox", request_body = inline(IdentityResultRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/identity-result", operation_id = "setSandboxIdentityResult", tag = "Sandbox", request_body = inline(IdentityResultRequest),
     responses((status = 200, description = "Decided.", body = inline(IdentityResultResponse)),
-        (status = 409, description = "This wallet has no open check, or the provider is remote.")))]
+        (status = 409, description = "This wallet has no open check, or the provider is remote."))))]
 async fn post_identity_result(State(controls): State<Arc<SandboxApp>>, body: Body) -> Result<Response, ApiError> {
     let request: IdentityResultRequest = controls.shared.body(body).await?;
     let wrong = |param, error| ApiError::parameter(ErrorCode::ParameterInvalid, param, error);

@@ -6,7 +6,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::{PendingProviderFault, ProviderControls};
 use crate::http::error::{ApiError, ErrorCode};
@@ -21,11 +20,12 @@ routes! { pub static ROUTES: Arc<ProviderControls>, openapi;
 }
 
 /// Fault to inject into the issuer of reloadable cards.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct ReloadableCardFaultRequest {
     /// Fault to inject.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     fault: ProviderFaultParam,
     /// Number of occurrences; 1 if absent, 0 until cleared.
     times: Option<u32>,
@@ -34,21 +34,23 @@ struct ReloadableCardFaultRequest {
 }
 
 /// Summary of the issuer of reloadable cards.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct SandboxReloadableCardView {
     /// Number of opened cards.
     cards: u64,
     /// Faults that wait for a call.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     faults: Vec<PendingProviderFault>,
     /// Faults injected since startup.
     faults_injected: u64,
 }
 
 /// Inject a fault into the issuer of reloadable cards
-#[utoipa::path(post, path = "/sandbox/card-program", operation_id = "injectCardProgramFault", tag = "Sandbox", request_body = inline(ReloadableCardFaultRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/sandbox/card-program", operation_id = "injectCardProgramFault", tag = "Sandbox", request_body = inline(ReloadableCardFaultRequest),
     responses((status = 200, description = "The program after it.", body = inline(SandboxReloadableCardView)),
-        (status = 409, description = "The provider is remote.")))]
+        (status = 409, description = "The provider is remote."))))]
 async fn post_card_program(State(controls): State<Arc<ProviderControls>>, body: Body) -> Result<Response, ApiError> {
     let request: ReloadableCardFaultRequest = controls.body(body).await?;
     let invalid = |param: &'static str, why: &str| {

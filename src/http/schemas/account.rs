@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
 
 use super::{Card, GiftCard, IntlCard, ReloadableCard};
 
 /// A card of a page.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum CardListItem {
     /// A prepaid card.
@@ -21,7 +21,8 @@ pub enum CardListItem {
 }
 
 /// A page of events.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct EventList {
     /// In the order they happened, or newest first.
     pub events: Vec<Event>,
@@ -34,7 +35,8 @@ pub struct EventList {
 }
 
 /// The envelope of an event.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct Event {
     /// Sequence number among the account's events. Resume after it.
     pub seq: u64,
@@ -51,14 +53,15 @@ pub struct Event {
     /// Resource of the event.
     pub data: EventData,
     /// Earlier values of the changed members.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "documents", schema(value_type = Object))]
     pub previous: Value,
 }
 
 /// Resource of an event.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct EventData {
     /// The resource after the event.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "documents", schema(value_type = Object))]
     pub object: Value,
 }

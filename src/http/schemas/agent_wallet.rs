@@ -1,15 +1,13 @@
 //! Schemas of the managed wallet: the contents of `result`.
 
-use utoipa::ToSchema;
-
 use super::{
     AgentWalletAddresses, AgentWalletStatus, ExactDecimal, HoldReason, NetworkName, WalletPaymentKind,
     WalletPaymentStatus,
 };
 
 /// A managed wallet.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(rename_all = "camelCase"))]
 pub struct AgentWallet {
     /// The owner's address in lower case.
     pub user_id: String,
@@ -26,8 +24,8 @@ pub struct AgentWallet {
 }
 
 /// Caps in US dollars.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(rename_all = "camelCase"))]
 pub struct AgentWalletCaps {
     /// Cap per payment or transfer.
     pub per_call_usd: ExactDecimal,
@@ -36,8 +34,8 @@ pub struct AgentWalletCaps {
 }
 
 /// A payment or transfer from the managed wallet.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(rename_all = "camelCase"))]
 pub struct WalletPayment {
     /// Id of the wallet payment.
     pub wallet_payment_id: String,

@@ -1,12 +1,10 @@
 //! Signups and API keys.
 
-use utoipa::ToSchema;
-
 use super::ApiKeyStatus;
 
 /// An API key as lists show it.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(rename_all = "camelCase"))]
 pub struct ApiKey {
     /// Id of the API key.
     pub api_key_id: String,

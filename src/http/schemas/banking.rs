@@ -1,16 +1,18 @@
 //! Schemas of banking: the contents of `result`.
 
 use serde::Serialize;
-use utoipa::ToSchema;
 
+#[cfg(feature = "documents")]
+use super::ExactDecimal;
 use super::{
     ActiveStatus, BankAccountStatus, BankAccountType, BankDestinationStatus, BankDestinationType,
     BankTransactionDirection, BankTransactionStatus, BankTransactionType, BankingApplicationStatus,
-    BankingDocumentType, BankingProfileState, CustomerType, ExactDecimal, HoldReason,
+    BankingDocumentType, BankingProfileState, CustomerType, HoldReason,
 };
 
 /// A customer's profile at the bank.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BankingProfile {
     /// The wallet's address in lower case.
@@ -34,7 +36,8 @@ pub struct BankingProfile {
 }
 
 /// An application to open bank accounts.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BankingApplication {
     /// Id of the application.
@@ -62,46 +65,48 @@ pub struct BankingApplication {
 }
 
 /// Answers of an application. Members without an answer are absent.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BankingApplicationAnswers {
     /// Date of birth (YYYY-MM-DD).
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub date_of_birth: String,
     /// Telephone number in E.164.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub phone: String,
     /// Street and number.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub address_line1: String,
     /// Second address line.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub address_line2: String,
     /// City of the address.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub city: String,
     /// State or region.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub state: String,
     /// Postal code, in the format of its country.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub postal_code: String,
     /// Occupation of a person.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub occupation: String,
     /// Source of the funds.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub source_of_funds: String,
     /// Kind of business, for example its industry.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub business_type: String,
     /// `YYYY-MM-DD` of the formation of a business.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub formation_date: String,
 }
 
 /// An uploaded document.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BankingDocument {
     /// Id of the document.
@@ -119,7 +124,8 @@ pub struct BankingDocument {
 }
 
 /// A bank account of the customer.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BankAccount {
     /// Id of the account.
@@ -139,15 +145,15 @@ pub struct BankAccount {
     /// Reason of the bank for a rejection.
     pub failure_reason: Option<String>,
     /// ABA routing number, once the account is open.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub routing_number: String,
     /// Full account number, once the account is open.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub account_number: String,
     /// Payment reference that senders must include, if the bank needs one.
     pub memo: Option<String>,
     /// Balance of an open off-ramp in US dollars; null if the bank does not answer.
-    #[schema(value_type = Option<ExactDecimal>, required = false)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<ExactDecimal>, required = false))]
     pub balance: Option<serde_json::Value>,
     /// Creation time (RFC 3339).
     pub created_at: String,
@@ -156,7 +162,8 @@ pub struct BankAccount {
 }
 
 /// A bank account of a recipient.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BankDestination {
     /// Id of the destination.
@@ -180,7 +187,8 @@ pub struct BankDestination {
 }
 
 /// A bank recipient with its destinations.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BankingRecipient {
     /// `brc_…` is the id of the recipient.
@@ -196,7 +204,8 @@ pub struct BankingRecipient {
 }
 
 /// A transfer between balance and bank, or a payout to a bank.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BankTransaction {
     /// Id of the transaction.
@@ -208,12 +217,12 @@ pub struct BankTransaction {
     /// `pending`, `complete`, `failed` or `returned`; of a payout also `queued`, `in-process`, `cancelled`.
     pub status: BankTransactionStatus,
     /// Amount in US dollars.
-    #[schema(value_type = ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal))]
     pub amount: serde_json::Value,
     /// `USD` is the currency.
     pub currency: String,
     /// Bank account of a transfer.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub account_id: String,
     /// Sender of a transfer, or the note of the caller.
     pub note: Option<String>,
@@ -222,17 +231,17 @@ pub struct BankTransaction {
     /// Destination of a payout.
     pub destination_id: Option<String>,
     /// Fee of a payout.
-    #[schema(value_type = ExactDecimal, required = false)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal, required = false))]
     pub fee_amount: serde_json::Value,
     /// Amount and fee of a payout.
-    #[schema(value_type = ExactDecimal, required = false)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal, required = false))]
     pub charged_amount: serde_json::Value,
     /// Reason of a failure.
     pub failure_reason: Option<String>,
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
     pub held: Option<HoldReason>,
     /// Returned part of a transfer.
-    #[schema(value_type = ExactDecimal, required = false)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal, required = false))]
     pub returned_amount: serde_json::Value,
     /// Creation time (RFC 3339).
     pub created_at: String,

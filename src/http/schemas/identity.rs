@@ -1,12 +1,12 @@
 //! Schema of the identity check.
 
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::IdentityStatus;
 
 /// Status of the identity check.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct KycStatusResponse {
     /// The wallet's address in lower case.
     pub user_id: String,
@@ -17,9 +17,9 @@ pub struct KycStatusResponse {
     /// Number of checks started so far.
     pub checks: u32,
     /// Time of the first check (RFC 3339).
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub created_at: String,
     /// Time of the last change (RFC 3339).
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub last_updated_at: String,
 }

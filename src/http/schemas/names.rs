@@ -9,7 +9,6 @@ use utoipa::{PartialSchema, ToSchema};
 use super::super::cards::CARD_TYPES;
 use super::super::error::ErrorCode;
 use crate::provider::merchants::{Acceptance, CardType};
-pub(in crate::http) use crate::statuses::{closed_set, named_values, state_subsets};
 
 /// `JobTypeName: "Type of a job." = JOB_NAMES;` becomes
 ///

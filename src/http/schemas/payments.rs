@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 
-use super::{ExactDecimal, Payment, PaymentStatus, ProductStatus};
+#[cfg(feature = "documents")]
+use super::ExactDecimal;
+use super::{Payment, PaymentStatus, ProductStatus};
 
 /// Status of a payment.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct PaymentStatusResponse {
     /// Same as in `payment`.
     pub status: PaymentStatus,
@@ -20,7 +22,7 @@ pub struct PaymentStatusResponse {
     /// Status of the product as in `GET /list-payments`, for the payer only.
     pub product_status: Option<ProductStatus>,
     /// US dollars of the charge that were credited to the account's balance, for the payer only.
-    #[schema(value_type = Option<ExactDecimal>, required = false)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<ExactDecimal>, required = false))]
     pub credited_usd_amount: Option<Value>,
     /// Id of the purchased card, for the payer only.
     pub card_id: Option<String>,

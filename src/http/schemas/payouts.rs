@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 
-use super::{ActiveStatus, BankDestinationType, ExactDecimal, PaymentApp, PaymentRecipientStatus};
+#[cfg(feature = "documents")]
+use super::ExactDecimal;
+use super::{ActiveStatus, BankDestinationType, PaymentApp, PaymentRecipientStatus};
 
 /// A recipient of app payments.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct PaymentRecipient {
     /// Id of the recipient.
     pub recipient_id: String,
@@ -22,7 +24,7 @@ pub struct PaymentRecipient {
     /// Number of payments, including pending ones, without those whose funds returned.
     pub payments_count: u64,
     /// Total of these payments in US dollars, without fees.
-    #[schema(value_type = ExactDecimal)]
+    #[cfg_attr(feature = "documents", schema(value_type = ExactDecimal))]
     pub total_amount: Value,
     /// `USD` is the currency of the total.
     pub currency: String,
@@ -41,7 +43,8 @@ pub struct PaymentRecipient {
 }
 
 /// A bank account of a recipient.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct BankRecipientDestination {
     /// Id for `GET /send-bank-payment`.
     pub destination_id: String,
@@ -58,7 +61,7 @@ pub struct BankRecipientDestination {
     /// Last four digits of the account number.
     pub account_number_last4: String,
     /// Routing number of a U.S. account.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     pub routing_number: Option<String>,
     /// Creation time (RFC 3339).
     pub created_at: String,

@@ -11,7 +11,6 @@ use purser_actors::entity::{
     payment_recipient, refund, reloadable_card, session, wallet_payment, webhook, webhook_delivery,
 };
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::{PayoutDestination, ProductStatus};
 use crate::payment::receipt::PaymentReceipt;
@@ -49,7 +48,8 @@ pub type Webhook = webhook::WebhookView<'static>;
 pub type WebhookDelivery = webhook_delivery::WebhookDeliveryView<'static>;
 
 /// A payment with the current status of its product.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ListedPayment<'a> {
     #[serde(flatten)]
     pub payment: PaymentView<'a>,
@@ -58,13 +58,13 @@ pub struct ListedPayment<'a> {
     /// Status of the product, by that product's own states. A payment that is `fulfilled` may have bought a card that
     /// `failed` or an order that is `queued`. A top-up that is `credited` is on the card balance. Null while there is
     /// no product.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     pub product_status: Option<ProductStatus>,
     /// US dollars of the charge that were credited to the account's balance, if any.
-    #[schema(required = false)]
+    #[cfg_attr(feature = "documents", schema(required = false))]
     pub credited_usd_amount: Option<ExactDecimal>,
     /// Contents of `PAYMENT-RESPONSE`, once settled.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     pub receipt: Option<PaymentReceipt>,
     /// Id of the purchased card of any kind.
     pub card_id: Option<CardId>,
@@ -85,7 +85,8 @@ pub struct ListedPayment<'a> {
 }
 
 /// A payout to a card, bank account or payment app.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct Payout<'a> {
     #[serde(flatten)]
     pub payout: PayoutView<'a>,
@@ -104,7 +105,8 @@ pub struct Payout<'a> {
 }
 
 /// A top-up of the balance at the card issuer.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct TopUp<'a> {
     #[serde(flatten)]
     pub top_up: TopUpView<'a>,
@@ -114,7 +116,8 @@ pub struct TopUp<'a> {
 }
 
 /// A withdrawal from a balance.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct Withdrawal<'a> {
     #[serde(flatten)]
     pub withdrawal: WithdrawalView<'a>,

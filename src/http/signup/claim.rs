@@ -30,11 +30,12 @@ const MAX_FORM_BYTES: usize = 2_048;
 /// Show the approval page of a signup
 ///
 /// Changes nothing, so a link preview does not use up the link.
-#[utoipa::path(get, path = "/claim", operation_id = "showClaimPage", tag = "Account pages",
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/claim", operation_id = "showClaimPage", tag = "Account pages",
     params(("signup" = Option<String>, Query, description = "Of the link.")),
     responses((status = 200, description = "The code, with a form if the account owner is signed in and with sign-in instructions otherwise.", body = String, content_type = "text/html"),
         (status = 404, description = "The link is not one.", body = String, content_type = "text/html"),
-        (status = 410, description = "Answered already, or too late.", body = String, content_type = "text/html")))]
+        (status = 410, description = "Answered already, or too late.", body = String, content_type = "text/html"))))]
 pub(super) async fn get_claim(
     State(state): SharedState,
     headers: HeaderMap,
@@ -64,14 +65,15 @@ pub(super) async fn get_claim(
 ///
 /// A form of the page, with `signup` and a `name` for the key (a default if empty). Creates the API key for the
 /// signed-in account.
-#[utoipa::path(post, path = "/claim", operation_id = "claimSignup", tag = "Account pages",
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/claim", operation_id = "claimSignup", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Made: to the account page, which lists it."),
         (status = 400, description = "A field that it cannot have."), (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session from a payment or an API key, or frozen."),
         (status = 404, description = "There is no such signup."), (status = 408, description = "The body did not come."),
         (status = 409, description = "Another account approved the signup, or this account has the maximum number of keys."),
-        (status = 410, description = "Too late."), (status = 413, description = "Too long.")))]
+        (status = 410, description = "Too late."), (status = 413, description = "Too long."))))]
 pub(super) async fn post_claim(
     State(state): SharedState,
     headers: HeaderMap,

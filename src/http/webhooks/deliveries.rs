@@ -13,7 +13,6 @@ use purser_actors::kernel::Entity;
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::{SharedState, already_deleted, check_state, may_change};
 use crate::http::account::{BearerClaims, authenticated_account};
@@ -21,15 +20,18 @@ use crate::http::app::App;
 use crate::http::auth::AuthClaims;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+use crate::http::json;
 use crate::http::query::Query;
-use crate::http::{json, schemas};
+#[cfg(feature = "documents")]
+use crate::http::schemas;
 use crate::rfc3339;
 
 /// Statuses of a delivery.
 pub(in crate::http) const STATES: [&str; 4] = ["pending", "delivered", "failed", "dropped"];
 
 /// One delivery, or a page of them.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 enum WebhookDeliveriesResponse<'a> {
     /// The delivery with `delivery_id`.
@@ -39,21 +41,23 @@ enum WebhookDeliveriesResponse<'a> {
 }
 
 /// A webhook delivery.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct WebhookDeliveryResponse<'a> {
     /// The requested delivery.
     delivery: WebhookDeliveryView<'a>,
 }
 
 /// A page of deliveries.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(in crate::http) struct WebhookDeliveryList<'a> {
     /// Deliveries, newest first.
     deliveries: Vec<WebhookDeliveryView<'a>>,
     /// Whether more deliveries follow.
     has_more: bool,
     /// Cursor of the next page.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     next_starting_after: Option<WebhookDeliveryId>,
 }
 
@@ -71,7 +75,8 @@ impl<'a> From<&'a DeliveryPage> for WebhookDeliveryList<'a> {
 ///
 /// The deliveries of the account, newest first: each event to each endpoint, with its last ten attempts. A page may be
 /// shorter than requested while `has_more` is true. Continue with `next_starting_after`.
-#[utoipa::path(get, path = "/webhook-deliveries", operation_id = "listWebhookDeliveries", tag = "Webhooks", security(("bearer" = [])),
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/webhook-deliveries", operation_id = "listWebhookDeliveries", tag = "Webhooks", security(("bearer" = [])),
     params(("delivery_id" = Option<String>, Query, description = "One delivery."),
         ("webhook_id" = Option<String>, Query, description = "Of this endpoint only."),
         ("status" = inline(Option<schemas::WebhookDeliveryStatus>), Query, description = "`pending`, `delivered`, `failed` or `dropped` only."),
@@ -80,7 +85,7 @@ impl<'a> From<&'a DeliveryPage> for WebhookDeliveryList<'a> {
     responses((status = 200, description = "`delivery`; or `deliveries`, `has_more`, `next_starting_after`.", body = WebhookDeliveriesResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's endpoint or delivery, a frozen account, or a token issued for a payment and an endpoint that another session registered."),
-        (status = 404, description = "No such endpoint or delivery.")))]
+        (status = 404, description = "No such endpoint or delivery."))))]
 pub(super) async fn get_deliveries(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -146,7 +151,8 @@ pub(in crate::http) fn unknown_delivery() -> ApiError {
 }
 
 /// Request of `POST /redeliver-webhook`: one delivery, or an endpoint and a time.
-#[derive(Deserialize, Serialize, ToSchema)]
+#[derive(Deserialize, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct RedeliverWebhookRequest {
     /// Delivery to repeat, in any status.
@@ -193,17 +199,18 @@ impl RedeliverWebhookRequest {
 }
 
 /// Response to a redelivery request.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub(in crate::http) struct RedeliverWebhookResponse {
     /// Always true on success.
     success: bool,
     /// Endpoint of the redelivery.
     webhook_id: WebhookId,
     /// Delivery that is repeated; null with `since`.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     delivery_id: Option<WebhookDeliveryId>,
     /// Start of the redelivered period; null for one delivery.
-    #[schema(required)]
+    #[cfg_attr(feature = "documents", schema(required))]
     since: Option<String>,
 }
 
@@ -211,7 +218,8 @@ pub(in crate::http) struct RedeliverWebhookResponse {
 ///
 /// One delivery in any status, under the same `webhook-id`. Or all events since a time that match an endpoint's types
 /// and that it has not received: failed ones, dropped ones, and those while it was disabled.
-#[utoipa::path(post, path = "/redeliver-webhook", operation_id = "redeliverWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(RedeliverWebhookRequest),
+#[cfg_attr(feature = "documents", utoipa::path(
+    post, path = "/redeliver-webhook", operation_id = "redeliverWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(RedeliverWebhookRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 202, description = "`success`, `webhook_id`, `delivery_id`, `since`.", body = RedeliverWebhookResponse),
         (status = 400, description = "A malformed body, time or key."), (status = 401, description = "No good token."),
@@ -219,7 +227,7 @@ pub(in crate::http) struct RedeliverWebhookResponse {
         (status = 404, description = "No such endpoint or delivery."),
         (status = 409, description = "The endpoint is disabled or deleted, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
 pub(super) async fn post_redeliver(
     State(state): SharedState,
     BearerClaims(claims): BearerClaims,

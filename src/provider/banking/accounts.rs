@@ -8,7 +8,6 @@ use purser_actors::port::banking::{
 };
 use purser_actors::port::{ErrorKind, PortFuture};
 use serde::{Deserialize, Deserializer, Serialize, de};
-use utoipa::ToSchema;
 
 use super::PlainApplication;
 use super::applications::{ApplicationsApi as _, BankApplication, RemoteApplications};
@@ -16,7 +15,9 @@ use super::documents::{DocumentsApi as _, RemoteDocuments};
 use crate::definition::{conversions, provider};
 use crate::remote::failed;
 use crate::server::missing;
-use crate::wire::{self, AfterParam, DecimalAmount, MalformedResponse, rising};
+#[cfg(feature = "documents")]
+use crate::wire::DecimalAmount;
+use crate::wire::{self, AfterParam, MalformedResponse, rising};
 
 provider! {
     /// A bank, with unsealed data. The rules are those of [`Bank`](purser_actors::port::banking::Bank).
@@ -110,7 +111,8 @@ provider! {
 }
 
 /// Purpose of an account.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(remote = "AccountType")]
 pub enum BankAccountType {
     /// Incoming money belongs to the service, which credits the account owner.
@@ -122,26 +124,28 @@ pub enum BankAccountType {
 }
 
 /// A request to open an account.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = OpenBankAccountRequest)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = OpenBankAccountRequest))]
 #[serde(deny_unknown_fields)]
 pub struct OpenAccountBody {
     /// The service's id of the account.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     account_id: BankAccountId,
     /// The bank's reference of the customer.
     customer: String,
     /// Purpose of the account.
     #[serde(with = "BankAccountType")]
-    #[schema(value_type = BankAccountType)]
+    #[cfg_attr(feature = "documents", schema(value_type = BankAccountType))]
     account_type: AccountType,
 }
 
 /// Result of opening an account. It repeats the request.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct BankAccountResponse {
     /// Account id of the request.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     account_id: BankAccountId,
     /// Customer of the request.
     customer: String,
@@ -151,7 +155,8 @@ pub struct BankAccountResponse {
 }
 
 /// Status of an account.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum BankAccountStatus {
     /// Not opened yet; query again with the same key after this time.
@@ -172,7 +177,7 @@ pub enum BankAccountStatus {
         account_number: String,
         /// Reference text (memo) that a payer must include; `null` if none. Money sent without it may be lost.
         #[serde(deserialize_with = "optional_name")]
-        #[schema(required)]
+        #[cfg_attr(feature = "documents", schema(required))]
         memo: Option<String>,
     },
     /// No account exists under this key, and none ever will.
@@ -223,7 +228,8 @@ conversions! {
 }
 
 /// Direction of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BankTransferDirection {
     /// From the service's money at the bank to the owner's account.
@@ -242,31 +248,33 @@ impl BankTransferDirection {
 }
 
 /// A transfer between the service's money at the bank and an owner's account.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = BankTransferRequest)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = BankTransferRequest))]
 #[serde(deny_unknown_fields)]
 pub struct BankTransferBody {
     /// The service's id of the transfer.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     transfer_id: BankTransferId,
     /// The service's id of the account.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     account_id: BankAccountId,
     /// Amount in US dollars.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     amount: Cents,
     /// Direction of the transfer.
     direction: BankTransferDirection,
 }
 
 /// Result of a transfer. It repeats the request.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct BankTransferResponse {
     /// Transfer id of the request.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     transfer_id: BankTransferId,
     /// Amount of the request.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     amount: Cents,
     /// Status of the transfer.
     #[serde(flatten)]
@@ -274,7 +282,8 @@ pub struct BankTransferResponse {
 }
 
 /// Status of a transfer.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum BankTransferStatus {
     /// Not completed yet; query again with the same key after this time.
@@ -296,14 +305,16 @@ pub enum BankTransferStatus {
 }
 
 /// Deposits into on-ramps and returned transfers, in the order of their positions.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct BankDepositList {
     /// Oldest first; each position is higher than the one before.
     deposits: Vec<BankDeposit>,
 }
 
 /// Money for the service to credit: a deposit into an on-ramp, or a returned transfer.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct BankDeposit {
     /// Position over all accounts, from 1. Use it as `after` to continue.
     position: u64,
@@ -311,16 +322,16 @@ pub struct BankDeposit {
     #[serde(deserialize_with = "wire::name")]
     reference: String,
     /// The service's id of the account.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     account_id: BankAccountId,
     /// Amount in US dollars.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     amount: Cents,
     /// Sender as reported by the bank.
     sender: String,
     /// The service's own transfer that is returned by this deposit; `null` for a deposit by others.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<String>))]
     returned_transfer_id: Option<BankTransferId>,
 }
 
@@ -333,12 +344,13 @@ fn check_incoming(after: u64, transfers: &[IncomingTransfer]) -> Result<(), Malf
 }
 
 /// Current balance of an account.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct BankBalance {
     /// The service's id of the account.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     account_id: BankAccountId,
     /// Balance in US dollars.
-    #[schema(value_type = DecimalAmount)]
+    #[cfg_attr(feature = "documents", schema(value_type = DecimalAmount))]
     balance: Cents,
 }

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use purser_actors::id::{BankingApplicationId, DocumentId, JobId, Wallet};
 use purser_actors::port::banking::{BankDecision, ReviewDecision};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::PlainApplication;
 use crate::definition::provider;
-use crate::wire::{self, SecretText};
+use crate::wire;
+#[cfg(feature = "documents")]
+use crate::wire::SecretText;
 use purser_host::secret::Secret;
 
 provider! {
@@ -29,34 +30,36 @@ provider! {
 }
 
 /// An application to the bank, with all answers of the account owner.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BankApplication {
     /// Idempotency key of this submission.
     #[serde(skip, default = "wire::no_key")]
     pub(super) key: JobId,
     /// The service's id of the application.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub(super) application_id: BankingApplicationId,
     /// Wallet of the account that applies.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub(super) wallet: Wallet,
     /// Profile fields and answers, by the names of the service's API.
     pub(super) answers: BTreeMap<String, String>,
     /// Tax number of the applicant.
     #[serde(with = "wire::secret")]
-    #[schema(value_type = SecretText)]
+    #[cfg_attr(feature = "documents", schema(value_type = SecretText))]
     pub(super) tax_id: Secret<String>,
     /// Documents that the account owner uploaded.
     pub(super) documents: Vec<BankDocument>,
 }
 
 /// A document of an application. Its bytes are uploaded separately.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BankDocument {
     /// The service's id of the document.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub(super) document_id: DocumentId,
     /// Kind of document.
     pub(super) document_type: String,
@@ -64,7 +67,7 @@ pub struct BankDocument {
     pub(super) media_type: String,
     /// SHA-256 of the bytes, in hex. Bytes with another digest are not this document.
     #[serde(with = "wire::hex_bytes")]
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     pub(super) sha256: [u8; 32],
 }
 
@@ -91,13 +94,14 @@ impl From<&PlainApplication> for BankApplication {
 }
 
 /// The bank's review of an application.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct BankReview {
     /// Id of the reviewed application.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     application_id: BankingApplicationId,
     /// Key of this submission. A later submission with more information has another key.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     key: JobId,
     /// Status of the review.
     #[serde(flatten)]
@@ -105,7 +109,8 @@ pub struct BankReview {
 }
 
 /// Status of a review.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum BankReviewStatus {
     /// Not decided; query again with the same key after this time.
@@ -117,7 +122,7 @@ pub enum BankReviewStatus {
     /// again.
     DocumentsRequired {
         /// The service's ids of the missing documents.
-        #[schema(value_type = Vec<String>)]
+        #[cfg_attr(feature = "documents", schema(value_type = Vec<String>))]
         document_ids: Vec<DocumentId>,
     },
     /// Accounts may be opened.

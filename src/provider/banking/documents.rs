@@ -10,13 +10,14 @@ use purser_actors::id::DocumentId;
 use purser_actors::port::PortFuture;
 use purser_actors::port::banking::BankDecision;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use super::applications::{ApplicationsApi, BankApplication, BankReviewStatus};
 use super::{BankApi, PlainApplication, PlainDocument};
 use crate::definition::provider;
-use crate::wire::{self, MalformedResponse, SecretText};
+#[cfg(feature = "documents")]
+use crate::wire::SecretText;
+use crate::wire::{self, MalformedResponse};
 use purser_host::secret::Secret;
 
 /// Documents held until their application is decided. The oldest are dropped first and requested again.
@@ -37,12 +38,13 @@ provider! {
 }
 
 /// The bytes of a document. Repeating the upload changes nothing.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BankDocumentBytes {
     /// Base64 with padding; at most 10 MiB.
     #[serde(with = "wire::secret")]
-    #[schema(value_type = SecretText)]
+    #[cfg_attr(feature = "documents", schema(value_type = SecretText))]
     content: Secret<String>,
 }
 
@@ -61,10 +63,11 @@ impl BankDocumentBytes {
 }
 
 /// Confirms that a document has arrived.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct BankDocumentReceived {
     /// The service's id of the document.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "documents", schema(value_type = String))]
     document_id: DocumentId,
 }
 

@@ -13,7 +13,8 @@ use super::{SandboxSettlement, SandboxStoreError};
 use crate::keys::treasury;
 
 /// A transfer that is or was on a sandbox chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SandboxTransfer {
     /// Position in the chain's history, from 1: the cursor for the next page.
     pub position: u64,

@@ -216,7 +216,8 @@ impl ChainRpc for SandboxSettlement {
 }
 
 /// Body of `POST /sandbox/chain-rpc`: Purser's own encoding in Base64. Client and service must have the same version.
-#[derive(Clone, Debug, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ChainRpcRequest {
     /// Encoded request, in Base64.
@@ -224,7 +225,8 @@ pub struct ChainRpcRequest {
 }
 
 /// Response to `POST /sandbox/chain-rpc`, encoded like the request.
-#[derive(Clone, Debug, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct ChainRpcResponse {
     /// Encoded result or error of the chains, in Base64.
     pub response: String,

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::{ControlError, PendingFault, delay, fault_count, invalid, pending_faults, set_fault};
 use crate::sandbox::gift_cards::SandboxGiftCards;
@@ -21,11 +20,12 @@ pub struct CatalogControl {
 }
 
 /// `POST` a fault of the merchant directory.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MerchantFaultRequest {
     /// Fault to inject.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     pub fault: MerchantFaultParam,
     /// Number of calls that fail; 1 if absent. 0 lasts until `clear`.
     pub times: Option<u32>,
@@ -39,11 +39,12 @@ purser_sandbox::fault_params! {
 }
 
 /// `POST` a fault, a stock or a fee rate of gift cards.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct GiftCardControlRequest {
     /// Fault to inject, or value to change.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     pub fault: GiftCardControlParam,
     /// Number of calls that fail; 1 if absent. 0 lasts until `clear`.
     pub times: Option<u32>,
@@ -63,11 +64,12 @@ purser_sandbox::fault_params! {
 }
 
 /// `POST` an exchange rate.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RateRequest {
     /// Change to make.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     pub change: RateChange,
     /// For `set`: ISO 4217 code of a currency in the table, except USD.
     pub currency: Option<String>,
@@ -78,7 +80,8 @@ pub struct RateRequest {
 }
 
 /// Changes of the exchange rate source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RateChange {
     /// Set one rate.
@@ -90,7 +93,8 @@ pub enum RateChange {
 }
 
 /// State of the merchant directory.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SandboxMerchantView {
     /// Number of merchants.
     pub merchants: usize,
@@ -101,7 +105,8 @@ pub struct SandboxMerchantView {
 }
 
 /// State of the gift card catalog.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SandboxGiftCardView {
     /// Number of products.
     pub products: usize,
@@ -118,7 +123,8 @@ pub struct SandboxGiftCardView {
 }
 
 /// State of the exchange rate source.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SandboxRateView {
     /// Publisher of the rates.
     pub source: String,
@@ -131,7 +137,8 @@ pub struct SandboxRateView {
 }
 
 /// A product that forces an outcome.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct MagicProduct {
     /// Product id for `/order-gift-card`.
     pub product_id: &'static str,
@@ -140,7 +147,8 @@ pub struct MagicProduct {
 }
 
 /// `GET` the state of the catalogs.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SandboxCatalogView {
     /// Always true: no real provider is involved.
     pub sandbox: bool,

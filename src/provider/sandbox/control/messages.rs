@@ -2,12 +2,12 @@
 
 use purser_actors::id::Network;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use purser_sandbox::chains::SandboxTransfer;
 
 /// A network by its short name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkParam {
     /// The Base chain of the sandbox.
@@ -34,12 +34,13 @@ pub struct BalanceRequest {
 }
 
 /// A wallet's balance on its chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct BalanceResponse {
     /// Exact address of the wallet.
     pub wallet: String,
     /// `base` or `solana`.
-    #[schema(value_type = NetworkParam)]
+    #[cfg_attr(feature = "documents", schema(value_type = NetworkParam))]
     pub network: &'static str,
     /// Balance in USDC, as decimal text.
     pub usdc: String,
@@ -60,7 +61,8 @@ pub struct TransfersRequest {
 }
 
 /// A page of transfers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct TransferList {
     /// Transfers of the page, oldest first.
     pub transfers: Vec<SandboxTransfer>,
@@ -69,16 +71,17 @@ pub struct TransferList {
 }
 
 /// `POST` a chain fault.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ChainFaultRequest {
     /// Affected network. If absent: the wallet's network, or both.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     pub network: Option<NetworkParam>,
     /// Only affect payments of this address.
     pub wallet: Option<String>,
     /// Fault to inject.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     pub fault: ChainFaultParam,
     /// Number of calls that fail, counted per chain: without `network` and `wallet`, 1 means once on each. 1 if absent.
     /// 0 lasts until `clear`.
@@ -90,7 +93,8 @@ pub struct ChainFaultRequest {
 }
 
 /// Faults and controls of a chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChainFaultParam {
     /// Decline the payment.
@@ -123,11 +127,12 @@ pub enum ChainFaultParam {
 }
 
 /// `POST` a card issuer fault.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct IssuerFaultRequest {
     /// Fault to inject.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     pub fault: ProviderFaultParam,
     /// Number of calls that fail; 1 if absent. 0 lasts until `clear`.
     pub times: Option<u32>,
@@ -141,7 +146,8 @@ purser_sandbox::fault_params! {
 }
 
 /// `POST` a faucet transfer.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FaucetRequest {
     /// Address that receives the USDC, on either chain.
@@ -153,7 +159,8 @@ pub struct FaucetRequest {
 }
 
 /// A fault that is still to be injected.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct PendingFault {
     /// Name of the fault.
     pub fault: &'static str,
@@ -164,10 +171,11 @@ pub struct PendingFault {
 }
 
 /// State of one chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SandboxChainView {
     /// `base` or `solana`.
-    #[schema(value_type = NetworkParam)]
+    #[cfg_attr(feature = "documents", schema(value_type = NetworkParam))]
     pub network: &'static str,
     /// Address that receives payments to the service.
     pub treasury: String,
@@ -188,7 +196,8 @@ pub struct SandboxChainView {
 }
 
 /// State of the card issuer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SandboxIssuerView {
     /// Number of cards that are ready or being made.
     pub cards: usize,
@@ -203,7 +212,8 @@ pub struct SandboxIssuerView {
 }
 
 /// `GET` the state of the sandbox.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SandboxView {
     /// Always true: no real money is involved.
     pub sandbox: bool,
@@ -216,7 +226,8 @@ pub struct SandboxView {
 }
 
 /// An amount that forces an outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct MagicValue {
     /// `card`: the card's amount in US dollars. `payment`: the amount paid in USDC. `top_up`: the amount
     /// loaded.

@@ -9,7 +9,6 @@ use purser_actors::id::{BankDestinationId, BankRecipientId, PayoutId};
 use purser_actors::port::payouts::BankDetails;
 use purser_actors::port::{Entropy, Timestamp};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::{ControlError, PendingFault, delay, invalid, pending_faults, set_fault, wallet};
 use crate::bank_account_number;
@@ -35,18 +34,19 @@ pub struct PayoutControl {
 }
 
 /// `POST` a fault or an event of the payout rails.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PayoutControlRequest {
     /// Fault to inject.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     pub fault: Option<PayoutFaultParam>,
     /// Number of calls that fail; 1 if absent. 0 lasts until `clear`.
     pub times: Option<u32>,
     /// For `slow`: delay in milliseconds; 3,000 if absent.
     pub delay_ms: Option<u64>,
     /// Instead of a fault: event to emit for `payout_id`.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     pub event: Option<PayoutEventParam>,
     /// Payout that the event is about.
     pub payout_id: Option<String>,
@@ -60,7 +60,8 @@ purser_sandbox::fault_params! {
 }
 
 /// Events that the rails can emit for a payout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PayoutEventParam {
     /// The payout is in process.
@@ -76,7 +77,8 @@ pub enum PayoutEventParam {
 }
 
 /// State of the sandbox payout rails.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct SandboxPayoutView {
     /// Always true: no real money is involved.
     pub sandbox: bool,
@@ -95,7 +97,8 @@ pub struct SandboxPayoutView {
 }
 
 /// An amount that forces an outcome.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct MagicPayoutAmount {
     /// Amount as decimal text.
     pub amount: String,
@@ -104,7 +107,8 @@ pub struct MagicPayoutAmount {
 }
 
 /// `POST` a bank recipient.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BankRecipientRequest {
     /// Address, on either chain, of the wallet whose account gets the recipient.
@@ -114,16 +118,17 @@ pub struct BankRecipientRequest {
     /// Postal address in one line; none if absent.
     pub address: Option<String>,
     /// Bank destinations of the recipient, at least one.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     pub destinations: Vec<SandboxDestinationRequest>,
 }
 
 /// A bank destination.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SandboxDestinationRequest {
     /// `fiat_us` with `routing_number` and `account_number`, or `fiat_iban` with `iban`.
-    #[schema(inline)]
+    #[cfg_attr(feature = "documents", schema(inline))]
     pub destination_type: SandboxDestinationType,
     /// Label for the account owner; the recipient's name if absent.
     pub nickname: Option<String>,
@@ -140,7 +145,8 @@ pub struct SandboxDestinationRequest {
 }
 
 /// Type of a bank destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxDestinationType {
     /// Account at a bank in the United States.
@@ -150,7 +156,8 @@ pub enum SandboxDestinationType {
 }
 
 /// A registered bank recipient.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct BankRecipientResponse {
     /// Id of the recipient.
     pub recipient_id: String,
