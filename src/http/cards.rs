@@ -91,9 +91,9 @@ async fn get_card(
 /// One card, or a page of cards.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
-enum CardDataResponse {
+enum CardDataResponse<'a> {
     /// The card of `card_id`.
-    One(AnyCardWithDetails),
+    One(AnyCardWithDetails<'a>),
     /// A page, without `card_id`.
     Page(CardList),
 }

@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::bank_destination::BankDestination;
+use purser_actors::bank_destination::BankDestinationView;
 use purser_actors::engine::OperationError;
 use purser_actors::id::{BankDestinationId, BankRecipientId, PaymentRecipientId, Wallet};
 use purser_actors::kernel::idempotency::CommandResult;
@@ -349,16 +350,16 @@ fn unknown() -> ApiError {
 
 /// A page of bank recipients with their destinations.
 #[derive(Serialize, ToSchema)]
-struct BankRecipientList {
+struct BankRecipientList<'a> {
     /// In order of registration.
-    recipients: Vec<BankRecipient>,
+    recipients: Vec<BankRecipient<'a>>,
     /// Whether more destinations follow.
     has_more: bool,
 }
 
 /// A person or company with bank accounts.
 #[derive(Serialize, ToSchema)]
-pub(super) struct BankRecipient {
+pub(super) struct BankRecipient<'a> {
     /// `brc_…` is the id of the recipient.
     pub(super) recipient_id: String,
     /// Name of the person or company.
@@ -369,7 +370,7 @@ pub(super) struct BankRecipient {
     pub(super) address: String,
     /// Bank accounts of the recipient.
     #[schema(value_type = Vec<schemas::BankRecipientDestination>)]
-    pub(super) destinations: Vec<JsonObject>,
+    pub(super) destinations: Vec<BankDestinationView<'a>>,
 }
 
 /// List the bank recipients with their destinations
@@ -406,7 +407,7 @@ async fn get_bank_recipients(
 }
 
 /// Each recipient with its destinations, ordered by its first destination.
-pub(super) fn by_recipient(found: &[(BankDestinationId, BankDestination)]) -> Vec<BankRecipient> {
+pub(super) fn by_recipient(found: &[(BankDestinationId, BankDestination)]) -> Vec<BankRecipient<'_>> {
     let mut order: Vec<BankRecipientId> = Vec::new();
     for (_, destination) in found.iter().filter(|(_, destination)| destination.active) {
         if !order.contains(&destination.recipient.id) {
@@ -421,9 +422,7 @@ pub(super) fn by_recipient(found: &[(BankDestinationId, BankDestination)]) -> Ve
             name: first.name.clone(),
             status: schemas::ActiveStatus::Active,
             address: first.address.clone(),
-            destinations: own
-                .map(|(id, destination)| JsonObject::of(&destination.view(id)))
-                .collect(),
+            destinations: own.map(|(id, destination)| destination.view(id)).collect(),
         })
     });
     shown.collect()

@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use purser_actors::banking::account::BankAccountView;
 use purser_actors::banking::account::{BankAccount, Status};
 use purser_actors::banking::application;
 use purser_actors::engine::OperationError;
@@ -51,10 +52,10 @@ struct CreateAccountParams {
 /// A requested bank account.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct CreateBankAccountResult {
+struct CreateBankAccountResult<'a> {
     /// The new bank account.
     #[schema(value_type = schemas::BankAccount)]
-    account: JsonObject,
+    account: BankAccountView<'a>,
 }
 
 /// Open a bank account
@@ -120,7 +121,7 @@ pub(super) async fn create_banking_account(
 
 fn opening(id: BankAccountId, account: &BankAccount) -> RecordedReply {
     callable::reply(&CreateBankAccountResult {
-        account: JsonObject::of(&account.view(&id)),
+        account: account.view(&id),
     })
 }
 

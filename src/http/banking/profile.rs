@@ -3,12 +3,13 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use purser_actors::banking::profile::BankingProfileView;
 use purser_actors::banking::profile::{AlreadyExists, BankingProfile, CustomerType as Who};
 use purser_actors::currency::Country;
 use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
+use purser_actors::kernel::Entity as _;
 use purser_actors::kernel::idempotency::CommandResult;
-use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -60,10 +61,10 @@ struct CreateProfileParams {
 /// A new banking profile.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct CreateBankingProfileResult {
+struct CreateBankingProfileResult<'a> {
     /// The profile as saved.
     #[schema(value_type = schemas::BankingProfile)]
-    profile: JsonObject,
+    profile: BankingProfileView<'a>,
 }
 
 /// Create a banking profile
@@ -172,7 +173,7 @@ impl CreateProfileParams {
 
 fn created(owner: &Wallet, profile: &BankingProfile) -> RecordedReply {
     callable::reply(&CreateBankingProfileResult {
-        profile: JsonObject::of(&profile.view(owner)),
+        profile: profile.view(owner),
     })
 }
 
@@ -189,7 +190,7 @@ pub(super) struct EmptyRequest {}
 /// Status of banking for an account.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct BankingProfileStatus {
+struct BankingProfileStatus<'a> {
     /// `none`, `incomplete`, `submitted`, `approved` or `rejected`.
     #[schema(value_type = schemas::BankingApplicationProgress)]
     application: &'static str,
@@ -205,7 +206,7 @@ struct BankingProfileStatus {
     identity: &'static str,
     /// The profile, if there is one.
     #[schema(value_type = Option<schemas::BankingProfile>)]
-    profile: Option<JsonObject>,
+    profile: Option<BankingProfileView<'a>>,
 }
 
 /// Read the status of banking
@@ -232,6 +233,6 @@ pub(super) async fn get_banking_profile_status(
         user_id: claims.wallet.user_id(),
         status: profile.as_ref().map_or("none", |profile| profile.status()),
         identity: identity.as_ref().map_or("none", |identity| identity.status()),
-        profile: profile.map(|profile| JsonObject::of(&profile.view(&claims.wallet))),
+        profile: profile.as_ref().map(|profile| profile.view(&claims.wallet)),
     }))
 }
