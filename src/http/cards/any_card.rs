@@ -485,7 +485,7 @@ async fn sealed(app: &App, id: CardId) -> Result<Vec<u8>, ApiError> {
     sealed.ok_or_else(ApiError::internal)
 }
 
-async fn redeemable(app: &App, id: CardId, gift: &GiftCard) -> Result<AnyCardWithDetails<'_>, ApiError> {
+async fn redeemable<'a>(app: &App, id: CardId, gift: &'a GiftCard) -> Result<AnyCardWithDetails<'a>, ApiError> {
     let redemption = gift_cards::open(&app.vault, id, &sealed(app, id).await?).map_err(|error| {
         tracing::error!(card = %id, %error, "a gift card's code cannot be opened");
         ApiError::internal()
