@@ -45,34 +45,33 @@ macro_rules! entities {
 }
 pub(crate) use entities;
 
-/// Generates the enums of what a payment may buy and of what it bought, and the table of product types. The order is that
-/// of the stored enums: only append.
+/// Generates the enum of what a payment may buy. The order is that of the stored enum: only append.
 ///
 /// ```ignore
-/// products! {
+/// purchases! {
 ///     /// A gift card from the catalog.
 ///     GiftCard(crate::gift_card::GiftCardPurchase) buys GiftCard,
-///     -
-///     /// A gift card from the catalog.
-///     GiftCard: crate::gift_card::GiftCard,
 /// }
 /// // becomes
 /// pub enum Purchase { GiftCard(GiftCardPurchase) }
-/// pub enum PurchasedProduct { GiftCard(CardId) }
-/// pub const PRODUCTS: &[ProductType] = &[ProductType::of::<crate::gift_card::GiftCard>()];
-/// // and functions that pass a variant's questions to its terms or to its type
+/// // and functions that pass a variant's questions to its terms, and its order to the product
 /// ```
-macro_rules! products {
-    (
-        $($(#[doc = $about:literal])+ $purchase:ident($terms:ty) buys $bought:ident,)+
-        -
-        $($(#[doc = $doc:literal])+ $variant:ident: $entity:ty,)+
-    ) => {
+macro_rules! purchases {
+    ($($(#[doc = $about:literal])+ $purchase:ident($terms:ty) buys $bought:ident,)+) => {
         /// Purchase of a payment: the parsed request parameters.
         #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
         pub enum Purchase {
             $($(#[doc = $about])+ $purchase($terms),)+
         }
+
+        const _: () = {
+            let (lines, mut n) = ([$(<$terms as PurchaseTerms>::LINE as usize),+], 0);
+            assert!(lines.len() == ProductLine::ALL.len(), "every line has a purchase");
+            while n < lines.len() {
+                assert!(lines[n] == n, "purchases have the order of their lines");
+                n += 1;
+            }
+        };
 
         impl Purchase {
             /// Product line of the purchase.
@@ -130,7 +129,24 @@ macro_rules! products {
                 }
             }
         }
+    };
+}
 
+/// Generates the enum of what a payment bought, and the table of product types. The order is that of the stored enum:
+/// only append.
+///
+/// ```ignore
+/// products! {
+///     /// A gift card from the catalog.
+///     GiftCard: crate::gift_card::GiftCard,
+/// }
+/// // becomes
+/// pub enum PurchasedProduct { GiftCard(CardId) }
+/// pub const PRODUCTS: &[ProductType] = &[ProductType::of::<crate::gift_card::GiftCard>()];
+/// // and functions that map a variant to its number, its id's text and its type
+/// ```
+macro_rules! products {
+    ($($(#[doc = $doc:literal])+ $variant:ident: $entity:ty,)+) => {
         /// Product that was bought.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
         pub enum PurchasedProduct {
@@ -172,7 +188,7 @@ macro_rules! products {
     };
 }
 
-products! {
+purchases! {
     /// A US prepaid card.
     UsaCard(crate::card::CardPurchase) buys Card,
     /// An international prepaid card, in whole dollars.
@@ -187,7 +203,9 @@ products! {
     AppPayment(crate::payout::AppPaymentPurchase) buys Payout,
     /// A top-up of the balance at the card issuer.
     CardBalance(crate::top_up::CardBalancePurchase) buys TopUp,
-    -
+}
+
+products! {
     /// A US prepaid card.
     Card: crate::card::Card,
     /// An order of an international card.
