@@ -2,39 +2,51 @@
 
 use std::collections::BTreeSet;
 
-use purser_actors::engine::GateHold;
 use purser_actors::entity::PRODUCTS;
-use purser_actors::entity::account::Account;
-use purser_actors::entity::agent_wallet::AgentWallet;
-use purser_actors::entity::api_key::ApiKey;
-use purser_actors::entity::bank_destination::BankDestination;
-use purser_actors::entity::banking::account::BankAccount;
 use purser_actors::entity::banking::application::BankingApplication;
 use purser_actors::entity::banking::profile::BankingProfile;
-use purser_actors::entity::card::Card;
-use purser_actors::entity::card_withdrawal::CardWithdrawal;
-use purser_actors::entity::gift_card::GiftCard;
-use purser_actors::entity::identity_verification::IdentityVerification;
-use purser_actors::entity::intl_order::IntlOrder;
-use purser_actors::entity::issuer_link::IssuerLink;
-use purser_actors::entity::late_return::LateReturn;
-use purser_actors::entity::payment::Payment;
-use purser_actors::entity::payment_recipient::PaymentRecipient;
-use purser_actors::entity::payout::Payout;
-use purser_actors::entity::refund::Refund;
-use purser_actors::entity::reloadable_card::ReloadableCard;
-use purser_actors::entity::session::Session;
-use purser_actors::entity::top_up::TopUp;
-use purser_actors::entity::wallet_payment::WalletPayment;
-use purser_actors::entity::webhook::WebhookEndpoint;
-use purser_actors::entity::webhook_delivery::WebhookDelivery;
-use purser_actors::entity::withdrawal::Withdrawal;
-use purser_actors::id::Network;
 use purser_actors::kernel::StateMachine;
 use purser_actors::kernel::chart::Chart;
-use purser_actors::port::{CardAction as ActionOnCard, TransactionStatus};
-use purser_actors::product::ProductLine;
 use serde::{Deserialize, Serialize};
+
+pub use purser_actors::engine::GateHold as HoldReason;
+pub use purser_actors::entity::account::{State as AccountStatus, StatementLineType};
+pub use purser_actors::entity::agent_wallet::State as AgentWalletStatus;
+pub use purser_actors::entity::api_key::State as ApiKeyStatus;
+pub use purser_actors::entity::bank_destination::{
+    DestinationType as BankDestinationType, State as BankDestinationStatus,
+};
+pub use purser_actors::entity::banking::account::State as BankAccountStatus;
+pub use purser_actors::entity::banking::application::State as BankingApplicationStatus;
+pub use purser_actors::entity::banking::profile::{CustomerType, State as BankingProfileState};
+pub use purser_actors::entity::banking::transfer::{
+    BankTransactionType, TransferDirection as BankTransactionDirection,
+};
+pub use purser_actors::entity::card::{PrepaidCardType, State as CardStatus};
+pub use purser_actors::entity::card_withdrawal::State as CardBalanceWithdrawalStatus;
+pub use purser_actors::entity::gift_card::{GiftCardType, State as GiftCardStatus};
+pub use purser_actors::entity::identity_verification::State as IdentityStatus;
+pub use purser_actors::entity::intl_order::{IntlCardType, State as IntlCardStatus};
+pub use purser_actors::entity::issuer_link::State as IssuerLinkStatus;
+pub use purser_actors::entity::late_return::State as LateReturnStatus;
+pub use purser_actors::entity::payment::{Resolution as PaymentResolution, State as PaymentStatus};
+pub use purser_actors::entity::payment_recipient::State as RecipientStatus;
+pub use purser_actors::entity::payout::{PayoutProduct, State as PayoutStatus};
+pub use purser_actors::entity::refund::State as RefundStatus;
+pub use purser_actors::entity::reloadable_card::{ReloadableCardType, State as ReloadableCardStatus};
+pub use purser_actors::entity::session::{SessionEndReason, State as SessionStatus};
+pub use purser_actors::entity::top_up::{DepositNetwork, LegKind as TopUpLegKind, State as TopUpStatus};
+pub use purser_actors::entity::wallet_payment::{State as WalletPaymentStatus, WalletPaymentKind};
+pub use purser_actors::entity::webhook::{DisabledReason as WebhookDisabledReason, State as WebhookStatus};
+pub use purser_actors::entity::webhook_delivery::{
+    DroppedReason as WebhookDroppedReason, State as WebhookDeliveryStatus,
+};
+pub use purser_actors::entity::withdrawal::{State as WithdrawalState, WithdrawalSource};
+pub use purser_actors::id::Network as NetworkName;
+pub use purser_actors::port::banking::AccountType as BankAccountType;
+pub use purser_actors::port::payouts::Platform as PaymentApp;
+pub use purser_actors::port::{CardAction, TransactionStatus as CardTransactionStatus};
+pub use purser_actors::product::ProductLine as ProductName;
 
 /// `closed_set! { "Status of a card." CardStatus = values }` becomes
 ///
@@ -115,15 +127,6 @@ macro_rules! state_subsets {
 }
 pub(crate) use state_subsets;
 
-named_values! {
-    "Action on a card." pub CardAction: ActionOnCard = ActionOnCard::ALL, ActionOnCard::name;
-    "Status of a card transaction." pub CardTransactionStatus: TransactionStatus
-        = TransactionStatus::ALL, TransactionStatus::name;
-    "Reason of a hold." pub HoldReason: GateHold = GateHold::ALL, GateHold::name;
-    "Network of a transfer." pub NetworkName: Network = Network::ALL, Network::name;
-    "Product, as in `GET /get-pricing`." pub ProductName: ProductLine = ProductLine::ALL, ProductLine::name;
-}
-
 /// Enums of the states of entities: description, name, further values, entities.
 macro_rules! entity_states {
     ($($description:literal $name:ident: [$($more:literal)?] $($entity:ty),+;)+) => {$(
@@ -154,33 +157,8 @@ pub(crate) fn merged_states(more: &[&'static str], charts: &[&'static Chart]) ->
 }
 
 entity_states! {
-    "Status of an account." AccountStatus: [] Account;
-    "Status of a managed wallet." AgentWalletStatus: [] AgentWallet;
-    "Status of an API key." ApiKeyStatus: [] ApiKey;
-    "Status of a bank account." BankAccountStatus: [] BankAccount;
-    "Status of a bank destination." BankDestinationStatus: [] BankDestination;
     "Status of the bank application, if there is one." BankingApplicationProgress: ["none"] BankingApplication;
-    "Status of a bank application." BankingApplicationStatus: [] BankingApplication;
-    "Status of a banking profile." BankingProfileState: [] BankingProfile;
     "Whether there is a banking profile." BankingState: ["none"] BankingProfile;
-    "Detailed status of a withdrawal from a card balance." CardBalanceWithdrawalStatus: [] CardWithdrawal;
-    "Status of a prepaid card." CardStatus: [] Card;
-    "Status of a gift card." GiftCardStatus: [] GiftCard;
-    "Status of an identity check." IdentityStatus: ["none"] IdentityVerification;
-    "Status of an international card, from its order on." IntlCardStatus: [] IntlOrder;
-    "Status of an account's link to the card issuer." IssuerLinkStatus: [] IssuerLink;
-    "Status of a late return." LateReturnStatus: [] LateReturn;
-    "Status of a payment, not of its product." PaymentStatus: [] Payment;
-    "Status of a payout." PayoutStatus: [] Payout;
-    "Status of a recipient of app payments." RecipientStatus: [] PaymentRecipient;
-    "Status of a refund." RefundStatus: [] Refund;
-    "Status of a reloadable card." ReloadableCardStatus: [] ReloadableCard;
-    "Status of a session." SessionStatus: [] Session;
-    "Status of a top-up." TopUpStatus: [] TopUp;
-    "Status of a wallet payment." WalletPaymentStatus: [] WalletPayment;
-    "Status of a delivery." WebhookDeliveryStatus: [] WebhookDelivery;
-    "Status of a webhook endpoint." WebhookStatus: [] WebhookEndpoint;
-    "State of a withdrawal." WithdrawalState: [] Withdrawal;
 }
 
 /// Status of a reloadable card in the response to its creation.
@@ -209,37 +187,6 @@ pub enum CardStatusChange {
     Failed,
 }
 
-/// Product of a payout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum PayoutProduct {
-    PushToCard,
-    BankPayment,
-    AppPayment,
-}
-
-/// What happened to the transfer of a payment that is `resolved`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum PaymentResolution {
-    /// To its sender.
-    Returned,
-    /// For its payer, before a restore.
-    Forwarded,
-    Other,
-}
-
-/// Payment app.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum PaymentApp {
-    Venmo,
-    Paypal,
-}
-
 /// Status of a listed recipient of app payments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
@@ -249,79 +196,12 @@ pub enum PaymentRecipientStatus {
     Archived,
 }
 
-/// Kind of a transfer of a top-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum TopUpLegKind {
-    /// On Solana.
-    Burn,
-    /// On Base, after a burn.
-    Mint,
-    /// On Base.
-    Transfer,
-}
-
-/// Network of deposit addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum DepositNetwork {
-    Base,
-}
-
 /// Reason of a hold that lasts until a payment is final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UnfinalHold {
     HeldUnfinal,
-}
-
-/// Balance of a withdrawal, if it is not the account's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum WithdrawalSource {
-    /// The balance at the card issuer.
-    CardBalance,
-}
-
-/// Change of the balance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum StatementLineType {
-    Credited,
-    Held,
-    Withdrawn,
-    Released,
-    Debited,
-    /// A credit on hold until the payment behind it is final.
-    HeldUnfinal,
-    /// A credit whose payment was reversed.
-    Reversed,
-}
-
-/// Reason of a disabled webhook endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum WebhookDisabledReason {
-    /// It answered 410.
-    Gone,
-    /// All attempts failed for too long.
-    Failing,
-}
-
-/// Reason of a dropped delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum WebhookDroppedReason {
-    EndpointDisabled,
-    EndpointDeleted,
-    EventExpired,
 }
 
 /// Status of a wallet payment, with one value for every pending one.
@@ -346,25 +226,6 @@ pub enum AgentPaymentStatus {
     Free,
 }
 
-/// Kind of a wallet payment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum WalletPaymentKind {
-    /// A paid call.
-    X402,
-    Transfer,
-}
-
-/// Type of a customer of the bank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum CustomerType {
-    Individual,
-    Business,
-}
-
 /// Type of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
@@ -373,52 +234,6 @@ pub enum BankingDocumentType {
     ProofOfAddress,
     FormationDocument,
     Other,
-}
-
-/// Type of a bank account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum BankAccountType {
-    /// Its deposits are credited to the balance.
-    Onramp,
-    /// Holds US dollars that came from the balance.
-    Offramp,
-}
-
-/// Type of a recipient's bank account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum BankDestinationType {
-    /// A U.S. account with a routing number.
-    FiatUs,
-    /// An account with an IBAN.
-    FiatIban,
-}
-
-/// Type of a bank transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum BankTransactionType {
-    /// Between the balance and an own bank account.
-    Transfer,
-    /// To a bank destination.
-    Payout,
-}
-
-/// Direction of a bank transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum BankTransactionDirection {
-    /// A deposit.
-    Incoming,
-    ToAccount,
-    ToBalance,
-    /// A payout.
-    Outgoing,
 }
 
 /// Status of a transfer or a bank payout.
@@ -436,48 +251,6 @@ pub enum BankTransactionStatus {
     InProcess,
     /// Of a payout.
     Cancelled,
-}
-
-/// Type of a prepaid card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub enum PrepaidCardType {
-    #[serde(rename = "Non-Reloadable U.S.")]
-    NonReloadableUs,
-}
-
-/// Type of an international card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub enum IntlCardType {
-    #[serde(rename = "Non-Reloadable International")]
-    NonReloadableInternational,
-}
-
-/// Type of a reloadable card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub enum ReloadableCardType {
-    Reloadable,
-}
-
-/// Type of a gift card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub enum GiftCardType {
-    #[serde(rename = "Gift Card")]
-    GiftCard,
-}
-
-/// Reason for which a session ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum SessionEndReason {
-    /// Its refresh token was used twice.
-    RefreshTokenReused,
-    /// Its owner signed out.
-    SignedOut,
 }
 
 /// Status in lists that have no other.
@@ -556,14 +329,25 @@ pub enum SettlementPendingStatus {
 pub(crate) mod tests {
     use purser_actors::engine::GateHold;
     use purser_actors::entity::account;
-    use purser_actors::entity::bank_destination;
+    use purser_actors::entity::bank_destination::{self, BankDestination};
     use purser_actors::entity::banking::application::DocumentType;
     use purser_actors::entity::banking::transfer::{BankTransfer, TransferDirection};
+    use purser_actors::entity::card::Card;
     use purser_actors::entity::card::lifecycle::LifecycleChange;
+    use purser_actors::entity::card_withdrawal::CardWithdrawal;
+    use purser_actors::entity::gift_card::GiftCard;
+    use purser_actors::entity::intl_order::IntlOrder;
+    use purser_actors::entity::payment::Payment;
     use purser_actors::entity::payment::Resolution;
+    use purser_actors::entity::payment_recipient::PaymentRecipient;
+    use purser_actors::entity::payout::Payout;
     use purser_actors::entity::reloadable_card::CardHistoryEntry;
+    use purser_actors::entity::reloadable_card::ReloadableCard;
+    use purser_actors::entity::top_up::TopUp;
+    use purser_actors::entity::wallet_payment::WalletPayment;
     use purser_actors::entity::webhook::DisabledReason;
     use purser_actors::entity::webhook_delivery::DroppedReason;
+    use purser_actors::entity::withdrawal::Withdrawal;
     use purser_actors::id::Network;
     use purser_actors::port::banking::AccountType;
     use purser_actors::port::payouts::Platform;
@@ -604,8 +388,9 @@ pub(crate) mod tests {
         assert_eq!(schema["enum"], json!(["none", "open"]));
         let products = values::<ProductStatus>();
         assert!(states::<Payout>().is_subset(&products) && states::<TopUp>().is_subset(&products));
-        assert!(serde_json::from_value::<PayoutStatus>(json!("in-process")).is_ok());
-        assert!(serde_json::from_value::<PayoutStatus>(json!("ready")).is_err());
+        assert_eq!(values::<PayoutStatus>(), states::<Payout>());
+        assert!(serde_json::from_value::<BankingState>(json!("open")).is_ok());
+        assert!(serde_json::from_value::<BankingState>(json!("ready")).is_err());
     }
 
     // Checks: an enum that shows several state machines has the states of all, except those that can't occur there.

@@ -94,9 +94,9 @@ async fn get_card(
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
-enum CardDataResponse {
+enum CardDataResponse<'a> {
     /// The card of `card_id`.
-    One(AnyCardWithDetails),
+    One(AnyCardWithDetails<'a>),
     /// A page, without `card_id`.
     Page(CardList),
 }

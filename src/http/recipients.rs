@@ -7,6 +7,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::engine::OperationError;
 use purser_actors::entity::bank_destination::BankDestination;
+use purser_actors::entity::bank_destination::BankDestinationView;
 use purser_actors::entity::payment_recipient::{PaymentRecipient, Status};
 use purser_actors::id::{BankDestinationId, BankRecipientId, PaymentRecipientId, Wallet};
 use purser_actors::kernel::idempotency::CommandResult;
@@ -357,9 +358,9 @@ fn unknown() -> ApiError {
 /// A page of bank recipients with their destinations.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-struct BankRecipientList {
+struct BankRecipientList<'a> {
     /// In order of registration.
-    recipients: Vec<BankRecipient>,
+    recipients: Vec<BankRecipient<'a>>,
     /// Whether more destinations follow.
     has_more: bool,
 }
@@ -367,7 +368,7 @@ struct BankRecipientList {
 /// A person or company with bank accounts.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub(super) struct BankRecipient {
+pub(super) struct BankRecipient<'a> {
     /// `brc_…` is the id of the recipient.
     pub(super) recipient_id: String,
     /// Name of the person or company.
@@ -378,7 +379,7 @@ pub(super) struct BankRecipient {
     pub(super) address: String,
     /// Bank accounts of the recipient.
     #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::BankRecipientDestination>))]
-    pub(super) destinations: Vec<JsonObject>,
+    pub(super) destinations: Vec<BankDestinationView<'a>>,
 }
 
 /// List the bank recipients with their destinations
@@ -416,7 +417,7 @@ async fn get_bank_recipients(
 }
 
 /// Each recipient with its destinations, ordered by its first destination.
-pub(super) fn by_recipient(found: &[(BankDestinationId, BankDestination)]) -> Vec<BankRecipient> {
+pub(super) fn by_recipient(found: &[(BankDestinationId, BankDestination)]) -> Vec<BankRecipient<'_>> {
     let mut order: Vec<BankRecipientId> = Vec::new();
     for (_, destination) in found.iter().filter(|(_, destination)| destination.active) {
         if !order.contains(&destination.recipient.id) {
@@ -431,9 +432,7 @@ pub(super) fn by_recipient(found: &[(BankDestinationId, BankDestination)]) -> Ve
             name: first.name.clone(),
             status: schemas::ActiveStatus::Active,
             address: first.address.clone(),
-            destinations: own
-                .map(|(id, destination)| JsonObject::of(&destination.view(id)))
-                .collect(),
+            destinations: own.map(|(id, destination)| destination.view(id)).collect(),
         })
     });
     shown.collect()

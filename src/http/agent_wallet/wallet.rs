@@ -5,10 +5,11 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::OperationError;
+use purser_actors::entity::agent_wallet::AgentWalletView;
 use purser_actors::entity::agent_wallet::{AgentWallet, WalletHold};
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
+use purser_actors::kernel::Entity as _;
 use purser_actors::kernel::idempotency::CommandResult;
-use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -30,7 +31,7 @@ use crate::http::app::App;
 struct CreateAgentWalletResult {
     /// The new or existing wallet.
     #[cfg_attr(feature = "documents", schema(value_type = schemas::AgentWallet))]
-    wallet: JsonObject,
+    wallet: AgentWalletView,
 }
 
 /// Create the managed wallet
@@ -87,7 +88,7 @@ pub(super) async fn create_agent_wallet(
 
 fn created(owner: &Wallet, wallet: &AgentWallet) -> RecordedReply {
     reply(&CreateAgentWalletResult {
-        wallet: JsonObject::of(&wallet.view(owner)),
+        wallet: wallet.view(owner),
     })
 }
 

@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use purser_actors::engine::OperationError;
+use purser_actors::entity::banking::account::BankAccountView;
 use purser_actors::entity::banking::account::{BankAccount, Status};
 use purser_actors::entity::banking::application;
 use purser_actors::id::{BankAccountId, Wallet};
@@ -54,10 +55,10 @@ struct CreateAccountParams {
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
-struct CreateBankAccountResult {
+struct CreateBankAccountResult<'a> {
     /// The new bank account.
     #[cfg_attr(feature = "documents", schema(value_type = schemas::BankAccount))]
-    account: JsonObject,
+    account: BankAccountView<'a>,
 }
 
 /// Open a bank account
@@ -124,7 +125,7 @@ pub(super) async fn create_banking_account(
 
 fn opening(id: BankAccountId, account: &BankAccount) -> RecordedReply {
     callable::reply(&CreateBankAccountResult {
-        account: JsonObject::of(&account.view(&id)),
+        account: account.view(&id),
     })
 }
 

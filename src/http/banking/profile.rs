@@ -5,10 +5,11 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_actors::currency::Country;
 use purser_actors::engine::OperationError;
+use purser_actors::entity::banking::profile::BankingProfileView;
 use purser_actors::entity::banking::profile::{AlreadyExists, BankingProfile, CustomerType as Who};
 use purser_actors::id::Wallet;
+use purser_actors::kernel::Entity as _;
 use purser_actors::kernel::idempotency::CommandResult;
-use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -63,10 +64,10 @@ struct CreateProfileParams {
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
-struct CreateBankingProfileResult {
+struct CreateBankingProfileResult<'a> {
     /// The profile as saved.
     #[cfg_attr(feature = "documents", schema(value_type = schemas::BankingProfile))]
-    profile: JsonObject,
+    profile: BankingProfileView<'a>,
 }
 
 /// Create a banking profile
@@ -176,7 +177,7 @@ impl CreateProfileParams {
 
 fn created(owner: &Wallet, profile: &BankingProfile) -> RecordedReply {
     callable::reply(&CreateBankingProfileResult {
-        profile: JsonObject::of(&profile.view(owner)),
+        profile: profile.view(owner),
     })
 }
 
@@ -195,7 +196,7 @@ pub(super) struct EmptyRequest {}
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
-struct BankingProfileStatus {
+struct BankingProfileStatus<'a> {
     /// `none`, `incomplete`, `submitted`, `approved` or `rejected`.
     #[cfg_attr(feature = "documents", schema(value_type = schemas::BankingApplicationProgress))]
     application: &'static str,
@@ -211,7 +212,7 @@ struct BankingProfileStatus {
     identity: &'static str,
     /// The profile, if there is one.
     #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::BankingProfile>))]
-    profile: Option<JsonObject>,
+    profile: Option<BankingProfileView<'a>>,
 }
 
 /// Read the status of banking
@@ -239,6 +240,6 @@ pub(super) async fn get_banking_profile_status(
         user_id: claims.wallet.user_id(),
         status: profile.as_ref().map_or("none", |profile| profile.status()),
         identity: identity.as_ref().map_or("none", |identity| identity.status()),
-        profile: profile.map(|profile| JsonObject::of(&profile.view(&claims.wallet))),
+        profile: profile.as_ref().map(|profile| profile.view(&claims.wallet)),
     }))
 }

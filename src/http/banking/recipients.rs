@@ -4,10 +4,11 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use purser_actors::engine::{Engine, OperationError};
+use purser_actors::entity::bank_destination::BankDestinationView;
 use purser_actors::entity::bank_destination::{BankDestination, BankRecipient, Rejection};
 use purser_actors::id::{BankDestinationId, BankRecipientId, Wallet};
+use purser_actors::kernel::Entity as _;
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
-use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -179,10 +180,10 @@ pub(super) struct ListRecipientsRequest {
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
-struct ListBankingRecipientsResult {
+struct ListBankingRecipientsResult<'a> {
     /// Ordered by the first destination of each recipient.
     #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::BankingRecipient>))]
-    recipients: Vec<recipients::BankRecipient>,
+    recipients: Vec<recipients::BankRecipient<'a>>,
     /// Whether more destinations follow.
     has_more: bool,
 }
@@ -311,7 +312,7 @@ pub(super) async fn sent(
 fn render(id: BankDestinationId, kept: &BankDestination) -> RecordedReply {
     callable::reply(&BankDestinationResult {
         recipient_id: kept.recipient.id.to_string(),
-        destination: JsonObject::of(&kept.view(&id)),
+        destination: kept.view(&id),
     })
 }
 
@@ -319,12 +320,12 @@ fn render(id: BankDestinationId, kept: &BankDestination) -> RecordedReply {
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
-pub(super) struct BankDestinationResult {
+pub(super) struct BankDestinationResult<'a> {
     /// `brc_…` is the id of its recipient.
     recipient_id: String,
     /// Destination after the change.
     #[cfg_attr(feature = "documents", schema(value_type = schemas::BankDestination))]
-    destination: JsonObject,
+    destination: BankDestinationView<'a>,
 }
 
 impl App {

@@ -2,11 +2,15 @@
 
 use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::engine::{Engine, OperationError};
+use purser_actors::entity::card::CardView;
 use purser_actors::entity::card::lifecycle;
 use purser_actors::entity::card::{self, Card};
+use purser_actors::entity::gift_card::GiftCardView;
 use purser_actors::entity::gift_card::{self, GiftCard};
+use purser_actors::entity::intl_order::IntlCardView;
 use purser_actors::entity::intl_order::IntlOrder;
 use purser_actors::entity::payment::Status;
+use purser_actors::entity::reloadable_card::ReloadableCardView;
 use purser_actors::entity::reloadable_card::{self, ReloadableCard};
 use purser_actors::id::{CardId, PaymentId, Wallet};
 use purser_actors::kernel::registry::LoadError;
@@ -144,7 +148,7 @@ impl AnyCard {
         }
     }
 
-    pub(super) fn without_details(&self, id: CardId) -> AnyCardWithDetails {
+    pub(super) fn without_details(&self, id: CardId) -> AnyCardWithDetails<'_> {
         match self {
             Self::Usa(card) => AnyCardWithDetails::prepaid(id, card, None),
             Self::Gift(gift) => AnyCardWithDetails::Gift(Box::new(GiftCardWithDetails::of(id, gift))),
@@ -159,7 +163,7 @@ impl AnyCard {
         id: CardId,
         hint: &'static str,
         retry_after_seconds: Option<u64>,
-    ) -> AnyCardWithDetails {
+    ) -> AnyCardWithDetails<'_> {
         let mut shown = self.without_details(id);
         if let AnyCardWithDetails::Gift(gift) = &mut shown {
             gift.held = Some(schemas::UnfinalHold::HeldUnfinal);
@@ -196,7 +200,7 @@ impl AnyCard {
     }
 
     /// The card with its secret details. The record that they were read is durable before they are returned.
-    pub(super) async fn with_details(&self, app: &App, id: CardId) -> Result<AnyCardWithDetails, ApiError> {
+    pub(super) async fn with_details(&self, app: &App, id: CardId) -> Result<AnyCardWithDetails<'_>, ApiError> {
         match self {
             Self::Usa(card) => {
                 let asked = async |issuer_ref: String| {
@@ -227,24 +231,23 @@ impl AnyCard {
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
-pub enum AnyCardWithDetails {
+pub enum AnyCardWithDetails<'a> {
     /// A prepaid card.
-    Prepaid(Box<CardWithDetails>),
+    Prepaid(Box<CardWithDetails<'a>>),
     /// A gift card.
-    Gift(Box<GiftCardWithDetails>),
+    Gift(Box<GiftCardWithDetails<'a>>),
     /// An international card.
-    International(Box<IntlCardWithDetails>),
+    International(Box<IntlCardWithDetails<'a>>),
     /// A reloadable card.
-    Reloadable(Box<ReloadableCardWithDetails>),
+    Reloadable(Box<ReloadableCardWithDetails<'a>>),
 }
 
 /// A card, with its number while it is ready or paused.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct CardWithDetails {
+pub struct CardWithDetails<'a> {
     #[serde(flatten)]
-    #[cfg_attr(feature = "documents", schema(value_type = schemas::Card))]
-    card: JsonObject,
+    card: CardView<'a>,
     /// Transactions of the card, newest first, including declined ones: at most 20.
     transactions: Vec<CardTransaction>,
     /// Card details while the card is ready or paused.
@@ -301,10 +304,9 @@ impl From<provider::BillingAddress> for BillingAddress {
 /// A gift card, with its code and link once it is completed.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct GiftCardWithDetails {
+pub struct GiftCardWithDetails<'a> {
     #[serde(flatten)]
-    #[cfg_attr(feature = "documents", schema(value_type = schemas::GiftCard))]
-    gift_card: JsonObject,
+    gift_card: GiftCardView<'a>,
     /// Redemption page. Anyone who opens it can spend the gift card.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "documents", schema(value_type = Option<String>))]
@@ -331,10 +333,9 @@ pub struct GiftCardWithDetails {
 /// An international card, with its number while it is ready or paused.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct IntlCardWithDetails {
+pub struct IntlCardWithDetails<'a> {
     #[serde(flatten)]
-    #[cfg_attr(feature = "documents", schema(value_type = schemas::IntlCard))]
-    card: JsonObject,
+    card: IntlCardView<'a>,
     /// Transactions of the card, newest first, as operators have reported them: at most 20.
     transactions: Vec<CardTransaction>,
     /// Card details while the card is ready or paused.
@@ -363,10 +364,9 @@ pub(super) struct IntlCardDetails {
 /// A reloadable card, with its number while it is open or paused.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct ReloadableCardWithDetails {
+pub struct ReloadableCardWithDetails<'a> {
     #[serde(flatten)]
-    #[cfg_attr(feature = "documents", schema(value_type = schemas::ReloadableCard))]
-    card: JsonObject,
+    card: ReloadableCardView<'a>,
     /// Transactions of the card, newest first, including declined ones: at most 20.
     transactions: Vec<CardTransaction>,
     /// Card details while the card is open or paused.
@@ -374,37 +374,37 @@ pub struct ReloadableCardWithDetails {
     card_details: Option<CardDetails>,
 }
 
-impl AnyCardWithDetails {
-    fn prepaid(id: CardId, card: &Card, card_details: Option<CardDetails>) -> Self {
+impl<'a> AnyCardWithDetails<'a> {
+    fn prepaid(id: CardId, card: &'a Card, card_details: Option<CardDetails>) -> Self {
         Self::Prepaid(Box::new(CardWithDetails {
-            card: JsonObject::of(&card.view(&id)),
+            card: card.view(&id),
             transactions: card.transactions().iter().map(CardTransaction::from).collect(),
             card_details,
         }))
     }
 
-    fn international(id: CardId, order: &IntlOrder, card_details: Option<IntlCardDetails>) -> Self {
+    fn international(id: CardId, order: &'a IntlOrder, card_details: Option<IntlCardDetails>) -> Self {
         Self::International(Box::new(IntlCardWithDetails {
-            card: JsonObject::of(&order.view(&id)),
+            card: order.view(&id),
             transactions: order.transactions().iter().map(CardTransaction::from).collect(),
             card_details,
         }))
     }
 
-    fn reloadable(id: CardId, card: &ReloadableCard, card_details: Option<CardDetails>) -> Self {
+    fn reloadable(id: CardId, card: &'a ReloadableCard, card_details: Option<CardDetails>) -> Self {
         Self::Reloadable(Box::new(ReloadableCardWithDetails {
-            card: JsonObject::of(&card.view(&id)),
+            card: card.view(&id),
             transactions: card.transactions().iter().map(CardTransaction::from).collect(),
             card_details,
         }))
     }
 }
 
-impl GiftCardWithDetails {
+impl<'a> GiftCardWithDetails<'a> {
     /// Without its code.
-    fn of(id: CardId, gift: &GiftCard) -> Self {
+    fn of(id: CardId, gift: &'a GiftCard) -> Self {
         Self {
-            gift_card: JsonObject::of(&gift.view(&id)),
+            gift_card: gift.view(&id),
             redemption_url: None,
             redemption_code: None,
             pin_code: None,
@@ -493,7 +493,7 @@ async fn sealed(app: &App, id: CardId) -> Result<Vec<u8>, ApiError> {
     sealed.ok_or_else(ApiError::internal)
 }
 
-async fn redeemable(app: &App, id: CardId, gift: &GiftCard) -> Result<AnyCardWithDetails, ApiError> {
+async fn redeemable<'a>(app: &App, id: CardId, gift: &'a GiftCard) -> Result<AnyCardWithDetails<'a>, ApiError> {
     let redemption = gift_cards::open(&app.vault, id, &sealed(app, id).await?).map_err(|error| {
         tracing::error!(card = %id, %error, "a gift card's code cannot be opened");
         ApiError::internal()

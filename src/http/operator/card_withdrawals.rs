@@ -182,7 +182,7 @@ fn render(id: &WithdrawalId, withdrawal: &CardWithdrawal, now: Timestamp, frozen
         status: withdrawal.state().into(),
         user_id: withdrawal.owner.user_id(),
         amount: withdrawal.amount.into(),
-        network: withdrawal.to.network().into(),
+        network: withdrawal.to.network(),
         address: withdrawal.to.address(),
         lease: listed(withdrawal.leases(), withdrawal.created_at, now),
         held: frozen.then(|| GateHold::AccountFrozen.into()),

@@ -80,7 +80,7 @@ async fn post_accept(
     written.map_err(|_| unavailable())?;
     let done = chains.roll_back(network, true).await.map_err(map_error)?;
     Ok(Private(AcceptChainResponse {
-        network: network.into(),
+        network,
         from: done.from,
         to: done.to,
         movements: done.movements,

@@ -238,7 +238,7 @@ fn render(admin: &AdminState, customer: customers::Customer) -> Result<Customer,
     Ok(Customer {
         wallet: account.wallet.to_string(),
         user_id: account.wallet.user_id(),
-        network: account.wallet.network().into(),
+        network: account.wallet.network(),
         created_at: rfc3339(account.created_at),
         balance: account.balance.into(),
         available: account.available().into(),

@@ -132,7 +132,7 @@ fn render_card_action(queued: &QueuedOrder, now: Timestamp) -> QueuedCardAction 
     QueuedCardAction {
         card_id: id.to_string(),
         status: order.state().into(),
-        requested: order.lifecycle.pending_action.map(Into::into),
+        requested: order.lifecycle.pending_action,
         user_id: order.owner.user_id(),
         last4: order.details().map(|details| details.last4.clone()),
         available_usd_amount: order.lifecycle.activity.available.into(),
@@ -196,7 +196,7 @@ async fn post_report(
     Ok(Private(CardReportResponse {
         card_id: id.to_string(),
         status: order.state().into(),
-        requested: order.lifecycle.pending_action.map(Into::into),
+        requested: order.lifecycle.pending_action,
         available_usd_amount: order.lifecycle.activity.available.into(),
         credited_usd_amount: order.credited().into(),
     }))

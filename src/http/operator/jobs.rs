@@ -401,7 +401,7 @@ async fn render_held_jobs(admin: &AdminState, one: Option<JobId>) -> Result<Vec<
     for (job, why) in waiting {
         held.push(HeldJob {
             job: render(admin, &job),
-            held: why.into(),
+            held: why,
             evidence: evidence(admin, &job).await?,
             possible: possible_actions(admin, &job).await?,
         });

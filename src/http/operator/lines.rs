@@ -118,7 +118,7 @@ fn render(health: &engine::LineStatus, known: Option<LineState>) -> OperatorProd
     let since = known.as_ref().map(|known| rfc3339(known.since));
     let (reason, by) = known.map(|known| (known.reason, known.by)).unzip();
     OperatorProductLine {
-        line: health.line.into(),
+        line: health.line,
         status: health.status.into(),
         reason,
         by: by.flatten(),
@@ -173,7 +173,7 @@ async fn post_open(
 fn line_status(admin: &AdminState, line: ProductLine) -> Private<ProductLineStatus> {
     let health = admin.engine.line_status(line);
     Private(ProductLineStatus {
-        line: health.line.into(),
+        line: health.line,
         status: health.status.into(),
     })
 }

@@ -306,7 +306,7 @@ pub(super) fn render(unexplained: engine::UntrackedTransfer) -> UntrackedTransfe
     let candidates = unexplained.candidates.into_iter();
     UntrackedTransfer {
         name: transfer.name().to_string(),
-        network: transfer.to.network().into(),
+        network: transfer.to.network(),
         receiver: transfer.to.to_string(),
         amount: transfer.amount.into(),
         at: rfc3339(transfer.at),
