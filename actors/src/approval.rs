@@ -194,7 +194,7 @@ impl ApprovableAction {
     /// Id of the subject.
     pub fn subject(&self) -> String {
         match self {
-            Self::CreditJob { job: effect, .. } | Self::ResolveJob { job: effect, .. } => effect.to_string(),
+            Self::CreditJob { job, .. } | Self::ResolveJob { job, .. } => job.to_string(),
             Self::RejectIntlOrder { order, .. } => order.to_string(),
             Self::PayCardWithdrawal { withdrawal, .. } => withdrawal.to_string(),
             Self::DecideIncoming { deposit, .. } => deposit.to_string(),
@@ -208,21 +208,16 @@ impl ApprovableAction {
         let number = |lease: &Option<u64>| lease.map(|lease| lease.to_string()).unwrap_or_default();
         match self {
             Self::CreditJob {
-                job: effect,
+                job,
                 evidence,
                 funds_not_sent: not_left,
-            } => vec![effect.to_string(), not_left.to_string(), evidence.clone()],
+            } => vec![job.to_string(), not_left.to_string(), evidence.clone()],
             Self::ResolveJob {
-                job: effect,
+                job,
                 done,
                 reference,
                 evidence,
-            } => vec![
-                effect.to_string(),
-                done.to_string(),
-                reference.clone(),
-                evidence.clone(),
-            ],
+            } => vec![job.to_string(), done.to_string(), reference.clone(), evidence.clone()],
             Self::RejectIntlOrder { order, lease, reason } => vec![order.to_string(), number(lease), reason.clone()],
             Self::PayCardWithdrawal {
                 withdrawal,

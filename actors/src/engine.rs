@@ -183,12 +183,12 @@ impl Engine {
         let sound = Arc::new(AtomicBool::new(true));
         let root = root_supervisor::start(sound.clone()).await.map_err(actors)?;
         let deliveries = Arc::new(Outbox::default());
-        let effects: Arc<dyn JobStarter> = deliveries.clone();
+        let outbox_jobs: Arc<dyn JobStarter> = deliveries.clone();
         let ground = EntityDeps {
             store: store.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
-            job_starter: effects,
+            job_starter: outbox_jobs,
             runtime: tokio::runtime::Handle::current(),
             limits: settings.limits,
         };
@@ -271,13 +271,13 @@ impl Engine {
         loop {
             let page = self.0.store.scan(&[table::OUTBOX], after.as_deref(), PAGE).await?;
             for (_, row) in &page {
-                let effect: OutboxJob = codec::decode(&row.value).map_err(|e| StartError::Corrupt("effect", e))?;
-                if let Some(leaves) = effect.job.outgoing_purpose() {
+                let outbox_job: OutboxJob = codec::decode(&row.value).map_err(|e| StartError::Corrupt("job", e))?;
+                if let Some(leaves) = outbox_job.job.outgoing_purpose() {
                     self.restore_reservation(leaves).await;
                 }
-                let passed_over = mutants::is_enabled(Mutant::RetriedJobsLost) && effect.attempts > 0;
-                if !effect.dead_lettered && !passed_over {
-                    open.push(effect);
+                let passed_over = mutants::is_enabled(Mutant::RetriedJobsLost) && outbox_job.attempts > 0;
+                if !outbox_job.dead_lettered && !passed_over {
+                    open.push(outbox_job);
                 }
             }
             match page.into_iter().last() {
@@ -288,7 +288,7 @@ impl Engine {
         if mutants::is_enabled(Mutant::OutboxJobsLost) {
             open.clear();
         }
-        open.into_iter().for_each(|effect| deliveries.start(effect));
+        open.into_iter().for_each(|outbox_job| deliveries.start(outbox_job));
         Ok(())
     }
 

@@ -166,13 +166,13 @@ impl LostOrder {
 impl AttributedOrder {
     /// Our record of it, as an entry of the same list.
     pub fn internal_entry(&self) -> ListedEntry {
-        let standing = match self.returned.as_ref().map(|back| &back.evidence) {
+        let status = match self.returned.as_ref().map(|back| &back.evidence) {
             // A return of a bank transfer is a separate entry.
             None | Some(ReturnEvidence::ReturnedByBank(_)) => EntryStatus::Completed,
             Some(ReturnEvidence::NotExecuted | ReturnEvidence::ReturnedByRail) => EntryStatus::Returned,
         };
         ListedEntry {
-            status: standing,
+            status,
             amount: EntryAmount::Cents(self.order.amount, self.order.currency),
             at: self.order.at,
         }

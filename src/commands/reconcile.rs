@@ -117,7 +117,7 @@ async fn run_to_completion(
 
 impl Report {
     fn of(walk: &ReconciliationCursor, found: &[DiscrepancyDetails]) -> Self {
-        let differences = found.iter().map(|one| {
+        let discrepancies = found.iter().map(|one| {
             json!({
                 "discrepancy_id": DiscrepancyId::for_entry(one.source, &one.key).to_string(),
                 "kind": one.kind.name(), "source": one.source.name(), "key": one.key, "subject": one.subject,
@@ -127,7 +127,7 @@ impl Report {
         Self {
             compared: walk.compared,
             completed: !walk.skipped,
-            discrepancies: differences.collect(),
+            discrepancies: discrepancies.collect(),
         }
     }
 

@@ -282,8 +282,8 @@ impl RunningService {
             ))),
             ended = self.wait_for_run(number) => ended?,
         };
-        let differences = self.open_discrepancies().await?;
-        Ok(json!({"compared": ended["compared"], "completed": ended["completed"], "discrepancies": differences}))
+        let discrepancies = self.open_discrepancies().await?;
+        Ok(json!({"compared": ended["compared"], "completed": ended["completed"], "discrepancies": discrepancies}))
     }
 
     /// The first completed run with this number or a later one.
@@ -308,16 +308,16 @@ impl RunningService {
 
     /// All open discrepancies, oldest first.
     async fn open_discrepancies(&self) -> Result<Vec<Value>, CliError> {
-        let (mut differences, mut after) = (Vec::new(), None::<String>);
+        let (mut discrepancies, mut after) = (Vec::new(), None::<String>);
         loop {
             let query: Vec<(&str, &str)> = after.iter().map(|after| ("after", after.as_str())).collect();
             let mut page = self.json("/admin/reconciliation", &query).await?;
             if let Value::Array(found) = page["discrepancies"].take() {
-                differences.extend(found);
+                discrepancies.extend(found);
             }
             match page["next_after"].as_str() {
                 Some(next) => after = Some(next.to_owned()),
-                None => return Ok(differences),
+                None => return Ok(discrepancies),
             }
         }
     }

@@ -193,14 +193,14 @@ impl RequestedAction {
                 ActionRejection::InvalidState("being refreshed")
             }
         };
-        let memo = place.map(|place| {
+        let recorder = place.map(|place| {
             let requested = self.clone();
             recorder::<Card>(place, move |result: CommandResult<'_, Card>| {
                 requested.action_response(result.map(|(is_requested, _)| *is_requested), not)
             })
         });
         self.respond(
-            engine.request_prepaid_card_action(self.id, self.action, memo).await,
+            engine.request_prepaid_card_action(self.id, self.action, recorder).await,
             not,
         )
     }
@@ -217,14 +217,17 @@ impl RequestedAction {
             | intl_order::Rejection::Ended
             | intl_order::Rejection::InDoubt => ActionRejection::InvalidState("being worked on"),
         };
-        let memo = place.map(|place| {
+        let recorder = place.map(|place| {
             let requested = self.clone();
             recorder::<IntlOrder>(place, move |result: CommandResult<'_, IntlOrder>| {
                 let is_requested = result.map(|(answer, _)| *answer == intl_order::Reply::ActionRequested(true));
                 requested.action_response(is_requested, not)
             })
         });
-        self.respond(engine.request_intl_card_action(self.id, self.action, memo).await, not)
+        self.respond(
+            engine.request_intl_card_action(self.id, self.action, recorder).await,
+            not,
+        )
     }
 
     async fn request_reloadable_card(
@@ -236,13 +239,13 @@ impl RequestedAction {
             reloadable_card::Rejection::InvalidState(status) => ActionRejection::InvalidState(status),
             reloadable_card::Rejection::ActionInProgress(other) => ActionRejection::Busy(*other),
         };
-        let memo = place.map(|place| {
+        let recorder = place.map(|place| {
             let requested = self.clone();
             recorder::<ReloadableCard>(place, move |result: CommandResult<'_, ReloadableCard>| {
                 requested.action_response(result.map(|(is_requested, _)| *is_requested), not)
             })
         });
-        self.respond(engine.request_card_action(self.id, self.action, memo).await, not)
+        self.respond(engine.request_card_action(self.id, self.action, recorder).await, not)
     }
 
     fn respond<R>(

@@ -77,12 +77,12 @@ async fn refresh_card_data(
         &request,
         move |place| async move {
             let id: CardId = cards::load_owned_usa_card(&engine, &caller, &named).await?;
-            let memo = place.map(|place| {
+            let recorder = place.map(|place| {
                 recorder::<Card>(place, move |result: CommandResult<'_, Card>| {
                     refresh_response(result.map(drop))
                 })
             });
-            match engine.refresh_card(id, memo).await {
+            match engine.refresh_card(id, recorder).await {
                 Ok(()) => refresh_response(Ok(())),
                 Err(OperationError::Rejected(why)) => refresh_response(Err(&why)),
                 Err(denied) => Err(in_progress_response(&denied)),

@@ -108,10 +108,10 @@ async fn withdraw_card_balance(
         )
         .await?;
         let id = WithdrawalId::mint(owner.shard(), first.entropy.random());
-        let memo = place.map(|place| recorder_of::<CardWithdrawal, CardWithdrawal>(place, id));
+        let recorder = place.map(|place| recorder_of::<CardWithdrawal, CardWithdrawal>(place, id));
         let asked = first
             .engine
-            .withdraw_card_balance((id, owner, account), (to, amount), memo);
+            .withdraw_card_balance((id, owner, account), (to, amount), recorder);
         match asked.await {
             Ok(()) => accepted(&first, id, pending).await,
             Err(denied) => Err(in_progress_response(&denied)),

@@ -157,12 +157,12 @@ async fn cancel_intl_order(
             let id: CardId = named.parse().map_err(|_| not_found())?;
             let order = load_owned_order(&engine, &caller, id).await?;
             require_card_rights(&caller, Some(order.charge.payment), earlier)?;
-            let memo = place.map(|place| {
+            let recorder = place.map(|place| {
                 recorder::<IntlOrder>(place, move |result: CommandResult<'_, IntlOrder>| {
                     cancelled(id, result.map(drop))
                 })
             });
-            match engine.cancel_intl(id, memo).await {
+            match engine.cancel_intl(id, recorder).await {
                 Ok(()) => cancelled(id, Ok(())),
                 Err(OperationError::Rejected(why)) => cancelled(id, Err(&why)),
                 Err(denied) => Err(in_progress_response(&denied)),

@@ -200,13 +200,13 @@ async fn post_payment_recipients(
         let id = running
             .load_active_recipient(&owner, &request.recipient_id, &request.platform)
             .await?;
-        let memo = place.map(|place| {
+        let recorder = place.map(|place| {
             recorder::<PaymentRecipient>(place, move |result: CommandResult<'_, PaymentRecipient>| match result {
                 Ok((_, Some(saved))) => Ok(changed(&owner, id, saved)),
                 Ok((_, None)) | Err(_) => Err(unknown()),
             })
         });
-        match running.engine.update_recipient(id, name, archived, memo).await {
+        match running.engine.update_recipient(id, name, archived, recorder).await {
             Ok(()) => {}
             Err(OperationError::Rejected(_)) => return Err(unknown()),
             Err(denied) => return Err(in_progress_response(&denied)),
@@ -297,12 +297,12 @@ async fn delete_payment_recipients(
         let id = running
             .load_active_recipient(&owner, &request.recipient_id, &request.platform)
             .await?;
-        let memo = place.map(|place| {
+        let recorder = place.map(|place| {
             recorder::<PaymentRecipient>(place, move |result: CommandResult<'_, PaymentRecipient>| {
                 result.map(|_| deleted(id)).map_err(|_| unknown())
             })
         });
-        match running.engine.delete_recipient(id, memo).await {
+        match running.engine.delete_recipient(id, recorder).await {
             Ok(()) => Ok(deleted(id)),
             Err(OperationError::Rejected(_)) => Err(unknown()),
             Err(denied) => Err(in_progress_response(&denied)),

@@ -139,11 +139,11 @@ async fn create_reloadable_card(
         let held = (&owner, &account);
         let pending =
             top_ups::await_pending(&first.engine, &*first.providers.balances, held, ("usd_amount", amount)).await?;
-        let memo = place.map(|place| recorder_of::<ReloadableCard, ReloadableCard>(place, id));
+        let recorder = place.map(|place| recorder_of::<ReloadableCard, ReloadableCard>(place, id));
         let ordered = (id, owner, account);
         match first
             .engine
-            .create_reloadable(ordered, (amount, reusable), funding, memo)
+            .create_reloadable(ordered, (amount, reusable), funding, recorder)
             .await
         {
             Ok(()) => first.card_created(id, pending).await,

@@ -139,8 +139,8 @@ impl Authenticator for TokenAuthenticator {
 
 impl AccountStatus for TokenAuthenticator {
     fn is_revoked(&self, claims: &AuthClaims) -> bool {
-        let mut families = claims.revocation_ids().into_iter().flatten();
-        families.any(|family| self.revoked.contains_key(&family))
+        let mut revocation_ids = claims.revocation_ids().into_iter().flatten();
+        revocation_ids.any(|session| self.revoked.contains_key(&session))
     }
 
     fn frozen_message(&self, wallet: Wallet) -> BoxFuture<'_, Option<String>> {
@@ -177,10 +177,10 @@ impl EventSink for TokenAuthenticator {
                 let id = u128::from_be_bytes(id);
                 if record.status == "revoked" {
                     // A key's id is also its session family.
-                    let family = SessionId(id);
+                    let session = SessionId(id);
                     self.purge_expired();
-                    self.revoked.insert(family, record.at.seconds() + ID_TOKEN_MAX_S);
-                    self.hub.revoke(&record.owner, family);
+                    self.revoked.insert(session, record.at.seconds() + ID_TOKEN_MAX_S);
+                    self.hub.revoke(&record.owner, session);
                 }
                 if of_key {
                     self.signup_waiters.notify(ApiKeyId(id));

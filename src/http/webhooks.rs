@@ -354,12 +354,12 @@ async fn post_delete(
     let run = move |place: Option<IdempotencySlot>| async move {
         let (id, endpoint) = running.load_owned_webhook(&caller, &named).await?;
         may_change(&caller, &endpoint)?;
-        let memo = place.map(|place| {
+        let recorder = place.map(|place| {
             recorder::<WebhookEndpoint>(place, move |result: CommandResult<'_, WebhookEndpoint>| {
                 deleted(id, result.map(drop).map_err(|why| *why))
             })
         });
-        match running.engine.delete_webhook(id, memo).await {
+        match running.engine.delete_webhook(id, recorder).await {
             Ok(()) => deleted(id, Ok(())),
             Err(OperationError::Rejected(why)) => deleted(id, Err(why)),
             Err(denied) => Err(in_progress_response(&denied)),

@@ -144,14 +144,14 @@ async fn post_withdraw(
     let (engine, from, public_url) = (state.engine.clone(), claims.wallet, state.public_url.clone());
     key.run(&state.engine, &claims, "/withdraw", &order, move |place| async move {
         let url = public_url.clone();
-        let memo = place.map(|place| {
+        let recorder = place.map(|place| {
             recorder::<Account>(place, move |result: CommandResult<'_, Account>| {
                 accepted(id, usdc, &url, result.map(drop))
             })
         });
         require_withdrawals_active(&engine)?;
         let promise = check_transferable(&engine, &from, (id, &to, usdc)).await?;
-        match engine.withdraw(from, (id, to, usdc), memo).await {
+        match engine.withdraw(from, (id, to, usdc), recorder).await {
             Ok(()) => {
                 promise.into_iter().for_each(TreasuryReservation::commit);
                 accepted(id, usdc, &public_url, Ok(()))

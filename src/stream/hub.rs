@@ -122,11 +122,11 @@ impl Hub {
     pub fn subscribe(
         self: &Arc<Self>,
         wallet: Wallet,
-        families: [Option<SessionId>; 2],
+        revocation_ids: [Option<SessionId>; 2],
     ) -> Result<Subscription, SubscribeError> {
         let subscriber = Arc::new(Subscriber {
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
-            revocation_ids: families,
+            revocation_ids,
             buffer: Mutex::default(),
             notify: Notify::new(),
             revoked: AtomicBool::new(false),

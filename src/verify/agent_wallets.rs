@@ -158,13 +158,13 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     check_addresses(contents, report);
     let mut moving: BTreeMap<WalletPaymentId, (usize, usize)> = BTreeMap::new();
     let mut forgetting = BTreeSet::new();
-    for effect in &contents.jobs {
-        match effect.job.typed() {
+    for outbox_job in &contents.jobs {
+        match outbox_job.job.typed() {
             Some(wallet_payment::Job::SendWalletPayment(id)) => moving.entry(id).or_default().0 += 1,
             Some(wallet_payment::Job::PurgeHttpRecord(id)) => drop(forgetting.insert(id)),
             None => {}
         }
-        if let Some(agent_wallet::Job::SettleWalletHold { payment: spend, .. }) = effect.job.typed() {
+        if let Some(agent_wallet::Job::SettleWalletHold { payment: spend, .. }) = outbox_job.job.typed() {
             moving.entry(spend).or_default().1 += 1;
         }
     }

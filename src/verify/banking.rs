@@ -173,7 +173,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
     let crediting: BTreeSet<String> = contents
         .jobs
         .iter()
-        .filter_map(|effect| match effect.job.typed()? {
+        .filter_map(|outbox_job| match outbox_job.job.typed()? {
             purser_actors::entity::account::Job::CreditAccount {
                 cause: CreditCause::BankTransfer(id),
                 ..

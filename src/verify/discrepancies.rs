@@ -55,16 +55,16 @@ impl Discrepancies {
     }
 }
 
-pub(super) fn check(differences: &Discrepancies, report: &mut VerifyReport) {
-    let Discrepancies { all, listed } = differences;
-    for (id, (difference, _)) in all {
-        let want = match difference.status {
-            Status::Open => vec![(difference.opened_at.0, difference.details.kind as u8)],
+pub(super) fn check(discrepancies: &Discrepancies, report: &mut VerifyReport) {
+    let Discrepancies { all, listed } = discrepancies;
+    for (id, (discrepancy, _)) in all {
+        let want = match discrepancy.status {
+            Status::Open => vec![(discrepancy.opened_at.0, discrepancy.details.kind as u8)],
             Status::Resolved => Vec::new(),
         };
         let has = listed.get(id).cloned().unwrap_or_default();
         if has != want {
-            let detail = format!("{}: its rows in the list are {has:?}", name_of(difference.status));
+            let detail = format!("{}: its rows in the list are {has:?}", name_of(discrepancy.status));
             report.report("discrepancy.index_mismatch", id, detail);
         }
     }

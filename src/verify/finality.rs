@@ -18,10 +18,10 @@ pub(super) fn check(
     report: &mut VerifyReport,
 ) {
     let (mut awaited, mut held) = (BTreeMap::<PaymentId, u32>::new(), BTreeMap::<PaymentId, i128>::new());
-    for effect in &contents.jobs {
-        if let Some(payment::Job::AwaitFinal(id)) = effect.job.typed() {
+    for outbox_job in &contents.jobs {
+        if let Some(payment::Job::AwaitFinal(id)) = outbox_job.job.typed() {
             *awaited.entry(id).or_default() += 1;
-        } else if let Some(account::Job::ReleaseCredit { payment, amount, .. }) = effect.job.typed() {
+        } else if let Some(account::Job::ReleaseCredit { payment, amount, .. }) = outbox_job.job.typed() {
             *held.entry(payment).or_default() += i128::from(amount.atomic());
         }
     }

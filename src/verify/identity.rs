@@ -148,11 +148,11 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
 fn check_jobs(contents: &StoreContents, report: &mut VerifyReport) {
     let people = &contents.identity;
     let mut open: BTreeMap<(JobId, Wallet), &'static str> = BTreeMap::new();
-    for effect in &contents.jobs {
-        if let Some(identity_verification::Job::CheckIdentity(wallet)) = effect.job.typed() {
-            open.insert((effect.id, wallet), "identity");
-        } else if let Some(issuer_link::Job::OpenIssuerAccount(wallet)) = effect.job.typed() {
-            open.insert((effect.id, wallet), "link");
+    for outbox_job in &contents.jobs {
+        if let Some(identity_verification::Job::CheckIdentity(wallet)) = outbox_job.job.typed() {
+            open.insert((outbox_job.id, wallet), "identity");
+        } else if let Some(issuer_link::Job::OpenIssuerAccount(wallet)) = outbox_job.job.typed() {
+            open.insert((outbox_job.id, wallet), "link");
         }
     }
     let checks = people

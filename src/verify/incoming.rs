@@ -122,8 +122,8 @@ struct PendingIncomingJobs {
 
 pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut moving: BTreeMap<DepositId, PendingIncomingJobs> = BTreeMap::new();
-    for effect in &contents.jobs {
-        match effect.job.typed() {
+    for outbox_job in &contents.jobs {
+        match outbox_job.job.typed() {
             Some(account::Job::SendBack { deposit: id, .. })
             | Some(account::Job::CreditAccount {
                 cause: CreditCause::Deposit(id),
@@ -131,7 +131,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
             }) => moving.entry(id).or_default().credits += 1,
             _ => {}
         }
-        match effect.job.typed() {
+        match outbox_job.job.typed() {
             Some(incoming::Job::ClassifyIncoming(id)) => moving.entry(id).or_default().lookups += 1,
             Some(incoming::Job::ConfirmIncoming(id)) => moving.entry(id).or_default().notifications += 1,
             None => {}

@@ -46,14 +46,14 @@ struct PendingCredits {
 
 pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut moving: BTreeMap<LateReturnId, PendingCredits> = BTreeMap::new();
-    for effect in &contents.jobs {
+    for outbox_job in &contents.jobs {
         if let Some(account::Job::CreditAccount {
             cause: CreditCause::LateReturn(id),
             ..
-        }) = effect.job.typed()
+        }) = outbox_job.job.typed()
         {
             moving.entry(id).or_default().credits += 1;
-        } else if let Some(late_return::Job::ConfirmLateReturnCredit(id)) = effect.job.typed() {
+        } else if let Some(late_return::Job::ConfirmLateReturnCredit(id)) = outbox_job.job.typed() {
             moving.entry(id).or_default().notifications += 1;
         }
     }

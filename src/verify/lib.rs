@@ -365,8 +365,8 @@ async fn read_rows(
     contents.incoming.read_rows(store, report).await?;
     for work in [table::OUTBOX, table::TIMER] {
         each_row(store, &[work], |key, row| {
-            if let Some((effect, _)) = take(row, &hex::encode(key), report) {
-                contents.jobs.push(effect);
+            if let Some((job, _)) = take(row, &hex::encode(key), report) {
+                contents.jobs.push(job);
                 contents.scheduled_jobs += usize::from(work == table::TIMER);
             }
         })

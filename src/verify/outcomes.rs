@@ -327,14 +327,14 @@ fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyRep
 /// Everything unfinished has a job that moves it on.
 fn owners(contents: &StoreContents, report: &mut VerifyReport) {
     let mut moving = BTreeMap::new();
-    for effect in &contents.jobs {
-        let under_way = match effect.job.typed() {
+    for outbox_job in &contents.jobs {
+        let under_way = match outbox_job.job.typed() {
             Some(payment::Job::SettlePayment(id)) => Some((id, "settle_payment")),
             Some(payment::Job::WatchPayment(id)) => Some((id, "watch_payment")),
             Some(payment::Job::ConfirmPaymentCredit(id)) => Some((id, "confirm_payment_credit")),
             Some(payment::Job::ReadmitPayment { .. } | payment::Job::AwaitFinal(_)) | None => None,
         };
-        let credit = match effect.job.typed() {
+        let credit = match outbox_job.job.typed() {
             Some(account::Job::CreditAccount {
                 cause: CreditCause::Payment(id),
                 ..

@@ -78,10 +78,13 @@ pub(super) fn compare_with_chain(contents: &StoreContents, chain: &[ChainTransfe
 
 /// Payments that are still polled for finality.
 fn awaiting_finality(contents: &StoreContents) -> impl Iterator<Item = PaymentId> {
-    contents.jobs.iter().filter_map(|effect| match effect.job.typed()? {
-        payment::Job::AwaitFinal(id) => Some(id),
-        _ => None,
-    })
+    contents
+        .jobs
+        .iter()
+        .filter_map(|outbox_job| match outbox_job.job.typed()? {
+            payment::Job::AwaitFinal(id) => Some(id),
+            _ => None,
+        })
 }
 
 /// An amount received without a payment is on the chain as posted, and no other record claims it.

@@ -86,15 +86,15 @@ struct PendingRefundJobs {
 
 pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut moving: BTreeMap<RefundId, PendingRefundJobs> = BTreeMap::new();
-    for effect in &contents.jobs {
+    for outbox_job in &contents.jobs {
         if let Some(account::Job::CreditAccount {
             cause: CreditCause::Refund(id),
             ..
-        }) = effect.job.typed()
+        }) = outbox_job.job.typed()
         {
             moving.entry(id).or_default().credits += 1;
         }
-        match effect.job.typed() {
+        match outbox_job.job.typed() {
             Some(refund::Job::ConfirmRefund(id)) => moving.entry(id).or_default().notifications += 1,
             Some(refund::Job::ExpireRefund { refund, round }) => {
                 let asked = contents.refunds.all.get(&refund).map(|(refund, _)| refund.round);
@@ -158,7 +158,10 @@ fn paid(
     let charged = i128::from(sold.charge.charged.atomic());
     // Automatic credits are what the ledger has, plus pending ones. A late return has its own name.
     let name = sold.product.to_string();
-    let waiting = contents.jobs.iter().filter_map(|effect| credited_for(&effect.job));
+    let waiting = contents
+        .jobs
+        .iter()
+        .filter_map(|outbox_job| credited_for(&outbox_job.job));
     let waiting: i128 = waiting.filter(|(of, _)| *of == name).map(|(_, atomic)| atomic).sum();
     let credited = books.credited.get(&name).copied().unwrap_or(0) + waiting;
     let late = if sold.returned_late { sold.value } else { 0 };

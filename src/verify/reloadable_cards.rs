@@ -239,7 +239,7 @@ fn withdrawal(
         lease: asked.lease,
     };
     let is_held = matches!(asked.status, card_withdrawal::Status::Claimed(Some(_)));
-    if is_held && !contents.jobs.iter().any(|effect| effect.job == lease) {
+    if is_held && !contents.jobs.iter().any(|outbox_job| outbox_job.job == lease) {
         report.report(
             "card_withdrawal.lease_timer_missing",
             id,
@@ -303,8 +303,8 @@ struct PendingCounts(BTreeMap<(&'static str, String), usize>);
 impl PendingCounts {
     fn count(contents: &StoreContents) -> Self {
         let mut under = BTreeMap::new();
-        for effect in &contents.jobs {
-            let of = match (effect.job.typed(), effect.job.typed()) {
+        for outbox_job in &contents.jobs {
+            let of = match (outbox_job.job.typed(), outbox_job.job.typed()) {
                 (Some(reloadable_card::Job::OpenReloadableCard(id)), _) => ("open_reloadable_card", id.to_string()),
                 (Some(reloadable_card::Job::ChangeCardState(id)), _) => ("change_card_state", id.to_string()),
                 (None, Some(card_withdrawal::Job::HoldCardBalance(id))) => ("hold_card_balance", id.to_string()),

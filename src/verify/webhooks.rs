@@ -122,7 +122,7 @@ pub(super) async fn check(
     let at_work: BTreeSet<(WebhookDeliveryId, u32)> = contents
         .jobs
         .iter()
-        .filter_map(|effect| effect.job.typed())
+        .filter_map(|outbox_job| outbox_job.job.typed())
         .map(|delivery::Job::DeliverWebhook { delivery, round, .. }| (delivery, round))
         .collect();
     for (id, round) in &contents.webhooks.pending {

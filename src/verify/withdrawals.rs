@@ -23,10 +23,10 @@ pub(super) const fn name_of(status: &Status) -> &'static str {
 
 pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut moving: BTreeMap<WithdrawalId, (usize, usize)> = BTreeMap::new();
-    for effect in &contents.jobs {
-        if let Some(withdrawal::Job::SendWithdrawal(id)) = effect.job.typed() {
+    for outbox_job in &contents.jobs {
+        if let Some(withdrawal::Job::SendWithdrawal(id)) = outbox_job.job.typed() {
             moving.entry(id).or_default().0 += 1;
-        } else if let Some(account::Job::SettleHold { withdrawal, .. }) = effect.job.typed() {
+        } else if let Some(account::Job::SettleHold { withdrawal, .. }) = outbox_job.job.typed() {
             moving.entry(withdrawal).or_default().1 += 1;
         }
     }

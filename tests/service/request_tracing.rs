@@ -38,7 +38,7 @@ async fn request_id_is_logged_from_edge_to_issuer() {
     let bought = agent.buy(&site, CARD).await;
     let request = bought.header("request-id").unwrap().to_owned();
     let other = Agent::new(Network::Solana).buy(&site, CARD).await;
-    let failing = ["issue_card", "an effect is tried again"];
+    let failing = ["issue_card", "a job is retried"];
     until("the issuer to fail", async || {
         any_line_contains(&lines(&host.logged(), &request), &failing).then_some(())
     })
@@ -66,7 +66,7 @@ async fn request_id_is_logged_from_edge_to_issuer() {
             "operation=\"issue\"",
             "answered=false",
         ],
-        &["WARN", "issue_card", "an effect is tried again"],
+        &["WARN", "issue_card", "a job is retried"],
     ] {
         assert!(any_line_contains(&seen, words), "no line with {words:?} in {seen:#?}");
     }

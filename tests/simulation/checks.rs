@@ -154,8 +154,8 @@ impl StoreContents {
         for product in self.products.values() {
             world.trace(|| format!("{} ended as {}", product.name, product.status));
         }
-        for effect in &self.jobs {
-            world.trace(|| format!("{} is dead-lettered: {:?}", effect.id, effect.last_error));
+        for outbox_job in &self.jobs {
+            world.trace(|| format!("{} is dead-lettered: {:?}", outbox_job.id, outbox_job.last_error));
         }
         let oldest = world.reference.lock().oldest;
         if oldest > 0 {
@@ -224,9 +224,9 @@ fn drained(world: &Environment, stock: &StoreContents, store: &SimStore) -> Resu
         .fault_plans
         .values()
         .any(crate::fault_plan::FaultPlan::needs_operator);
-    for effect in &stock.jobs {
-        if !effect.dead_lettered || effect.last_error.is_none() || !doomed {
-            return violation("rest.effect", format!("{effect:?}"));
+    for outbox_job in &stock.jobs {
+        if !outbox_job.dead_lettered || outbox_job.last_error.is_none() || !doomed {
+            return violation("rest.effect", format!("{outbox_job:?}"));
         }
     }
     for (number, id) in &world.client_log.lock().ids {

@@ -219,9 +219,8 @@ impl IssuerAccounts for SimIdentity {
             // Who unlinks and links again has asked anew, while the last question may still be on its way.
             let asked = match link.map(|link| link.status) {
                 Some(issuer_link::Status::Unlinked {
-                    pending_job: Some(effect),
-                    ..
-                }) => effect.0,
+                    pending_job: Some(job), ..
+                }) => job.0,
                 _ => holder.digest(),
             };
             let _one = self.0.single_attempts.enter(&self.0, "link.at_once", asked);

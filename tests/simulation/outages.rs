@@ -175,21 +175,21 @@ pub(crate) fn add(plan: &mut Plan) {
 }
 
 /// An operator retries each job that was dead-lettered during an outage, once. Returns whether there was one.
-pub(crate) async fn operate(world: &Environment, engine: &Engine, effects: &[OutboxJob]) -> bool {
+pub(crate) async fn operate(world: &Environment, engine: &Engine, jobs: &[OutboxJob]) -> bool {
     let mut any = false;
     let made = |work: &AnyJob| {
         matches!(work.typed(), Some(card::Job::IssueCard(_))) || work.typed::<gift_card::Job>().is_some()
     };
     let were_down = !world.outages.lock().down.is_empty();
-    for effect in effects.iter().filter(|e| e.dead_lettered && were_down && made(&e.job)) {
-        if !world.outages.lock().retried.insert(effect.id) {
+    for outbox_job in jobs.iter().filter(|e| e.dead_lettered && were_down && made(&e.job)) {
+        if !world.outages.lock().retried.insert(outbox_job.id) {
             continue;
         }
-        let result = engine.retry_job(effect.id, &act(0)).await;
+        let result = engine.retry_job(outbox_job.id, &act(0)).await;
         world.trace(|| {
             format!(
                 "operator: {} is tried again after an outage: {result:?}",
-                effect.job.name()
+                outbox_job.job.name()
             )
         });
         any = true;

@@ -326,12 +326,12 @@ fn is_manual(world: &Environment, found: &DiscrepancyDetails) -> bool {
 pub(crate) async fn check(world: &Arc<Environment>, store: Arc<dyn Store>) {
     let dead_letters: BTreeSet<String> = {
         let shadow = world.reference.lock();
-        let effects = shadow
+        let jobs = shadow
             .rows
             .iter()
             .filter(|(key, _)| key.first() == Some(&table::OUTBOX));
-        let effects = effects.map(|(_, row)| codec::decode::<purser_actors::kernel::OutboxJob>(&row.value).unwrap());
-        effects.map(|effect| effect.job.subject()).collect()
+        let jobs = jobs.map(|(_, row)| codec::decode::<purser_actors::kernel::OutboxJob>(&row.value).unwrap());
+        jobs.map(|outbox_job| outbox_job.job.subject()).collect()
     };
     let mut found = discrepancies(world, store).await.into_iter();
     let is_dead_lettered = |found: &DiscrepancyDetails| {

@@ -268,10 +268,10 @@ async fn finish(clients: &Clients, store: &SimStore) {
     let begun = world.true_ms();
     loop {
         tokio::time::sleep(Duration::from_secs(2)).await;
-        let effects = engine.open_jobs(10_000).await.unwrap_or_default();
-        crate::top_ups::operate(world, engine, &effects).await;
+        let jobs = engine.open_jobs(10_000).await.unwrap_or_default();
+        crate::top_ups::operate(world, engine, &jobs).await;
         restores::operate(clients).await;
-        if outages::operate(world, engine, &effects).await {
+        if outages::operate(world, engine, &jobs).await {
             continue;
         }
         let waiting = world.client_log.lock().waiting;
@@ -282,7 +282,7 @@ async fn finish(clients: &Clients, store: &SimStore) {
         let left = |e: &OutboxJob| !e.dead_lettered || crate::top_ups::moved_by(&e.job).is_some();
         let lost = restores::unresolved(world, engine);
         let conditions = [
-            ("effects done", !effects.iter().any(left)),
+            ("effects done", !jobs.iter().any(left)),
             ("clients answered", waiting == 0),
             ("actors asleep", asleep),
             ("providers heard", heard),
@@ -297,7 +297,7 @@ async fn finish(clients: &Clients, store: &SimStore) {
         if world.true_ms() > begun + COMPLETION_TIMEOUT_MS {
             let census = engine.current_load();
             let unmet: Vec<&str> = unmet.collect();
-            let detail = format!("not {unmet:?}: lost {lost:?}, {waiting} clients wait, {census:?}, open: {effects:?}");
+            let detail = format!("not {unmet:?}: lost {lost:?}, {waiting} clients wait, {census:?}, open: {jobs:?}");
             return world.report_violation("rest.never", detail);
         }
     }
@@ -308,7 +308,9 @@ fn has_timer_soon(world: &Environment) -> bool {
     let soon = world.machine_ms() + 120_000;
     let shadow = world.reference.lock();
     let mut timers = shadow.rows.iter().filter(|(key, _)| key[0] == table::TIMER);
-    timers.any(|(_, row)| codec::decode::<OutboxJob>(&row.value).is_ok_and(|effect| effect.next_attempt_at.0 < soon))
+    timers.any(|(_, row)| {
+        codec::decode::<OutboxJob>(&row.value).is_ok_and(|outbox_job| outbox_job.next_attempt_at.0 < soon)
+    })
 }
 
 /// Connected clients have received everything. Each subscriber reconnects, reads what it has not seen, and disconnects;

@@ -155,18 +155,18 @@ pub(crate) fn moved_by(work: &AnyJob) -> Option<TopUpId> {
 
 /// An operator retries dead-lettered jobs after a false attestation, or a deposit that the issuer did not count in
 /// time. No other top-up job is ever dead-lettered.
-pub(crate) async fn operate(world: &Environment, engine: &Engine, effects: &[OutboxJob]) {
-    for effect in effects.iter().filter(|effect| effect.dead_lettered) {
-        let Some(id) = moved_by(&effect.job) else { continue };
-        let known = match effect.job.typed() {
+pub(crate) async fn operate(world: &Environment, engine: &Engine, jobs: &[OutboxJob]) {
+    for outbox_job in jobs.iter().filter(|outbox_job| outbox_job.dead_lettered) {
+        let Some(id) = moved_by(&outbox_job.job) else { continue };
+        let known = match outbox_job.job.typed() {
             Some(top_up::Job::BridgeTopUp(_)) => world.bridge.lock().misattested.contains(&id),
             Some(top_up::Job::AwaitIssuerCredit(_)) => world.bridge.lock().uncounted.contains(&id),
             _ => false,
         };
         if !known {
-            world.report_violation("top_up.dead_letter", format!("{effect:?}"));
+            world.report_violation("top_up.dead_letter", format!("{outbox_job:?}"));
         }
-        let result = engine.retry_job(effect.id, &act(0)).await;
-        world.trace(|| format!("operator: {} of {id} is tried again: {result:?}", effect.job.name()));
+        let result = engine.retry_job(outbox_job.id, &act(0)).await;
+        world.trace(|| format!("operator: {} of {id} is tried again: {result:?}", outbox_job.job.name()));
     }
 }

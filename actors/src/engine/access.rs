@@ -237,10 +237,10 @@ impl Engine {
     pub async fn refresh_card(
         &self,
         card: CardId,
-        memo: Option<IdempotencyRecorder<Card>>,
+        recorder: Option<IdempotencyRecorder<Card>>,
     ) -> Result<(), OperationError<card::Rejection>> {
         let cards = &self.0.registries.cards;
-        self.ask_idempotent(cards, card, card::Command::RequestRefresh, memo)
+        self.ask_idempotent(cards, card, card::Command::RequestRefresh, recorder)
             .await
             .map(drop)
     }
@@ -255,10 +255,10 @@ impl Engine {
         &self,
         card: CardId,
         action: CardAction,
-        memo: Option<IdempotencyRecorder<Card>>,
+        recorder: Option<IdempotencyRecorder<Card>>,
     ) -> Result<bool, OperationError<card::Rejection>> {
         let cards = &self.0.registries.cards;
-        self.ask_idempotent(cards, card, card::Command::RequestAction(action), memo)
+        self.ask_idempotent(cards, card, card::Command::RequestAction(action), recorder)
             .await
     }
 

@@ -33,7 +33,7 @@ impl Engine {
         owner: Wallet,
         (addresses, sealed): (WalletAddresses, Vec<u8>),
         limits: WalletCaps,
-        memo: Option<IdempotencyRecorder<AgentWallet>>,
+        recorder: Option<IdempotencyRecorder<AgentWallet>>,
     ) -> Result<(), WalletError> {
         // Before any client can know of the wallet.
         self.claim_addresses(&owner, &addresses);
@@ -42,7 +42,7 @@ impl Engine {
             sealed,
             caps: limits,
         };
-        self.ask_agent_wallet(owner, command, memo).await?;
+        self.ask_agent_wallet(owner, command, recorder).await?;
         self.send_back(&addresses).await;
         Ok(())
     }
@@ -88,7 +88,7 @@ impl Engine {
         owner: Wallet,
         (spend, holds): (WalletPaymentId, Usdc),
         (order, call): (WalletPaymentOrder, Vec<u8>),
-        memo: Option<IdempotencyRecorder<AgentWallet>>,
+        recorder: Option<IdempotencyRecorder<AgentWallet>>,
     ) -> Result<(), WalletError> {
         let before = match self.agent_wallet(&owner).await {
             Ok(Some(wallet)) => self.spent_before(&wallet).await,
@@ -104,7 +104,7 @@ impl Engine {
             chain_balance: holds,
             spent_before: before,
         };
-        self.ask_agent_wallet(owner, command, memo).await
+        self.ask_agent_wallet(owner, command, recorder).await
     }
 
     /// What an agent wallet spent today in a history that a restore lost. It counts against the daily cap. `None` while
@@ -122,10 +122,10 @@ impl Engine {
         &self,
         owner: Wallet,
         saved: SavedAddress,
-        memo: Option<IdempotencyRecorder<AgentWallet>>,
+        recorder: Option<IdempotencyRecorder<AgentWallet>>,
     ) -> Result<(), WalletError> {
         let command = agent_wallet::Command::SaveAddress(saved);
-        self.ask_agent_wallet(owner, command, memo).await
+        self.ask_agent_wallet(owner, command, recorder).await
     }
 
     /// Deletes a saved address.
@@ -136,10 +136,10 @@ impl Engine {
         &self,
         owner: Wallet,
         id: AddressId,
-        memo: Option<IdempotencyRecorder<AgentWallet>>,
+        recorder: Option<IdempotencyRecorder<AgentWallet>>,
     ) -> Result<(), WalletError> {
         let command = agent_wallet::Command::DeleteAddress(id);
-        self.ask_agent_wallet(owner, command, memo).await
+        self.ask_agent_wallet(owner, command, recorder).await
     }
 
     /// A wallet payment by its id.
@@ -173,9 +173,9 @@ impl Engine {
         &self,
         owner: Wallet,
         command: agent_wallet::Command,
-        memo: Option<IdempotencyRecorder<AgentWallet>>,
+        recorder: Option<IdempotencyRecorder<AgentWallet>>,
     ) -> Result<(), WalletError> {
-        self.ask_idempotent(&self.0.registries.agent_wallets, owner, command, memo)
+        self.ask_idempotent(&self.0.registries.agent_wallets, owner, command, recorder)
             .await
     }
 }

@@ -310,15 +310,15 @@ impl Engine {
     async fn execute_approved(&self, pending: &PendingApproval, leave: Authority<'_>) -> Result<(), ApprovalError> {
         match &pending.action {
             ApprovableAction::CreditJob {
-                job: effect,
+                job,
                 evidence,
                 funds_not_sent: not_left,
             } => {
-                let result = self.credit_job_by(*effect, (evidence, *not_left), leave).await;
+                let result = self.credit_job_by(*job, (evidence, *not_left), leave).await;
                 result.map_err(ApprovalError::Resolve)?;
             }
             ApprovableAction::ResolveJob {
-                job: effect,
+                job,
                 done,
                 reference,
                 evidence,
@@ -332,7 +332,7 @@ impl Engine {
                     reference: reference.clone(),
                     evidence: evidence.clone(),
                 };
-                let result = self.resolve_by(*effect, &resolution, leave).await;
+                let result = self.resolve_by(*job, &resolution, leave).await;
                 result.map_err(ApprovalError::Resolve)?;
             }
             ApprovableAction::RejectIntlOrder { order, lease, reason } => {

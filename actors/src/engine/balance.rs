@@ -20,10 +20,10 @@ impl Engine {
         &self,
         from: Wallet,
         (id, to, amount): (WithdrawalId, Wallet, Usdc),
-        memo: Option<IdempotencyRecorder<Account>>,
+        recorder: Option<IdempotencyRecorder<Account>>,
     ) -> Result<(), OperationError<account::Rejection>> {
         let command = account::Command::Withdraw { id, to, amount };
-        self.ask_idempotent(&self.0.registries.accounts, from, command, memo)
+        self.ask_idempotent(&self.0.registries.accounts, from, command, recorder)
             .await
     }
 

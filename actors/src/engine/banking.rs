@@ -33,13 +33,13 @@ impl Engine {
         &self,
         owner: Wallet,
         profile: BankingProfile,
-        memo: Option<IdempotencyRecorder<BankingProfile>>,
+        recorder: Option<IdempotencyRecorder<BankingProfile>>,
     ) -> Result<(), OperationError<profile::AlreadyExists>> {
         let command = profile::Command::Create {
             profile: Box::new(profile),
             application: BankingApplicationId::mint(owner.shard(), self.0.entropy.random()),
         };
-        self.ask_idempotent(&self.0.registries.profiles, owner, command, memo)
+        self.ask_idempotent(&self.0.registries.profiles, owner, command, recorder)
             .await
     }
 
@@ -76,10 +76,10 @@ impl Engine {
         owner: Wallet,
         answers: Vec<(Question, String)>,
         tax: Option<(String, Vec<u8>)>,
-        memo: Option<IdempotencyRecorder<BankingApplication>>,
+        recorder: Option<IdempotencyRecorder<BankingApplication>>,
     ) -> Result<(), OperationError<application::Rejection>> {
         let command = application::Command::Update { answers, tax };
-        self.ask_idempotent(&self.0.registries.applications, owner, command, memo)
+        self.ask_idempotent(&self.0.registries.applications, owner, command, recorder)
             .await
     }
 
@@ -92,10 +92,10 @@ impl Engine {
         owner: Wallet,
         document: Document,
         sealed_key: Vec<u8>,
-        memo: Option<IdempotencyRecorder<BankingApplication>>,
+        recorder: Option<IdempotencyRecorder<BankingApplication>>,
     ) -> Result<(), OperationError<application::Rejection>> {
         let command = application::Command::AddDocument { document, sealed_key };
-        self.ask_idempotent(&self.0.registries.applications, owner, command, memo)
+        self.ask_idempotent(&self.0.registries.applications, owner, command, recorder)
             .await
     }
 
@@ -106,10 +106,10 @@ impl Engine {
     pub async fn submit_banking_application(
         &self,
         owner: Wallet,
-        memo: Option<IdempotencyRecorder<BankingApplication>>,
+        recorder: Option<IdempotencyRecorder<BankingApplication>>,
     ) -> Result<(), OperationError<application::Rejection>> {
         let command = application::Command::Submit;
-        self.ask_idempotent(&self.0.registries.applications, owner, command, memo)
+        self.ask_idempotent(&self.0.registries.applications, owner, command, recorder)
             .await
     }
 
@@ -123,7 +123,7 @@ impl Engine {
         owner: Wallet,
         customer: String,
         (ramp, label): (AccountType, Option<String>),
-        memo: Option<IdempotencyRecorder<BankAccount>>,
+        recorder: Option<IdempotencyRecorder<BankAccount>>,
     ) -> Result<(), OperationError<crate::entity::banking::account::Rejection>> {
         let command = AccountCommand::Request {
             owner,
@@ -131,7 +131,7 @@ impl Engine {
             account_type: ramp,
             label,
         };
-        self.ask_idempotent(&self.0.registries.bank_accounts, id, command, memo)
+        self.ask_idempotent(&self.0.registries.bank_accounts, id, command, recorder)
             .await
     }
 
@@ -163,8 +163,8 @@ impl Engine {
             None => None,
             Some(id) => self.bank_account(&id).await?.map(|kept| (kept.created_at, id.0)),
         };
-        let family = &self.0.registries.bank_accounts;
-        self.list_owned(family, owner, BankAccountId, after, limit).await
+        let registry = &self.0.registries.bank_accounts;
+        self.list_owned(registry, owner, BankAccountId, after, limit).await
     }
 
     /// Current balance of a bank account in US dollars, as the bank reports it.
@@ -184,10 +184,10 @@ impl Engine {
         &self,
         id: BankTransferId,
         wanted: TransferRequest,
-        memo: Option<IdempotencyRecorder<BankTransfer>>,
+        recorder: Option<IdempotencyRecorder<BankTransfer>>,
     ) -> Result<(), OperationError<TransferRejection>> {
         let command = TransferCommand::Request(wanted);
-        self.ask_idempotent(&self.0.registries.bank_transfers, id, command, memo)
+        self.ask_idempotent(&self.0.registries.bank_transfers, id, command, recorder)
             .await
     }
 
@@ -200,7 +200,7 @@ impl Engine {
         &self,
         owner: Wallet,
         outgoing: BankDebit,
-        memo: Option<IdempotencyRecorder<Account>>,
+        recorder: Option<IdempotencyRecorder<Account>>,
     ) -> Result<(), OperationError<account::Rejection>> {
         let command = account::Command::DebitForBank(match outgoing {
             BankDebit::Payout(payout) => BankDebit::Payout(Box::new(BalancePayout {
@@ -209,7 +209,7 @@ impl Engine {
             })),
             transfer @ BankDebit::Transfer(..) => transfer,
         });
-        self.ask_idempotent(&self.0.registries.accounts, owner, command, memo)
+        self.ask_idempotent(&self.0.registries.accounts, owner, command, recorder)
             .await
     }
 
@@ -242,8 +242,8 @@ impl Engine {
         after: Option<(crate::port::Timestamp, u128)>,
         limit: usize,
     ) -> Result<(Vec<(BankTransferId, BankTransfer)>, bool), LoadError> {
-        let family = &self.0.registries.bank_transfers;
-        self.list_owned(family, owner, BankTransferId, after, limit).await
+        let registry = &self.0.registries.bank_transfers;
+        self.list_owned(registry, owner, BankTransferId, after, limit).await
     }
 
     /// A wallet's payouts, oldest first, after the given position, at most `limit`; and whether there are more.
@@ -256,8 +256,9 @@ impl Engine {
         after: Option<(crate::port::Timestamp, u128)>,
         limit: usize,
     ) -> Result<(Vec<(crate::id::PayoutId, crate::entity::payout::Payout)>, bool), LoadError> {
-        let family = &self.0.registries.payouts;
-        self.list_owned(family, owner, crate::id::PayoutId, after, limit).await
+        let registry = &self.0.registries.payouts;
+        self.list_owned(registry, owner, crate::id::PayoutId, after, limit)
+            .await
     }
 }
 
@@ -273,11 +274,8 @@ impl ProviderEventSource for BankEventSource {
     const PROVIDER: &'static str = "bank";
 
     fn from_engine(inner: &Inner) -> Self {
-        let (bank, families) = (inner.ports.bank.clone(), inner.registries.clone());
-        Self {
-            bank,
-            registries: families,
-        }
+        let (bank, registries) = (inner.ports.bank.clone(), inner.registries.clone());
+        Self { bank, registries }
     }
 
     fn wake(inner: &Inner) -> Arc<Notify> {
@@ -300,7 +298,7 @@ impl ProviderEventSource for BankEventSource {
 /// Records the return of a bank transfer. A return that does not fit its transfer credits no account and is logged as
 /// an error.
 async fn record_return(
-    families: &Registries,
+    registries: &Registries,
     id: BankTransferId,
     account: BankAccountId,
     (reference, cents): (String, Cents),
@@ -308,7 +306,7 @@ async fn record_return(
     let amount = Usdc::from_cents(cents).map_err(|_| format!("{id}: not an amount"))?;
     let back = ReturnDetails { reference, amount };
     let command = TransferCommand::RecordReturn(account, back.clone());
-    match families.bank_transfers.ask(id, command).await {
+    match registries.bank_transfers.ask(id, command).await {
         Ok(()) => Ok(()),
         Err(AskError::Rejected(TransferRejection(status))) => {
             tracing::error!(transfer = %id, status, %account, ?back, "money came back that cannot be this transfer's");
@@ -319,7 +317,7 @@ async fn record_return(
 }
 
 /// Records an incoming transfer to be credited. A repeated report has the same id and is recorded once.
-async fn record_deposit(families: &Registries, incoming: IncomingTransfer) -> Result<(), String> {
+async fn record_deposit(registries: &Registries, incoming: IncomingTransfer) -> Result<(), String> {
     let IncomingTransfer {
         reference,
         account,
@@ -329,9 +327,9 @@ async fn record_deposit(families: &Registries, incoming: IncomingTransfer) -> Re
         position: number,
     } = incoming;
     if let Some(id) = returns {
-        return record_return(families, id, account, (reference, amount)).await;
+        return record_return(registries, id, account, (reference, amount)).await;
     }
-    let read = families.bank_accounts.read(&account).await;
+    let read = registries.bank_accounts.read(&account).await;
     let Some((kept, _)) = read.map_err(|e| e.to_string())? else {
         // An older backup was restored: no account is known to credit, and an operator must see it.
         tracing::error!(%account, reference, %amount, "money came in for an account that is not known");
@@ -355,7 +353,7 @@ async fn record_deposit(families: &Registries, incoming: IncomingTransfer) -> Re
         note: Some(sender),
     };
     let command = TransferCommand::RecordDeposit(wanted, reference);
-    match families.bank_transfers.ask(id, command).await {
+    match registries.bank_transfers.ask(id, command).await {
         Ok(()) => Ok(()),
         Err(AskError::Rejected(TransferRejection(status))) => {
             tracing::error!(transfer = %id, status, %account, %amount, "money came in under a name that is other money's");

@@ -30,7 +30,7 @@ impl Engine {
         &self,
         (id, owner, account): (WithdrawalId, Wallet, [u8; 20]),
         (to, amount): (Wallet, Cents),
-        memo: Option<IdempotencyRecorder<CardWithdrawal>>,
+        recorder: Option<IdempotencyRecorder<CardWithdrawal>>,
     ) -> WithdrawalResult<()> {
         let command = Command::Request {
             owner,
@@ -38,7 +38,7 @@ impl Engine {
             to,
             amount,
         };
-        let asked = self.ask_idempotent(&self.0.registries.card_withdrawals, id, command, memo);
+        let asked = self.ask_idempotent(&self.0.registries.card_withdrawals, id, command, recorder);
         asked.await.map(drop)
     }
 

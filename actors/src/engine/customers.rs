@@ -99,18 +99,18 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn customer_by_id(&self, text: &str) -> Result<Vec<CustomerResource>, LoadError> {
-        let Ok(effect) = text.parse::<JobId>() else {
+        let Ok(outbox_job) = text.parse::<JobId>() else {
             // The address of an agent wallet leads to its owner.
             let owner = text
                 .parse::<Wallet>()
                 .map(|address| self.account_of(&address).address());
             return self.0.registries.find_by_id(owner.as_deref().unwrap_or(text)).await;
         };
-        let Some(row) = self.0.store.read(&table::outbox_job(effect)).await? else {
+        let Some(row) = self.0.store.read(&table::outbox_job(outbox_job)).await? else {
             return Ok(Vec::new());
         };
-        let effect: OutboxJob = codec::decode(&row.value).map_err(|e| LoadError::Corrupt(text.to_owned(), e))?;
-        self.0.registries.find_by_id(&effect.job.subject()).await
+        let outbox_job: OutboxJob = codec::decode(&row.value).map_err(|e| LoadError::Corrupt(text.to_owned(), e))?;
+        self.0.registries.find_by_id(&outbox_job.job.subject()).await
     }
 
     /// What a request created. `None` for a request that created nothing (reads and errors), and for one from before
@@ -261,9 +261,9 @@ impl Engine {
 
     /// Withdrawals from a card balance are listed with the other withdrawals.
     async fn listed_resource(&self, kind: EntityKind, id: &[u8]) -> Result<Option<CustomerResource>, LoadError> {
-        let families = &self.0.registries;
-        match families.list_after(kind as u8, id).await? {
-            None if kind == EntityKind::Withdrawal => families.list_after(EntityKind::CardWithdrawal as u8, id).await,
+        let registries = &self.0.registries;
+        match registries.list_after(kind as u8, id).await? {
+            None if kind == EntityKind::Withdrawal => registries.list_after(EntityKind::CardWithdrawal as u8, id).await,
             found => Ok(found),
         }
     }
@@ -271,12 +271,12 @@ impl Engine {
     /// Open jobs for a wallet: about it, about one of its payments, or about one of its entities.
     async fn open_jobs_of(&self, wallet: &Wallet) -> Result<Vec<OutboxJob>, LoadError> {
         let mut found = Vec::new();
-        for effect in self.open_jobs(usize::MAX).await? {
-            if self.is_for(&effect.job, wallet).await? {
-                found.push(effect);
+        for outbox_job in self.open_jobs(usize::MAX).await? {
+            if self.is_for(&outbox_job.job, wallet).await? {
+                found.push(outbox_job);
             }
         }
-        found.sort_by_key(|effect| (effect.created_at, effect.id));
+        found.sort_by_key(|outbox_job| (outbox_job.created_at, outbox_job.id));
         Ok(found)
     }
 

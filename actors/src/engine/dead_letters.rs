@@ -14,7 +14,7 @@ use crate::id::{JobId, PaymentId, Wallet};
 use crate::kernel::OutboxJob;
 use crate::kernel::job::AnyJob;
 use crate::kernel::registry::JobStarter as _;
-use crate::kernel::table::outbox_job;
+use crate::kernel::table as rows;
 use crate::operator::{AuditAction, OperatorAction};
 use crate::port::Timestamp;
 use crate::reconciliation::{EntryAmount, EntryStatus};
@@ -81,46 +81,48 @@ impl Engine {
     /// When storage fails.
     pub async fn dead_letters(&self) -> Result<DeadLetters, StoreError> {
         let mut found = DeadLetters::default();
-        for effect in self.open_jobs(usize::MAX).await? {
-            if effect.dead_lettered {
-                found.jobs.push(effect);
-            } else if let Some(id) = watched_payment(&effect.job)
+        for outbox_job in self.open_jobs(usize::MAX).await? {
+            if outbox_job.dead_lettered {
+                found.jobs.push(outbox_job);
+            } else if let Some(id) = watched_payment(&outbox_job.job)
                 && let Some(payment) = self.payment(&id).await.map_err(corrupt)?
                 && matches!(payment.status, Status::Unknown(_))
             {
                 found.unknown_payments.push(UnknownPayment {
                     payment: id,
                     since: payment.updated_at,
-                    job: effect,
+                    job: outbox_job,
                 });
-            } else if let Some(late) = self.late_job(effect) {
+            } else if let Some(late) = self.late_job(outbox_job) {
                 found.late.push(late);
             }
         }
         found.late.sort_by_key(|late| (late.job.created_at, late.job.id));
-        found.jobs.sort_by_key(|effect| (effect.created_at, effect.id));
+        found
+            .jobs
+            .sort_by_key(|outbox_job| (outbox_job.created_at, outbox_job.id));
         found.unknown_payments.sort_by_key(|doubt| (doubt.since, doubt.payment));
         Ok(found)
     }
 
     /// Whether a job is late: failing, and old. A job that only has to wait is not late.
-    pub(super) fn late_job(&self, effect: OutboxJob) -> Option<LateJob> {
+    pub(super) fn late_job(&self, outbox_job: OutboxJob) -> Option<LateJob> {
         let (now, after_ms) = (self.0.clock.now(), self.0.settings.late_after_ms);
-        if after_ms == 0 || effect.dead_lettered || effect.created_at.plus_ms(after_ms) > now {
+        if after_ms == 0 || outbox_job.dead_lettered || outbox_job.created_at.plus_ms(after_ms) > now {
             return None;
         }
-        if let Some(trouble) = self.0.attempts.record_last_failure(effect.id) {
+        if let Some(trouble) = self.0.attempts.record_last_failure(outbox_job.id) {
             return Some(LateJob {
                 error: Some(trouble.error),
                 next_at: trouble.next_at,
-                job: effect,
+                job: outbox_job,
             });
         }
         // Recorded by an earlier process, and not attempted since.
-        (effect.attempts > 0 && effect.next_attempt_at > now).then(|| LateJob {
-            error: effect.last_error.clone(),
-            next_at: effect.next_attempt_at,
-            job: effect,
+        (outbox_job.attempts > 0 && outbox_job.next_attempt_at > now).then(|| LateJob {
+            error: outbox_job.last_error.clone(),
+            next_at: outbox_job.next_attempt_at,
+            job: outbox_job,
         })
     }
 
@@ -129,7 +131,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn job(&self, id: JobId) -> Result<Option<OutboxJob>, StoreError> {
-        let row = self.0.store.read(&outbox_job(id)).await?;
+        let row = self.0.store.read(&rows::outbox_job(id)).await?;
         row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()
     }
 
@@ -141,18 +143,21 @@ impl Engine {
     pub async fn retry_job(&self, id: JobId, act: &OperatorAction) -> Result<(), OperationError<()>> {
         // Two retries at once would start two attempts.
         let one = self.lock_operator().await;
-        let effect = self.job(id).await.map_err(|_| OperationError::Unavailable)?;
-        let mut effect = effect.ok_or(OperationError::AlreadyUsed)?;
-        if !effect.dead_lettered {
+        let outbox_job = self.job(id).await.map_err(|_| OperationError::Unavailable)?;
+        let mut outbox_job = outbox_job.ok_or(OperationError::AlreadyUsed)?;
+        if !outbox_job.dead_lettered {
             return Err(OperationError::Rejected(()));
         }
-        effect.dead_lettered = false;
-        effect.next_attempt_at = self.0.clock.now();
-        let words = AuditEntry::for_job(act, AuditAction::JobRetry, &effect, None);
-        let there = vec![Condition::Present(outbox_job(id))];
-        match self.commit_with_audit(&one, &words, there, vec![effect.put()]).await {
+        outbox_job.dead_lettered = false;
+        outbox_job.next_attempt_at = self.0.clock.now();
+        let words = AuditEntry::for_job(act, AuditAction::JobRetry, &outbox_job, None);
+        let there = vec![Condition::Present(rows::outbox_job(id))];
+        match self
+            .commit_with_audit(&one, &words, there, vec![outbox_job.put()])
+            .await
+        {
             Ok(()) => {
-                self.0.outbox.start(effect);
+                self.0.outbox.start(outbox_job);
                 Ok(())
             }
             Err(CommitError::Condition(_)) => Err(OperationError::AlreadyUsed),
@@ -172,10 +177,10 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn query_provider(&self, effect: &OutboxJob) -> Result<ProviderReport, StoreError> {
-        Ok(match table::inquire(effect, self).await? {
+    pub async fn query_provider(&self, outbox_job: &OutboxJob) -> Result<ProviderReport, StoreError> {
+        Ok(match table::inquire(outbox_job, self).await? {
             None => ProviderReport::NotQueryable,
-            Some(Ok(standing)) => ProviderReport::Status(standing),
+            Some(Ok(status)) => ProviderReport::Status(status),
             Some(Err(error)) => ProviderReport::NoResponse(error.to_string()),
         })
     }

@@ -64,22 +64,22 @@ impl Engine {
     /// [`OperationError::AlreadyUsed`] when the key got a response meanwhile: call [`Engine::acquire_key`] again.
     pub(super) async fn ask_idempotent<E: Entity>(
         &self,
-        family: &EntityRegistry<E>,
+        registry: &EntityRegistry<E>,
         id: E::Id,
         command: E::Command,
-        memo: Option<IdempotencyRecorder<E>>,
+        recorder: Option<IdempotencyRecorder<E>>,
     ) -> Result<E::Reply, OperationError<E::Rejection>>
     where
         E::Command: Clone,
     {
         for _ in 0..MAX_CONFLICT_RETRIES {
-            match family.ask_idempotent(id, command.clone(), memo.clone()).await {
+            match registry.ask_idempotent(id, command.clone(), recorder.clone()).await {
                 Err(AskError::Conflict) => {}
                 result => return Ok(result?),
             }
-            if let Some(memo) = &memo
+            if let Some(recorder) = &recorder
                 && self
-                    .is_recorded(memo.slot())
+                    .is_recorded(recorder.slot())
                     .await
                     .map_err(|_| OperationError::Unavailable)?
             {

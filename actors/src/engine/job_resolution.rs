@@ -93,8 +93,8 @@ impl Engine {
         resolution: &JobResolution,
         leave: Authority<'_>,
     ) -> Result<(), ResolveError> {
-        let effect = self.dead_lettered_job(id).await?;
-        let policy = effect.job.operator_policy().ok_or(ResolveError::NotResolvable)?;
+        let outbox_job = self.dead_lettered_job(id).await?;
+        let policy = outbox_job.job.operator_policy().ok_or(ResolveError::NotResolvable)?;
         let (done, not_done) = policy.outcomes();
         if !(match resolution.outcome {
             JobOutcome::Completed => done,
@@ -102,11 +102,11 @@ impl Engine {
         }) {
             return Err(ResolveError::NotResolvable);
         }
-        let says = self.query_provider(&effect).await.map_err(storage_error)?;
-        if let ProviderReport::Status(standing) = says
-            && is_contradicted(policy, resolution.outcome, standing)
+        let says = self.query_provider(&outbox_job).await.map_err(storage_error)?;
+        if let ProviderReport::Status(status) = says
+            && is_contradicted(policy, resolution.outcome, status)
         {
-            return Err(ResolveError::Contradicted(standing));
+            return Err(ResolveError::Contradicted(status));
         }
         let JobResolution {
             outcome,
@@ -117,21 +117,21 @@ impl Engine {
             JobOutcome::Completed => format!("completed, {reference}: {evidence}"),
             JobOutcome::NotCompleted => format!("not completed, {reference}: {evidence}"),
         };
-        let mut words = AuditEntry::for_job(leave.act(), AuditAction::JobResolve, &effect, Some(words));
-        if let Some(payment) = watched_payment(&effect.job) {
+        let mut words = AuditEntry::for_job(leave.act(), AuditAction::JobResolve, &outbox_job, Some(words));
+        if let Some(payment) = watched_payment(&outbox_job.job) {
             let lookup = self.final_chain_status(payment, resolution, &says).await?;
             let seen = || payment::Command::RecordChainLookup {
                 job: id,
                 lookup: lookup.clone(),
                 is_ordered: false,
             };
-            let one = self.ensure_not_executed(&effect).await?;
+            let one = self.ensure_not_executed(&outbox_job).await?;
             return self
                 .send_resolution(&one, (&self.0.registries.payments, payment), &words, seen)
                 .await;
         }
-        let one = self.ensure_not_executed(&effect).await?;
-        let from_balance = self.is_from_balance(&effect.job).await.map_err(storage_error)?;
+        let one = self.ensure_not_executed(&outbox_job).await?;
+        let from_balance = self.is_from_balance(&outbox_job.job).await.map_err(storage_error)?;
         if credits_owner(policy, *outcome, from_balance) {
             let gift = || ApprovableAction::ResolveJob {
                 job: id,
@@ -140,16 +140,16 @@ impl Engine {
                 evidence: evidence.clone(),
             };
             words.extras = self
-                .authorize_action(&one, leave, self.job_amount(&effect).await?, gift)
+                .authorize_action(&one, leave, self.job_amount(&outbox_job).await?, gift)
                 .await?;
         }
-        self.apply_resolution(&one, &effect, (*outcome, reference), &words)
+        self.apply_resolution(&one, &outbox_job, (*outcome, reference), &words)
             .await
     }
 
     /// Amount of a job, in the balance's currency.
-    async fn job_amount(&self, effect: &OutboxJob) -> Result<Usdc, ResolveError> {
-        let evidence = self.job_summary(&effect.job).await.map_err(storage_error)?;
+    async fn job_amount(&self, outbox_job: &OutboxJob) -> Result<Usdc, ResolveError> {
+        let evidence = self.job_summary(&outbox_job.job).await.map_err(storage_error)?;
         let worth = match evidence.and_then(|evidence| evidence.money) {
             Some(EntryAmount::Usdc(amount)) => Some(amount),
             Some(EntryAmount::Cents(amount, Currency::USD)) => Usdc::from_cents(amount).ok(),
@@ -161,26 +161,26 @@ impl Engine {
 
     /// A job that waits for an operator.
     async fn dead_lettered_job(&self, id: JobId) -> Result<OutboxJob, ResolveError> {
-        let effect = self
+        let outbox_job = self
             .job(id)
             .await
             .map_err(storage_error)?
             .ok_or(ResolveError::NotFound)?;
-        let in_doubt = match watched_payment(&effect.job) {
+        let in_doubt = match watched_payment(&outbox_job.job) {
             Some(payment) => self.resolve_unknown_payment(payment).await?.is_some(),
             None => false,
         };
-        match effect.dead_lettered || in_doubt {
-            true => Ok(effect),
+        match outbox_job.dead_lettered || in_doubt {
+            true => Ok(outbox_job),
             false => Err(ResolveError::NotDeadLettered),
         }
     }
 
     /// Locks the job for the operator, if it has not changed since it was read. The lock is taken after the provider's
     /// answer, so that no operator waits for another's provider.
-    async fn ensure_not_executed(&self, effect: &OutboxJob) -> Result<OperatorLock<'_>, ResolveError> {
+    async fn ensure_not_executed(&self, outbox_job: &OutboxJob) -> Result<OperatorLock<'_>, ResolveError> {
         let one = self.lock_operator().await;
-        match self.dead_lettered_job(effect.id).await? == *effect {
+        match self.dead_lettered_job(outbox_job.id).await? == *outbox_job {
             true => Ok(one),
             false => Err(ResolveError::NotDeadLettered),
         }
@@ -195,18 +195,18 @@ impl Engine {
     async fn apply_resolution(
         &self,
         one: &OperatorLock<'_>,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         (outcome, reference): (JobOutcome, &str),
         words: &AuditEntry<'_>,
     ) -> Result<(), ResolveError> {
         let resolution = OperatorResolution {
-            id: effect.id,
+            id: outbox_job.id,
             done: outcome == JobOutcome::Completed,
             reference,
             lock: one,
             words,
         };
-        table::resolve(&effect.job, self, &resolution).await
+        table::resolve(&outbox_job.job, self, &resolution).await
     }
 }
 
@@ -223,8 +223,8 @@ fn credits_owner(policy: &OperatorPolicy, outcome: JobOutcome, from_balance: boo
 }
 
 /// Whether the provider's or chain's status contradicts the outcome.
-const fn is_contradicted(policy: &OperatorPolicy, outcome: JobOutcome, standing: EntryStatus) -> bool {
-    match (outcome, standing) {
+const fn is_contradicted(policy: &OperatorPolicy, outcome: JobOutcome, status: EntryStatus) -> bool {
+    match (outcome, status) {
         (JobOutcome::Completed, EntryStatus::Declined | EntryStatus::Returned)
         | (JobOutcome::NotCompleted, EntryStatus::Completed | EntryStatus::Pending | EntryStatus::Held) => true,
         (JobOutcome::Completed, EntryStatus::NotSubmitted) => policy.absence_is_definitive,

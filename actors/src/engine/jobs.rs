@@ -81,11 +81,11 @@ pub(super) struct JobHandlers {
 type HandlerResult = Result<(), AttemptFailure>;
 
 impl JobHandler for JobHandlers {
-    fn handle<'a>(&'a self, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
-        let running = table::run(self, effect);
-        match effect.job.line() {
+    fn handle<'a>(&'a self, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let running = table::run(self, outbox_job);
+        match outbox_job.job.line() {
             LineDependency::WaitsForLine(line) | LineDependency::Unblocked(line) => {
-                Box::pin(self.run_on_line(line, effect, running))
+                Box::pin(self.run_on_line(line, outbox_job, running))
             }
             // A payout names its rail in its own state.
             LineDependency::WaitsForRail | LineDependency::None => running,
@@ -98,8 +98,8 @@ impl JobHandler for JobHandlers {
 }
 
 impl JobHandlers {
-    fn is_exhausted(&self, effect: &OutboxJob, error: &PortError) -> bool {
-        error.kind == ErrorKind::Permanent || effect.attempts + 1 >= self.settings.prepare_attempts
+    fn is_exhausted(&self, outbox_job: &OutboxJob, error: &PortError) -> bool {
+        error.kind == ErrorKind::Permanent || outbox_job.attempts + 1 >= self.settings.prepare_attempts
     }
 
     async fn with_timeout<T>(
@@ -133,8 +133,8 @@ pub(super) async fn with_timeout_ms<T>(
 
 /// Asks an entity. Any error is a failed attempt. If the job was completed meanwhile, recording the failure finds no
 /// row and ends there. Otherwise the next attempt reads the entity again.
-async fn ask_entity<E: Entity>(family: &EntityRegistry<E>, id: E::Id, command: E::Command) -> HandlerResult {
-    match family.ask(id, command).await {
+async fn ask_entity<E: Entity>(registry: &EntityRegistry<E>, id: E::Id, command: E::Command) -> HandlerResult {
+    match registry.ask(id, command).await {
         Ok(_) => Ok(()),
         Err(refusal) => Err(AttemptFailure::temporary(format!(
             "{} {id}: {refusal:?}",

@@ -78,9 +78,9 @@ impl LineBreakers {
     }
 
     /// Restores the stored status of every line.
-    pub(super) async fn load(&self, family: &EntityRegistry<LineState>, now: Timestamp) -> Result<(), StoreError> {
+    pub(super) async fn load(&self, registry: &EntityRegistry<LineState>, now: Timestamp) -> Result<(), StoreError> {
         for line in ProductLine::ALL {
-            let Some((known, _)) = family.read(&line).await.map_err(corrupt)? else {
+            let Some((known, _)) = registry.read(&line).await.map_err(corrupt)? else {
                 continue;
             };
             let cell = &self.cells[line as usize];
@@ -135,22 +135,22 @@ impl LineBreakers {
             .map_err(|retry_after_s| LineUnavailable { retry_after_s })
     }
 
-    fn admit(&self, line: ProductLine, effect: &OutboxJob, now: Timestamp) -> Option<u64> {
+    fn admit(&self, line: ProductLine, outbox_job: &OutboxJob, now: Timestamp) -> Option<u64> {
         match self.flags(line) & HAS_HISTORY {
             0 => None,
-            _ => self.with_breaker(line, |breaker| breaker.admit(effect.id, &self.rules, now)),
+            _ => self.with_breaker(line, |breaker| breaker.admit(outbox_job.id, &self.rules, now)),
         }
     }
 
-    fn record_success(&self, line: ProductLine, effect: &OutboxJob) -> BreakerChange {
+    fn record_success(&self, line: ProductLine, outbox_job: &OutboxJob) -> BreakerChange {
         match self.flags(line) & HAS_HISTORY {
             0 => BreakerChange::None,
-            _ => self.with_breaker(line, |breaker| breaker.record_success(effect.id, &self.rules)),
+            _ => self.with_breaker(line, |breaker| breaker.record_success(outbox_job.id, &self.rules)),
         }
     }
 
-    fn record_failure(&self, line: ProductLine, effect: &OutboxJob, now: Timestamp) -> BreakerChange {
-        self.with_breaker(line, |breaker| breaker.record_failure(effect.id, &self.rules, now))
+    fn record_failure(&self, line: ProductLine, outbox_job: &OutboxJob, now: Timestamp) -> BreakerChange {
+        self.with_breaker(line, |breaker| breaker.record_failure(outbox_job.id, &self.rules, now))
     }
 }
 
@@ -169,11 +169,11 @@ impl JobHandlers {
     pub(super) async fn run_on_line(
         &self,
         line: ProductLine,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         work: impl Future<Output = Result<(), AttemptFailure>> + Send,
     ) -> Result<(), AttemptFailure> {
-        if effect.job.line().waits()
-            && let Some(ms) = self.lines.admit(line, effect, self.clock.now())
+        if outbox_job.job.line().waits()
+            && let Some(ms) = self.lines.admit(line, outbox_job, self.clock.now())
         {
             return Err(AttemptFailure::blocked(
                 "its provider is down and is tried with another order",
@@ -188,7 +188,7 @@ impl JobHandlers {
             | Err(AttemptFailure {
                 retry_mode: RetryMode::Defer(_),
                 ..
-            }) => self.lines.record_success(line, effect),
+            }) => self.lines.record_success(line, outbox_job),
             Err(AttemptFailure {
                 retry_mode: RetryMode::Blocked(_),
                 ..
@@ -196,7 +196,7 @@ impl JobHandlers {
             Err(AttemptFailure {
                 kind: ErrorKind::Temporary | ErrorKind::Unknown | ErrorKind::Permanent,
                 ..
-            }) => self.lines.record_failure(line, effect, now),
+            }) => self.lines.record_failure(line, outbox_job, now),
         };
         let command = match (change, &done) {
             (BreakerChange::None, _) => return done,

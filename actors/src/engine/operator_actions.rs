@@ -75,14 +75,14 @@ impl Engine {
     pub(super) async fn ask_as_operator_with_extras<E: Entity>(
         &self,
         _one: &OperatorLock<'_>,
-        (family, id): (&EntityRegistry<E>, E::Id),
+        (registry, id): (&EntityRegistry<E>, E::Id),
         (act, beside): (&OperatorAction, &AuditExtras),
         command: impl Fn(AuditedAction) -> E::Command + Send + Sync,
     ) -> Result<E::Reply, AskError<E::Rejection>> {
         for _ in 0..MAX_CONFLICT_RETRIES {
             let link = self.next_audit_position().await?;
             let (act, beside) = (act.clone(), Box::new(beside.clone()));
-            match family
+            match registry
                 .ask(
                     id,
                     command(AuditedAction {
@@ -107,19 +107,19 @@ impl Engine {
     /// As [`Engine::ask_idempotent`].
     pub(super) async fn ask_as_operator_or_owner<E: Entity>(
         &self,
-        (family, id): (&EntityRegistry<E>, E::Id),
-        (by, memo): (Option<&OperatorAction>, Option<IdempotencyRecorder<E>>),
+        (registry, id): (&EntityRegistry<E>, E::Id),
+        (by, recorder): (Option<&OperatorAction>, Option<IdempotencyRecorder<E>>),
         command: impl Fn(Option<AuditedAction>) -> E::Command + Send + Sync,
     ) -> Result<E::Reply, OperationError<E::Rejection>>
     where
         E::Command: Clone,
     {
         let Some(act) = by else {
-            return self.ask_idempotent(family, id, command(None), memo).await;
+            return self.ask_idempotent(registry, id, command(None), recorder).await;
         };
         let one = self.lock_operator().await;
         match self
-            .ask_as_operator(&one, (family, id), act, |audited| command(Some(audited)))
+            .ask_as_operator(&one, (registry, id), act, |audited| command(Some(audited)))
             .await
         {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
@@ -135,13 +135,16 @@ impl Engine {
     pub(super) async fn ask_with_audit<E: Entity>(
         &self,
         _one: &OperatorLock<'_>,
-        (family, id): (&EntityRegistry<E>, E::Id),
+        (registry, id): (&EntityRegistry<E>, E::Id),
         words: &AuditEntry<'_>,
         command: impl Fn() -> E::Command + Send + Sync,
     ) -> Result<E::Reply, AskError<E::Rejection>> {
         for _ in 0..MAX_CONFLICT_RETRIES {
             let note = self.audit_rows(words, self.next_audit_position().await?);
-            match family.ask_with_extra(id, command(), Some(ExtraWrite::Rows(note))).await {
+            match registry
+                .ask_with_extra(id, command(), Some(ExtraWrite::Rows(note)))
+                .await
+            {
                 Err(AskError::Conflict) => {}
                 result => return result,
             }

@@ -60,7 +60,7 @@ impl Engine {
     /// # Errors
     /// When the order is no longer queued; [`intl_order::Rejection::InDoubt`] when the card may already exist;
     /// [`OperationError::AlreadyUsed`] when another request has used the idempotency key meanwhile.
-    pub async fn cancel_intl(&self, id: CardId, memo: Option<IdempotencyRecorder<IntlOrder>>) -> OrderResult<()> {
+    pub async fn cancel_intl(&self, id: CardId, recorder: Option<IdempotencyRecorder<IntlOrder>>) -> OrderResult<()> {
         let orders = &self.0.registries.intl_orders;
         let order = self.intl_order(&id).await.map_err(|_| OperationError::Unavailable)?;
         if let Some(order) = order.filter(|order| order.status == Status::Queued)
@@ -71,7 +71,9 @@ impl Engine {
         {
             return Err(OperationError::Rejected(intl_order::Rejection::InDoubt));
         }
-        let cancelled = self.ask_idempotent(orders, id, intl_order::Command::Cancel, memo).await;
+        let cancelled = self
+            .ask_idempotent(orders, id, intl_order::Command::Cancel, recorder)
+            .await;
         cancelled.map(drop)
     }
 
@@ -179,11 +181,11 @@ impl Engine {
         &self,
         id: CardId,
         action: CardAction,
-        memo: Option<IdempotencyRecorder<IntlOrder>>,
+        recorder: Option<IdempotencyRecorder<IntlOrder>>,
     ) -> OrderResult<bool> {
         let orders = &self.0.registries.intl_orders;
         let command = intl_order::Command::RequestAction(action);
-        let asked = self.ask_idempotent(orders, id, command, memo).await?;
+        let asked = self.ask_idempotent(orders, id, command, recorder).await?;
         Ok(asked == intl_order::Reply::ActionRequested(true))
     }
 

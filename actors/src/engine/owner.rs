@@ -117,7 +117,7 @@ impl Engine {
 
 /// Asks again when an earlier batch was rejected and took this one with it.
 async fn ask_with_retry<E: Entity>(
-    family: &EntityRegistry<E>,
+    registry: &EntityRegistry<E>,
     id: E::Id,
     command: E::Command,
 ) -> Result<E::Reply, OperationError<E::Rejection>>
@@ -125,7 +125,7 @@ where
     E::Command: Clone,
 {
     for _ in 0..MAX_CONFLICT_RETRIES {
-        match family.ask(id, command.clone()).await {
+        match registry.ask(id, command.clone()).await {
             Err(AskError::Conflict) => {}
             result => return Ok(result?),
         }

@@ -287,9 +287,14 @@ impl Engine {
             counted,
         };
         let claim = account::Command::Claim(Box::new(admission));
-        let memo = slot.map(|slot| payment_identifier::recorder(slot, id));
+        let recorder = slot.map(|slot| payment_identifier::recorder(slot, id));
         self.take_line_sale(line).map_err(ClaimError::LineUnavailable)?;
-        let result = self.0.registries.accounts.ask_idempotent(account, claim, memo).await;
+        let result = self
+            .0
+            .registries
+            .accounts
+            .ask_idempotent(account, claim, recorder)
+            .await;
         match result.inspect_err(|_| self.cancel_line_sale(line)) {
             Ok(()) => Ok(Some(permit)),
             Err(AskError::Conflict) => Ok(None),
@@ -314,8 +319,8 @@ impl Engine {
             request: request.request,
             new_session: again.then_some(request.session),
         };
-        let memo = slot.map(|slot| payment_identifier::recorder(slot, id));
-        match self.0.registries.payments.ask_idempotent(id, present, memo).await {
+        let recorder = slot.map(|slot| payment_identifier::recorder(slot, id));
+        match self.0.registries.payments.ask_idempotent(id, present, recorder).await {
             Ok(payment::Reply::AwaitOutcome | payment::Reply::Done) => Ok(Some(0)),
             // Released since it was read: it needs a permit like any other.
             Ok(payment::Reply::Readmit) if !again => Ok(None),

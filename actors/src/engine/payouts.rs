@@ -218,10 +218,10 @@ impl Engine {
         id: PaymentRecipientId,
         display_name: Option<String>,
         archived: Option<bool>,
-        memo: Option<IdempotencyRecorder<PaymentRecipient>>,
+        recorder: Option<IdempotencyRecorder<PaymentRecipient>>,
     ) -> Result<(), OperationError<payment_recipient::Rejection>> {
         let command = payment_recipient::Command::Update { display_name, archived };
-        self.ask_idempotent(&self.0.registries.recipients, id, command, memo)
+        self.ask_idempotent(&self.0.registries.recipients, id, command, recorder)
             .await
     }
 
@@ -233,10 +233,10 @@ impl Engine {
     pub async fn delete_recipient(
         &self,
         id: PaymentRecipientId,
-        memo: Option<IdempotencyRecorder<PaymentRecipient>>,
+        recorder: Option<IdempotencyRecorder<PaymentRecipient>>,
     ) -> Result<(), OperationError<payment_recipient::Rejection>> {
         let command = payment_recipient::Command::Delete;
-        self.ask_idempotent(&self.0.registries.recipients, id, command, memo)
+        self.ask_idempotent(&self.0.registries.recipients, id, command, recorder)
             .await
     }
 
@@ -249,11 +249,11 @@ impl Engine {
         id: BankDestinationId,
         destination: BankDestination,
         sealed: Vec<u8>,
-        memo: Option<IdempotencyRecorder<BankDestination>>,
+        recorder: Option<IdempotencyRecorder<BankDestination>>,
     ) -> Result<(), OperationError<bank_destination::Rejection>> {
         let destination = Box::new(destination);
         let command = bank_destination::Command::Register { destination, sealed };
-        self.ask_idempotent(&self.0.registries.destinations, id, command, memo)
+        self.ask_idempotent(&self.0.registries.destinations, id, command, recorder)
             .await
     }
 
@@ -265,10 +265,10 @@ impl Engine {
         &self,
         id: BankDestinationId,
         name: String,
-        memo: Option<IdempotencyRecorder<BankDestination>>,
+        recorder: Option<IdempotencyRecorder<BankDestination>>,
     ) -> Result<(), OperationError<bank_destination::Rejection>> {
         let command = bank_destination::Command::Rename(name);
-        self.ask_idempotent(&self.0.registries.destinations, id, command, memo)
+        self.ask_idempotent(&self.0.registries.destinations, id, command, recorder)
             .await
     }
 
@@ -279,10 +279,10 @@ impl Engine {
     pub async fn remove_destination(
         &self,
         id: BankDestinationId,
-        memo: Option<IdempotencyRecorder<BankDestination>>,
+        recorder: Option<IdempotencyRecorder<BankDestination>>,
     ) -> Result<(), OperationError<bank_destination::Rejection>> {
         let command = bank_destination::Command::Remove;
-        self.ask_idempotent(&self.0.registries.destinations, id, command, memo)
+        self.ask_idempotent(&self.0.registries.destinations, id, command, recorder)
             .await
     }
 
@@ -304,12 +304,12 @@ impl Engine {
         after: Option<BankDestinationId>,
         limit: usize,
     ) -> Result<(Vec<(BankDestinationId, BankDestination)>, bool), LoadError> {
-        let family = &self.0.registries.destinations;
+        let registry = &self.0.registries.destinations;
         let after = match after {
             None => None,
             Some(id) => self.destination(&id).await?.map(|kept| (kept.created_at, id.0)),
         };
-        self.list_owned(family, owner, BankDestinationId, after, limit).await
+        self.list_owned(registry, owner, BankDestinationId, after, limit).await
     }
 }
 
@@ -325,11 +325,8 @@ impl ProviderEventSource for PayoutEventSource {
     const PROVIDER: &'static str = "payout rails";
 
     fn from_engine(inner: &Inner) -> Self {
-        let (rails, families) = (inner.ports.payout_rails.clone(), inner.registries.clone());
-        Self {
-            rails,
-            registries: families,
-        }
+        let (rails, registries) = (inner.ports.payout_rails.clone(), inner.registries.clone());
+        Self { rails, registries }
     }
 
     fn wake(inner: &Inner) -> Arc<Notify> {
@@ -349,10 +346,10 @@ impl ProviderEventSource for PayoutEventSource {
     }
 }
 
-async fn apply_payout_event(families: &Registries, word: &PayoutEvent) -> Result<(), String> {
+async fn apply_payout_event(registries: &Registries, word: &PayoutEvent) -> Result<(), String> {
     let (payout, sequence) = (word.payout, word.update.sequence);
     let command = payout::Command::RecordRailEvent(word.update.clone());
-    match families.payouts.ask(payout, command).await {
+    match registries.payouts.ask(payout, command).await {
         Ok(()) => Ok(()),
         // The rail knows a payout that the store does not, because an older backup was restored. The event changes
         // nothing here, and an operator must see it.

@@ -156,8 +156,8 @@ impl Engine {
             None => None,
             Some(id) => self.intl_order(&id).await?.map(|order| (order.created_at, id.0)),
         };
-        let family = &self.0.registries.intl_orders;
-        self.list_owned(family, owner, CardId, after, limit).await
+        let registry = &self.0.registries.intl_orders;
+        self.list_owned(registry, owner, CardId, after, limit).await
     }
 
     /// Views of a wallet's cards of all kinds, newest first, at most `limit`.
@@ -165,12 +165,16 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn newest_cards(&self, owner: &Wallet, limit: usize) -> Result<Vec<JsonObject>, LoadError> {
-        let families = &self.0.registries;
-        let mut cards = view_of(self.newest(&families.cards, owner, CardId, limit).await?);
-        cards.extend(view_of(self.newest(&families.gift_cards, owner, CardId, limit).await?));
-        cards.extend(view_of(self.newest(&families.intl_orders, owner, CardId, limit).await?));
+        let registries = &self.0.registries;
+        let mut cards = view_of(self.newest(&registries.cards, owner, CardId, limit).await?);
         cards.extend(view_of(
-            self.newest(&families.reloadable_cards, owner, CardId, limit).await?,
+            self.newest(&registries.gift_cards, owner, CardId, limit).await?,
+        ));
+        cards.extend(view_of(
+            self.newest(&registries.intl_orders, owner, CardId, limit).await?,
+        ));
+        cards.extend(view_of(
+            self.newest(&registries.reloadable_cards, owner, CardId, limit).await?,
         ));
         cards.sort_by_key(|(made, _)| std::cmp::Reverse(*made));
         cards.truncate(limit);
@@ -225,7 +229,7 @@ impl Engine {
     /// A wallet's newest entities of one kind, oldest first, each with its creation time and number.
     pub(super) async fn newest<E: Entity>(
         &self,
-        family: &EntityRegistry<E>,
+        registry: &EntityRegistry<E>,
         owner: &Wallet,
         named: impl Fn(u128) -> E::Id,
         limit: usize,
@@ -253,7 +257,7 @@ impl Engine {
                 continue;
             };
             let id = named(number);
-            if let Some((entity, _)) = family.read(&id).await? {
+            if let Some((entity, _)) = registry.read(&id).await? {
                 found.push(((at, number), id, entity));
             }
         }
@@ -293,7 +297,7 @@ impl Engine {
     /// whether there are more.
     pub(super) async fn list_owned<E: Entity>(
         &self,
-        family: &EntityRegistry<E>,
+        registry: &EntityRegistry<E>,
         owner: &Wallet,
         named: impl Fn(u128) -> E::Id,
         after: Option<(Timestamp, u128)>,
@@ -312,7 +316,7 @@ impl Engine {
             let Some(id) = key.last_chunk::<16>().map(|b| named(u128::from_be_bytes(*b))) else {
                 continue;
             };
-            if let Some((entity, _)) = family.read(&id).await? {
+            if let Some((entity, _)) = registry.read(&id).await? {
                 found.push((id, entity));
             }
         }

@@ -62,7 +62,7 @@ impl Engine {
         (id, owner, account): (CardId, Wallet, [u8; 20]),
         (amount, reusable): (Cents, bool),
         funding: Option<(PaymentId, u32)>,
-        memo: Option<IdempotencyRecorder<ReloadableCard>>,
+        recorder: Option<IdempotencyRecorder<ReloadableCard>>,
     ) -> Result<(), OperationError<reloadable_card::Rejection>> {
         let command = reloadable_card::Command::Request {
             owner,
@@ -71,7 +71,7 @@ impl Engine {
             reusable,
             funding,
         };
-        let created = self.ask_idempotent(&self.0.registries.reloadable_cards, id, command, memo);
+        let created = self.ask_idempotent(&self.0.registries.reloadable_cards, id, command, recorder);
         created.await.map(drop)
     }
 
@@ -122,10 +122,10 @@ impl Engine {
         &self,
         id: CardId,
         action: CardAction,
-        memo: Option<IdempotencyRecorder<ReloadableCard>>,
+        recorder: Option<IdempotencyRecorder<ReloadableCard>>,
     ) -> Result<bool, OperationError<reloadable_card::Rejection>> {
         let command = reloadable_card::Command::RequestAction(action);
-        self.ask_idempotent(&self.0.registries.reloadable_cards, id, command, memo)
+        self.ask_idempotent(&self.0.registries.reloadable_cards, id, command, recorder)
             .await
     }
 
@@ -166,8 +166,8 @@ impl Engine {
             None => None,
             Some(id) => self.reloadable(&id).await?.map(|card| (card.created_at, id.0)),
         };
-        let family = &self.0.registries.reloadable_cards;
-        self.list_owned(family, owner, CardId, after, limit).await
+        let registry = &self.0.registries.reloadable_cards;
+        self.list_owned(registry, owner, CardId, after, limit).await
     }
 
     /// A wallet's newest reloadable cards, newest last, at most `limit`.
@@ -249,10 +249,10 @@ impl ProviderEventSource for CardEventSource {
     const PROVIDER: &'static str = "card issuer";
 
     fn from_engine(inner: &Inner) -> Self {
-        let (program, families) = (inner.ports.reloadable_cards.clone(), inner.registries.clone());
+        let (program, registries) = (inner.ports.reloadable_cards.clone(), inner.registries.clone());
         Self {
             provider: program,
-            registries: families,
+            registries,
         }
     }
 
@@ -285,11 +285,8 @@ impl ProviderEventSource for PrepaidEventSource {
     const PROVIDER: &'static str = "issuer of prepaid cards";
 
     fn from_engine(inner: &Inner) -> Self {
-        let (issuer, families) = (inner.ports.issuer.clone(), inner.registries.clone());
-        Self {
-            issuer,
-            registries: families,
-        }
+        let (issuer, registries) = (inner.ports.issuer.clone(), inner.registries.clone());
+        Self { issuer, registries }
     }
 
     fn wake(inner: &Inner) -> Arc<Notify> {
@@ -337,10 +334,10 @@ fn log_unknown_card(word: &CardEvent, refusal: &impl std::fmt::Debug) {
     tracing::error!(%card, sequence, ?refusal, "the issuer tells of a card that was not ordered");
 }
 
-async fn apply_card_event(families: &Registries, word: &CardEvent) -> Result<(), String> {
+async fn apply_card_event(registries: &Registries, word: &CardEvent) -> Result<(), String> {
     let card = word.card;
     let command = reloadable_card::Command::RecordCardEvent(word.snapshot.clone());
-    match families.reloadable_cards.ask(card, command).await {
+    match registries.reloadable_cards.ask(card, command).await {
         Ok(_) => Ok(()),
         // The issuer's response to the order is still in flight.
         Err(refusal @ AskError::Rejected(reloadable_card::Rejection::InvalidState("creating"))) => {

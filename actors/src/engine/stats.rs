@@ -143,8 +143,9 @@ impl Engine {
             const PAGE: usize = 1_000;
             let page = inner.store.scan(&[table::OUTBOX], after.as_deref(), PAGE).await?;
             for (_, row) in &page {
-                let effect: OutboxJob = codec::decode(&row.value).map_err(|e| StoreError::Corrupt(e.to_string()))?;
-                self.count(&effect, &mut figures).await?;
+                let outbox_job: OutboxJob =
+                    codec::decode(&row.value).map_err(|e| StoreError::Corrupt(e.to_string()))?;
+                self.count(&outbox_job, &mut figures).await?;
             }
             match page.into_iter().last() {
                 Some((key, _)) => after = Some(key),
@@ -157,26 +158,26 @@ impl Engine {
         Ok(figures)
     }
 
-    async fn count(&self, effect: &OutboxJob, figures: &mut EngineStats) -> Result<(), StoreError> {
+    async fn count(&self, outbox_job: &OutboxJob, figures: &mut EngineStats) -> Result<(), StoreError> {
         let now = self.0.clock.now().0;
-        let age = now.saturating_sub(effect.created_at.0);
+        let age = now.saturating_sub(outbox_job.created_at.0);
         // A job of an unknown type is counted nowhere, and listed among the dead letters.
-        let Some(work) = effect.job.index().and_then(|index| figures.jobs.get_mut(index)) else {
+        let Some(work) = outbox_job.job.index().and_then(|index| figures.jobs.get_mut(index)) else {
             return Ok(());
         };
-        if effect.dead_lettered {
+        if outbox_job.dead_lettered {
             work.dead_lettered += 1;
             work.oldest_dead_letter_age_ms = work.oldest_dead_letter_age_ms.max(age);
         } else {
             // Running jobs are subtracted at the end.
             work.scheduled += 1;
             work.oldest_age_ms = work.oldest_age_ms.max(age);
-            work.late += u64::from(self.late_job(effect.clone()).is_some());
+            work.late += u64::from(self.late_job(outbox_job.clone()).is_some());
         }
-        if let Some(held) = self.gate_hold(&effect.job).await? {
+        if let Some(held) = self.gate_hold(&outbox_job.job).await? {
             figures.gate_holds[held as usize] += 1;
         }
-        let Some(id) = watched_payment(&effect.job) else {
+        let Some(id) = watched_payment(&outbox_job.job) else {
             return Ok(());
         };
         let read = self.0.registries.payments.read(&id).await;
@@ -193,13 +194,13 @@ impl Engine {
 }
 
 impl EntityStats {
-    pub(super) fn from_registry<E: Entity>(family: &EntityRegistry<E>) -> Self {
+    pub(super) fn from_registry<E: Entity>(registry: &EntityRegistry<E>) -> Self {
         Self {
             kind: E::KIND.name(),
-            active: family.active_count(),
-            commands_in_flight: family.commands_in_flight(),
-            restarts: family.restarts(),
-            quarantined: family.quarantined().len() as u64,
+            active: registry.active_count(),
+            commands_in_flight: registry.commands_in_flight(),
+            restarts: registry.restarts(),
+            quarantined: registry.quarantined().len() as u64,
         }
     }
 }

@@ -148,7 +148,7 @@ impl Engine {
         // Before the endpoint exists, so that no event is missed between its first one and the dispatcher's notice.
         self.0.webhooks.dispatcher.watch(&wanted.owner);
         let (owner, record) = (wanted.owner, wanted.record);
-        let memo = place.map(|place| {
+        let recorder = place.map(|place| {
             IdempotencyRecorder::<WebhookEndpoint>::new(place, move |result| {
                 let id = [id.0.to_be_bytes(), record.to_be_bytes()].concat();
                 let kind = EntityKind::Webhook as u8;
@@ -165,7 +165,7 @@ impl Engine {
             session: wanted.session,
         };
         let result = self
-            .ask_idempotent(&self.0.registries.webhooks, id, command, memo)
+            .ask_idempotent(&self.0.registries.webhooks, id, command, recorder)
             .await;
         result.map(|()| id).map_err(RegistrationError::Operation)
     }
@@ -231,10 +231,10 @@ impl Engine {
     pub async fn delete_webhook(
         &self,
         id: WebhookId,
-        memo: Option<IdempotencyRecorder<WebhookEndpoint>>,
+        recorder: Option<IdempotencyRecorder<WebhookEndpoint>>,
     ) -> Result<(), OperationError<webhook::Rejection>> {
         let command = webhook::Command::Delete;
-        self.ask_idempotent(&self.0.registries.webhooks, id, command, memo)
+        self.ask_idempotent(&self.0.registries.webhooks, id, command, recorder)
             .await
     }
 
@@ -248,12 +248,12 @@ impl Engine {
         id: WebhookId,
         since: Timestamp,
         by: Option<OperatorAction>,
-        memo: Option<IdempotencyRecorder<WebhookEndpoint>>,
+        recorder: Option<IdempotencyRecorder<WebhookEndpoint>>,
     ) -> Result<(), OperationError<webhook::Rejection>> {
         let upto = self.0.store.durable_seq();
         let command = |by| webhook::Command::RequestRedelivery { since, upto, by };
         let endpoint = (&self.0.registries.webhooks, id);
-        self.ask_as_operator_or_owner(endpoint, (by.as_ref(), memo), command)
+        self.ask_as_operator_or_owner(endpoint, (by.as_ref(), recorder), command)
             .await
     }
 
@@ -274,11 +274,11 @@ impl Engine {
         &self,
         id: WebhookDeliveryId,
         by: Option<OperatorAction>,
-        memo: Option<IdempotencyRecorder<WebhookDelivery>>,
+        recorder: Option<IdempotencyRecorder<WebhookDelivery>>,
     ) -> Result<(), OperationError<webhook_delivery::Rejection>> {
         let command = |by| webhook_delivery::Command::Redeliver { force: true, by };
         let delivery = (&self.0.registries.webhook_deliveries, id);
-        self.ask_as_operator_or_owner(delivery, (by.as_ref(), memo), command)
+        self.ask_as_operator_or_owner(delivery, (by.as_ref(), recorder), command)
             .await
     }
 
@@ -353,9 +353,9 @@ impl Engine {
             while looked_at < MAX_ROWS_COUNTED {
                 let page = self.0.store.scan(&[prefix], after.as_deref(), 1_000).await?;
                 for (_, row) in &page {
-                    let effect: crate::kernel::OutboxJob = codec::decode(&row.value).map_err(corrupt)?;
+                    let outbox_job: crate::kernel::OutboxJob = codec::decode(&row.value).map_err(corrupt)?;
                     pending += u64::from(matches!(
-                        effect.job.typed(),
+                        outbox_job.job.typed(),
                         Some(webhook_delivery::Job::DeliverWebhook { .. })
                     ));
                 }

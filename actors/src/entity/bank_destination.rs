@@ -233,8 +233,8 @@ impl Entity for BankDestination {
                     DestinationType::FiatIban => decided,
                 })
             }
-            (Some(destination), Command::ShredNumber { job: effect }) if !destination.active => {
-                Ok(decided.completes_job(effect).delete(table::vault(CardId(id.0))))
+            (Some(destination), Command::ShredNumber { job }) if !destination.active => {
+                Ok(decided.completes_job(job).delete(table::vault(CardId(id.0))))
             }
             (this, _) => Err(Rejection(this.map_or("-", Self::status))),
         }

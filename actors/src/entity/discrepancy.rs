@@ -203,7 +203,7 @@ impl Entity for Discrepancy {
             (Some(known), Command::Resolve) => decision
                 .delete(table::open_discrepancy(known.opened_at, *id))
                 .event(Event::Resolved(now)),
-            (_, Command::CloseReorg { job: effect }) => decision.completes_job(effect),
+            (_, Command::CloseReorg { job }) => decision.completes_job(job),
             (Some(_), Command::Report(_)) | (None, Command::Resolve) => decision,
         })
     }

@@ -354,12 +354,12 @@ impl Entity for GiftCard {
         let Some(gift) = this else { return Err(Rejection("-")) };
         let (decided, now) = (Decision::answer(()), context.now);
         match (&gift.status, command) {
-            (Status::Processing, Command::RecordDelivery { job: effect, sealed }) => Ok(decided
-                .completes_job(effect)
+            (Status::Processing, Command::RecordDelivery { job, sealed }) => Ok(decided
+                .completes_job(job)
                 .put_new(table::vault(*id), sealed)
                 .event(Event::Delivered(now))),
-            (Status::Processing, Command::RecordDecline { job: effect, reason }) => Ok(decided
-                .completes_job(effect)
+            (Status::Processing, Command::RecordDecline { job, reason }) => Ok(decided
+                .completes_job(job)
                 .event(Event::Declined(reason, now))
                 .post_ledger(&gift.charge.reversal(now, id, LedgerProvider::GiftCards), context)
                 .enqueue(

@@ -243,23 +243,19 @@ impl Entity for IdentityVerification {
             }
             (Some((_, Status::InReview { .. })), Command::Request) => Ok(done),
             (Some((_, Status::Verified { .. })), Command::Request) => Err(Rejection::InvalidState("verified")),
-            (
-                Some((_, Status::InReview { check, started: None })),
-                Command::RecordStarted {
-                    job: effect,
-                    started: begun,
-                },
-            ) if *check == effect => Ok(done.event(Event::Started(begun, context.now))),
-            // Repeated by an attempt that overtook another: the first response counts.
-            (Some((_, Status::InReview { check, .. })), Command::RecordStarted { job: effect, .. })
-                if *check == effect =>
+            (Some((_, Status::InReview { check, started: None })), Command::RecordStarted { job, started: begun })
+                if *check == job =>
             {
+                Ok(done.event(Event::Started(begun, context.now)))
+            }
+            // Repeated by an attempt that overtook another: the first response counts.
+            (Some((_, Status::InReview { check, .. })), Command::RecordStarted { job, .. }) if *check == job => {
                 Ok(done)
             }
-            (Some((_, Status::InReview { check, started: None })), Command::RecordDecline { job: effect, reason })
-                if *check == effect =>
+            (Some((_, Status::InReview { check, started: None })), Command::RecordDecline { job, reason })
+                if *check == job =>
             {
-                Ok(done.completes_job(effect).event(Event::Rejected(reason, context.now)))
+                Ok(done.completes_job(job).event(Event::Rejected(reason, context.now)))
             }
             (Some((identity, _)), Command::RecordVerdict { reference, verdict }) => {
                 identity.decide_on(wallet, &reference, verdict, context)

@@ -221,15 +221,12 @@ impl Entity for IssuerLink {
                 Some(opening) => done.completes_job(opening).event(Event::Unlinked(context.now)),
                 None => done,
             }),
-            Command::RecordOpened {
-                job: effect,
-                deposit_address,
-            } if opening == Some(effect) => Ok(done
-                .completes_job(effect)
+            Command::RecordOpened { job, deposit_address } if opening == Some(job) => Ok(done
+                .completes_job(job)
                 .put_new(table::issuer_linked(wallet), deposit_address.to_vec())
                 .event(Event::Linked(deposit_address, context.now))),
-            Command::RecordDecline { job: effect, reason } if opening == Some(effect) => {
-                Ok(done.completes_job(effect).event(Event::Declined(reason, context.now)))
+            Command::RecordDecline { job, reason } if opening == Some(job) => {
+                Ok(done.completes_job(job).event(Event::Declined(reason, context.now)))
             }
             Command::RecordOpened { .. } | Command::RecordDecline { .. } => {
                 Err(Rejection(this.map_or("-", Self::status)))

@@ -185,17 +185,17 @@ impl Entity for LateReturn {
             return Err(Rejection("-"));
         };
         match (late.status, command) {
-            (Status::Received, Command::RecordCredit { job: effect }) => {
-                Ok(done.completes_job(effect).event(Event::Credited(now)))
+            (Status::Received, Command::RecordCredit { job }) => {
+                Ok(done.completes_job(job).event(Event::Credited(now)))
             }
-            (Status::Received, Command::RecordRetained { job: effect }) => {
+            (Status::Received, Command::RecordRetained { job }) => {
                 let kept = LedgerTransaction::new(now, id).post(
                     LedgerAccount::Suspense,
                     LedgerAccount::OperatingCosts,
                     late.credited(),
                 );
                 Ok(done
-                    .completes_job(effect)
+                    .completes_job(job)
                     .event(Event::Retained(now))
                     .post_ledger(&kept, context))
             }

@@ -230,14 +230,14 @@ impl Entity for PaymentRecipient {
             (
                 this,
                 Command::RecordPayment {
-                    job: effect,
+                    job,
                     owner,
                     platform,
                     payee,
                     amount,
                 },
             ) => {
-                let (decided, at) = (Decision::answer(()).completes_job(effect), context.now);
+                let (decided, at) = (Decision::answer(()).completes_job(job), context.now);
                 let paid = Event::Paid {
                     payee: payee.clone(),
                     amount,
@@ -256,8 +256,8 @@ impl Entity for PaymentRecipient {
                 };
                 Ok(decided.event(paid))
             }
-            (Some(_), Command::RecordReturn { job: effect, amount }) => Ok(Decision::answer(())
-                .completes_job(effect)
+            (Some(_), Command::RecordReturn { job, amount }) => Ok(Decision::answer(())
+                .completes_job(job)
                 .event(Event::PaymentReturned(amount))),
             (Some(recipient), Command::Update { display_name, archived }) if recipient.status != Status::Deleted => {
                 Ok(recipient.update(display_name, archived))

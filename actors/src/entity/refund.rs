@@ -332,12 +332,12 @@ impl Entity for Refund {
             (Status::Rejected, Command::Reject { act, .. }) if refund.decided_by.as_ref() == Some(&act.operator) => {
                 Ok(done)
             }
-            (Status::Requested, Command::Expire { job: effect, round }) if round == refund.round => {
-                Ok(done.completes_job(effect).delete(row).event(Event::Expired(now)))
+            (Status::Requested, Command::Expire { job, round }) if round == refund.round => {
+                Ok(done.completes_job(job).delete(row).event(Event::Expired(now)))
             }
-            (_, Command::Expire { job: effect, .. }) => Ok(done.completes_job(effect)),
-            (Status::Approved, Command::RecordCredit { job: effect }) => {
-                Ok(done.completes_job(effect).event(Event::Credited(now)))
+            (_, Command::Expire { job, .. }) => Ok(done.completes_job(job)),
+            (Status::Approved, Command::RecordCredit { job }) => {
+                Ok(done.completes_job(job).event(Event::Credited(now)))
             }
             (_, _) => Err(Rejection::InvalidState(refund.status())),
         }

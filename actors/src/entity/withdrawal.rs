@@ -297,22 +297,16 @@ impl Entity for Withdrawal {
             (Status::Pending, Command::RecordSigned(outgoing)) => Ok(decided
                 .requires_absent(table::frozen(&withdrawal.owner))
                 .event(Event::Signed(Box::new(outgoing), context.now))),
-            (
-                Status::Sent(_),
-                Command::RecordConfirmed {
-                    job: effect,
-                    transaction,
-                },
-            ) => {
+            (Status::Sent(_), Command::RecordConfirmed { job, transaction }) => {
                 let decided = decided
-                    .completes_job(effect)
+                    .completes_job(job)
                     .event(Event::Confirmed(transaction, context.now));
                 Ok(withdrawal.settle_hold(id, true, decided, context))
             }
             (
                 Status::Pending,
                 Command::AttributeTransfer {
-                    job: effect,
+                    job,
                     transaction,
                     act,
                     evidence,
@@ -330,12 +324,12 @@ impl Entity for Withdrawal {
                         withdrawal.to.network(),
                         &transaction,
                     )))
-                    .completes_job(effect)
+                    .completes_job(job)
                     .event(Event::Confirmed(transaction, context.now));
                 Ok(withdrawal.settle_hold(id, true, decided, context))
             }
-            (Status::Pending | Status::Sent(_), Command::Fail { job: effect, reason }) => {
-                let decided = decided.completes_job(effect).event(Event::Failed(reason, context.now));
+            (Status::Pending | Status::Sent(_), Command::Fail { job, reason }) => {
+                let decided = decided.completes_job(job).event(Event::Failed(reason, context.now));
                 Ok(withdrawal.settle_hold(id, false, decided, context))
             }
             (_, _) => Err(Rejection(withdrawal.status())),

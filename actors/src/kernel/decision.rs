@@ -53,8 +53,8 @@ impl<E: Entity> Decision<E> {
     /// Adds a scheduled job; see [`crate::kernel::timer`].
     #[must_use]
     pub fn enqueue_at(self, due: Timestamp, work: impl Into<AnyJob>, context: &Context) -> Self {
-        let effect = OutboxJob::new(JobId(context.id()), work.into(), due);
-        self.put_new(table::timer(due, effect.id), codec::encode(&effect))
+        let outbox_job = OutboxJob::new(JobId(context.id()), work.into(), due);
+        self.put_new(table::timer(due, outbox_job.id), codec::encode(&outbox_job))
     }
 
     /// Adds a job under an id of the caller's choice; only one job with this id can be open.
@@ -67,8 +67,8 @@ impl<E: Entity> Decision<E> {
 
     /// Completes a job: the batch commits only if the job is still open.
     #[must_use]
-    pub fn completes_job(mut self, effect: JobId) -> Self {
-        let key = table::outbox_job(effect);
+    pub fn completes_job(mut self, job: JobId) -> Self {
+        let key = table::outbox_job(job);
         self.conditions.push(Condition::Present(key.clone()));
         self.writes.push(Write::Delete { key });
         self

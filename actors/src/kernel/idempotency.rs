@@ -111,7 +111,7 @@ impl<E: Entity> ExtraWrite<E> {
     /// Adds the rows to the command's batch. `false` when there is nothing to add.
     pub(crate) fn write(&self, result: CommandResult<'_, E>, batch: &mut Batch, context: &Context) -> bool {
         match self {
-            Self::Idempotency(memo) => memo.write(result, batch, context),
+            Self::Idempotency(recorder) => recorder.write(result, batch, context),
             Self::Rows(_) if result.is_err() => false,
             Self::Rows(note) => {
                 batch.conditions.extend_from_slice(&note.conditions);

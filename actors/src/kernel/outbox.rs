@@ -25,7 +25,7 @@ pub use attempts::{AttemptCounters, AttemptCounts, FAILURE_REASONS, LastFailure}
 /// Executes jobs of every type; implemented by the engine.
 pub trait JobHandler: Send + Sync + 'static {
     /// Returns once the batch that deletes the job is durable.
-    fn handle<'a>(&'a self, effect: &'a OutboxJob) -> BoxFuture<'a, Result<(), AttemptFailure>>;
+    fn handle<'a>(&'a self, outbox_job: &'a OutboxJob) -> BoxFuture<'a, Result<(), AttemptFailure>>;
 
     /// What the outbox must know about a job, also about one of an unknown type.
     fn facts(&self, job: &AnyJob) -> JobFacts;
@@ -101,13 +101,13 @@ impl Outbox {
 }
 
 impl JobStarter for Outbox {
-    fn start(&self, effect: OutboxJob) {
+    fn start(&self, outbox_job: OutboxJob) {
         // Before `open` nothing is lost either: the rows are durable and are read at the start.
         // A job of a kind that this program does not know becomes a dead letter under any of the supervisors.
         let supervisors = self.supervisors.get();
-        let supervisor = supervisors.and_then(|all| all.get(&effect.job.kind).or_else(|| all.values().next()));
+        let supervisor = supervisors.and_then(|all| all.get(&outbox_job.job.kind).or_else(|| all.values().next()));
         if let Some((_, supervisor)) = supervisor {
-            drop(supervisor.cast(SupervisorMsg::Start(effect)));
+            drop(supervisor.cast(SupervisorMsg::Start(outbox_job)));
         }
     }
 }
@@ -171,25 +171,25 @@ impl Actor for OutboxSupervisor {
         state: &mut OutboxSupervisorState,
     ) -> Result<(), ActorProcessingErr> {
         match order {
-            SupervisorMsg::Start(effect) => {
-                let wakes = self.deps.attempts.wakes(self.facts(&effect).index);
-                self.start(&myself, state, (effect, wakes)).await
+            SupervisorMsg::Start(outbox_job) => {
+                let wakes = self.deps.attempts.wakes(self.facts(&outbox_job).index);
+                self.start(&myself, state, (outbox_job, wakes)).await
             }
-            SupervisorMsg::Wait(effect, wakes) => self.start(&myself, state, (effect, wakes)).await,
+            SupervisorMsg::Wait(outbox_job, wakes) => self.start(&myself, state, (outbox_job, wakes)).await,
             SupervisorMsg::Completed(delivery) => {
-                if let Some((actor, effect)) = self.take_finished(state, delivery) {
-                    self.deps.attempts.clear_last_failure(effect.id);
+                if let Some((actor, outbox_job)) = self.take_finished(state, delivery) {
+                    self.deps.attempts.clear_last_failure(outbox_job.id);
                     state.park_idle(actor);
                 }
                 self.run_next(&myself, state).await
             }
             SupervisorMsg::Retry(delivery, ms, wrong) => {
-                if let Some((actor, mut effect)) = self.take_finished(state, delivery) {
+                if let Some((actor, mut outbox_job)) = self.take_finished(state, delivery) {
                     state.park_idle(actor);
                     // Nothing to persist: the delay does not depend on the number of attempts.
-                    effect.next_attempt_at = self.deps.clock.now().plus_ms(ms);
-                    self.record_retry_reason(&effect, wrong);
-                    drop(myself.cast(SupervisorMsg::Start(effect)));
+                    outbox_job.next_attempt_at = self.deps.clock.now().plus_ms(ms);
+                    self.record_retry_reason(&outbox_job, wrong);
+                    drop(myself.cast(SupervisorMsg::Start(outbox_job)));
                 }
                 self.run_next(&myself, state).await
             }
@@ -208,8 +208,8 @@ impl Actor for OutboxSupervisor {
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => return Ok(()),
         };
         state.idle.retain(|actor| actor.get_id() != delivery);
-        if let Some((_, effect)) = self.take_finished(state, delivery) {
-            self.record_failure(&myself, effect, error);
+        if let Some((_, job)) = self.take_finished(state, delivery) {
+            self.record_failure(&myself, job, error);
         }
         self.run_next(&myself, state).await
     }
@@ -231,10 +231,10 @@ impl OutboxSupervisor {
         &self,
         myself: &ActorRef<SupervisorMsg>,
         state: &mut OutboxSupervisorState,
-        (effect, wakes): (OutboxJob, u64),
+        (outbox_job, wakes): (OutboxJob, u64),
     ) -> Result<(), ActorProcessingErr> {
-        let wait_ms = effect.next_attempt_at.0.saturating_sub(self.deps.clock.now().0);
-        let facts = self.facts(&effect);
+        let wait_ms = outbox_job.next_attempt_at.0.saturating_sub(self.deps.clock.now().0);
+        let facts = self.facts(&outbox_job);
         let may_wake = facts.waits_for_provider;
         if wait_ms > 0 && !(may_wake && self.deps.attempts.wakes(facts.index) > wakes) {
             let wait_ms = if may_wake {
@@ -243,33 +243,35 @@ impl OutboxSupervisor {
                 wait_ms
             };
             drop(myself.send_after(Duration::from_millis(wait_ms), move || {
-                SupervisorMsg::Wait(effect, wakes)
+                SupervisorMsg::Wait(outbox_job, wakes)
             }));
             return Ok(());
         }
-        match state.partitions.admit(effect, facts.partition) {
-            QueueDecision::Run(effect) if state.running.len() >= self.deps.retry.max_concurrent => {
-                state.pending.push_back(effect);
+        match state.partitions.admit(outbox_job, facts.partition) {
+            QueueDecision::Run(outbox_job) if state.running.len() >= self.deps.retry.max_concurrent => {
+                state.pending.push_back(outbox_job);
             }
-            QueueDecision::Run(effect) => self.run(myself, state, effect).await?,
+            QueueDecision::Run(outbox_job) => self.run(myself, state, outbox_job).await?,
             QueueDecision::Queued => {}
-            QueueDecision::Full(effect) => self.reschedule(myself.clone(), effect),
+            QueueDecision::Full(outbox_job) => self.reschedule(myself.clone(), outbox_job),
         }
         Ok(())
     }
 
-    fn facts(&self, effect: &OutboxJob) -> JobFacts {
-        self.handler.facts(&effect.job)
+    fn facts(&self, outbox_job: &OutboxJob) -> JobFacts {
+        self.handler.facts(&outbox_job.job)
     }
 
-    fn record_retry_reason(&self, effect: &OutboxJob, wrong: RetryReason) {
+    fn record_retry_reason(&self, outbox_job: &OutboxJob, wrong: RetryReason) {
         let tries = &self.deps.attempts;
         match wrong {
-            RetryReason::NotDue => tries.clear_last_failure(effect.id),
-            RetryReason::Blocked(error) => tries.last_failure(effect, truncate_error(error), effect.next_attempt_at),
+            RetryReason::NotDue => tries.clear_last_failure(outbox_job.id),
+            RetryReason::Blocked(error) => {
+                tries.last_failure(outbox_job, truncate_error(error), outbox_job.next_attempt_at)
+            }
             RetryReason::Failed(kind, error) => {
-                tries.failed(self.facts(effect).index, Some(kind));
-                tries.last_failure(effect, truncate_error(error), effect.next_attempt_at);
+                tries.failed(self.facts(outbox_job).index, Some(kind));
+                tries.last_failure(outbox_job, truncate_error(error), outbox_job.next_attempt_at);
             }
         }
     }
@@ -290,7 +292,7 @@ impl OutboxSupervisor {
         &self,
         myself: &ActorRef<SupervisorMsg>,
         state: &mut OutboxSupervisorState,
-        effect: OutboxJob,
+        outbox_job: OutboxJob,
     ) -> Result<(), ActorProcessingErr> {
         let actor = match state.idle.pop() {
             Some(actor) => actor,
@@ -303,10 +305,10 @@ impl OutboxSupervisor {
                 Actor::spawn_linked(None, delivery, (), myself.get_cell()).await?.0
             }
         };
-        self.deps.attempts.started(self.facts(&effect).index);
+        self.deps.attempts.started(self.facts(&outbox_job).index);
         // A runner that has just died leaves the job in `running`, where its exit event will find it.
-        drop(actor.cast(effect.clone()));
-        state.running.insert(actor.get_id(), (actor, effect));
+        drop(actor.cast(outbox_job.clone()));
+        state.running.insert(actor.get_id(), (actor, outbox_job));
         Ok(())
     }
 
@@ -324,10 +326,10 @@ impl OutboxSupervisor {
         Some(ended)
     }
 
-    fn record_failure(&self, myself: &ActorRef<SupervisorMsg>, mut effect: OutboxJob, error: ActorProcessingErr) {
+    fn record_failure(&self, myself: &ActorRef<SupervisorMsg>, mut outbox_job: OutboxJob, error: ActorProcessingErr) {
         let failure = error.downcast::<AttemptFailure>().map(|failure| *failure);
         let kind = failure.as_ref().ok().map(|failure| failure.kind);
-        let facts = self.facts(&effect);
+        let facts = self.facts(&outbox_job);
         self.deps.attempts.failed(facts.index, kind);
         // A panic: the attempt may have had effects, so its outcome is unknown.
         let failure = failure.unwrap_or_else(|other| AttemptFailure {
@@ -336,44 +338,45 @@ impl OutboxSupervisor {
             retry_mode: RetryMode::Backoff,
         });
         let now = self.deps.clock.now();
-        effect.attempts = effect.attempts.saturating_add(1);
-        effect.next_attempt_at = now.plus_ms(self.backoff_ms(effect.attempts));
-        effect.dead_lettered = failure.kind == ErrorKind::Permanent || effect.attempts >= self.deps.retry.max_attempts;
-        let (id, request, work, attempts) = (effect.id, effect.request_id, facts.name, effect.attempts);
+        outbox_job.attempts = outbox_job.attempts.saturating_add(1);
+        outbox_job.next_attempt_at = now.plus_ms(self.backoff_ms(outbox_job.attempts));
+        outbox_job.dead_lettered =
+            failure.kind == ErrorKind::Permanent || outbox_job.attempts >= self.deps.retry.max_attempts;
+        let (id, request, work, attempts) = (outbox_job.id, outbox_job.request_id, facts.name, outbox_job.attempts);
         let error = &failure.message;
-        if effect.dead_lettered {
-            tracing::error!(effect = %id, %request, work, attempts, error, "job dead-lettered");
+        if outbox_job.dead_lettered {
+            tracing::error!(job = %id, %request, work, attempts, error, "job dead-lettered");
         } else {
-            tracing::warn!(effect = %id, %request, work, attempts, error, "an effect is tried again");
+            tracing::warn!(job = %id, %request, work, attempts, error, "a job is retried");
         }
         let error = truncate_error(failure.message);
-        match effect.dead_lettered {
-            true => self.deps.attempts.clear_last_failure(effect.id),
+        match outbox_job.dead_lettered {
+            true => self.deps.attempts.clear_last_failure(outbox_job.id),
             false => self
                 .deps
                 .attempts
-                .last_failure(&effect, error.clone(), effect.next_attempt_at),
+                .last_failure(&outbox_job, error.clone(), outbox_job.next_attempt_at),
         }
-        effect.last_error = Some(error);
-        self.persist_failure(myself.clone(), effect);
+        outbox_job.last_error = Some(error);
+        self.persist_failure(myself.clone(), outbox_job);
     }
 
     /// Makes the failed attempt durable, then schedules the next.
-    fn persist_failure(&self, myself: ActorRef<SupervisorMsg>, effect: OutboxJob) {
+    fn persist_failure(&self, myself: ActorRef<SupervisorMsg>, outbox_job: OutboxJob) {
         let batch = Batch {
-            conditions: vec![Condition::Present(table::outbox_job(effect.id))],
-            writes: vec![effect.put()],
+            conditions: vec![Condition::Present(table::outbox_job(outbox_job.id))],
+            writes: vec![outbox_job.put()],
             ..Batch::default()
         };
         let tries = self.deps.attempts.clone();
         self.deps.store.commit(
             batch,
             Box::new(move |done| match done {
-                Ok(_) if effect.dead_lettered => {}
-                Ok(_) => drop(myself.cast(SupervisorMsg::Start(effect))),
+                Ok(_) if outbox_job.dead_lettered => {}
+                Ok(_) => drop(myself.cast(SupervisorMsg::Start(outbox_job))),
                 // It was completed meanwhile, by an earlier attempt whose response was lost.
-                Err(CommitError::Condition(_)) => tries.clear_last_failure(effect.id),
-                Err(error) => tracing::error!(effect = %effect.id, %error, "a failed attempt could not be stored"),
+                Err(CommitError::Condition(_)) => tries.clear_last_failure(outbox_job.id),
+                Err(error) => tracing::error!(job = %outbox_job.id, %error, "a failed attempt could not be stored"),
             }),
         );
     }

@@ -22,11 +22,7 @@ const PAGE: usize = 500;
 ///
 /// # Errors
 /// When storage fails. Remaining rows are found again.
-pub async fn fire_due(
-    store: &Arc<dyn Store>,
-    effects: &Arc<dyn JobStarter>,
-    now: Timestamp,
-) -> Result<usize, StoreError> {
+pub async fn fire_due(store: &Arc<dyn Store>, jobs: &Arc<dyn JobStarter>, now: Timestamp) -> Result<usize, StoreError> {
     let (mut rung, mut after) = (0, None::<RowKey>);
     loop {
         let page = store.scan(&[table::TIMER], after.as_deref(), PAGE).await?;
@@ -38,7 +34,7 @@ pub async fn fire_due(
         for (key, row) in due {
             // An unreadable row must not block the others; it stays and is logged again.
             match codec::decode::<OutboxJob>(&row.value) {
-                Ok(effect) => committed.push(start_job(store, effects.clone(), key, effect)),
+                Ok(outbox_job) => committed.push(start_job(store, jobs.clone(), key, outbox_job)),
                 Err(error) => tracing::error!(timer = hex::encode(&key), %error, "a timer cannot be read"),
             }
         }
@@ -64,13 +60,13 @@ fn due_at(key: &RowKey) -> Timestamp {
 
 fn start_job(
     store: &Arc<dyn Store>,
-    effects: Arc<dyn JobStarter>,
+    jobs: Arc<dyn JobStarter>,
     key: RowKey,
-    effect: OutboxJob,
+    outbox_job: OutboxJob,
 ) -> oneshot::Receiver<Result<(), CommitError>> {
     let batch = Batch {
         conditions: vec![Condition::Present(key.clone())],
-        writes: vec![Write::Delete { key }, effect.put()],
+        writes: vec![Write::Delete { key }, outbox_job.put()],
         ..Batch::default()
     };
     let (done, committed) = oneshot::channel();
@@ -78,7 +74,7 @@ fn start_job(
         batch,
         Box::new(move |result| {
             if result.is_ok() {
-                effects.start(effect);
+                jobs.start(outbox_job);
             }
             // The receiver is gone only if the engine stops.
             drop(done.send(result.map(|_| ())));

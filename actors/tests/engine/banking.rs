@@ -249,7 +249,7 @@ async fn bank_transfer_with_unknown_outcome_is_dead_lettered() {
     let is_dead_lettered = async || {
         let open = world.engine.open_jobs(10).await.unwrap();
         open.iter()
-            .any(|effect| effect.job.name() == "execute_bank_transfer" && effect.dead_lettered)
+            .any(|outbox_job| outbox_job.job.name() == "execute_bank_transfer" && outbox_job.dead_lettered)
     };
     eventually("it is dead-lettered", is_dead_lettered).await;
     let kept = world.engine.bank_transfer(&TRANSFER).await.unwrap().unwrap();
@@ -366,7 +366,8 @@ async fn number_of_a_removed_destination_outlives_its_payouts() {
     world.clock.advance(31 * 24 * 3_600_000);
     let open = async || {
         let open = world.engine.open_jobs(50).await.unwrap();
-        open.iter().any(|effect| effect.job.name() == "shred_account_number")
+        open.iter()
+            .any(|outbox_job| outbox_job.job.name() == "shred_account_number")
     };
     eventually("its time is over", open).await;
     assert!(kept(), "a payout still needs it");

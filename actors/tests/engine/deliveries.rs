@@ -49,20 +49,20 @@ async fn job_that_fails_too_often_stays_dead_lettered() {
             .await
             .unwrap()
             .iter()
-            .any(|effect| effect.dead_lettered)
+            .any(|outbox_job| outbox_job.dead_lettered)
     })
     .await;
-    let effects = world.engine.open_jobs(10).await.unwrap();
-    assert_eq!(effects.len(), 1);
-    assert_eq!(effects[0].job, card::Job::IssueCard(bought_card(&paid)));
-    assert_eq!(effects[0].attempts, 3);
-    assert_eq!(effects[0].last_error.as_deref(), Some("issue: as the script says"));
+    let jobs = world.engine.open_jobs(10).await.unwrap();
+    assert_eq!(jobs.len(), 1);
+    assert_eq!(jobs[0].job, card::Job::IssueCard(bought_card(&paid)));
+    assert_eq!(jobs[0].attempts, 3);
+    assert_eq!(jobs[0].last_error.as_deref(), Some("issue: as the script says"));
     let world = world.crash().await;
     // Jobs of another purchase run meanwhile.
     world.pay(&card_for(evm(1), 2)).await.unwrap();
     eventually("the second card is made", async || world.issuer.cards() == 1).await;
     eventually("only the dead-lettered job is left", async || {
-        world.engine.open_jobs(10).await.unwrap() == effects
+        world.engine.open_jobs(10).await.unwrap() == jobs
     })
     .await;
     assert_eq!(
@@ -85,7 +85,7 @@ async fn permanent_failure_is_dead_lettered_at_once() {
             .await
             .unwrap()
             .iter()
-            .any(|effect| effect.dead_lettered)
+            .any(|outbox_job| outbox_job.dead_lettered)
     })
     .await;
     assert_eq!(world.issuer.calls().len(), 1);
@@ -103,9 +103,8 @@ async fn failed_attempts_are_durable() {
     world.issuer.set_behaviors(&[IssuerBehavior::Busy]);
     world.pay(&card_for(evm(1), 1)).await.unwrap();
     let tried = async |world: &Harness| {
-        let effects = world.engine.open_jobs(10).await.unwrap();
-        effects
-            .iter()
+        let jobs = world.engine.open_jobs(10).await.unwrap();
+        jobs.iter()
             .any(|e| e.attempts == 1 && !e.dead_lettered && e.next_attempt_at > e.created_at)
     };
     eventually("the failure is stored", async || tried(&world).await).await;

@@ -17,8 +17,8 @@ const ONE: Name = Name(1);
 
 impl Counters {
     fn ask(&self, command: Command) -> JoinHandle<BatchResult> {
-        let family = self.registry.clone();
-        tokio::spawn(async move { family.ask(ONE, command).await })
+        let registry = self.registry.clone();
+        tokio::spawn(async move { registry.ask(ONE, command).await })
     }
 
     /// Waits until this number of batches and barriers is queued for the committer.

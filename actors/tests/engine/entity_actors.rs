@@ -14,8 +14,8 @@ async fn passivation_waits_for_batches_and_loses_no_message() {
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     let ask = |n| {
-        let family = counters.registry.clone();
-        tokio::spawn(async move { family.ask(name, Command::Add(n)).await })
+        let registry = counters.registry.clone();
+        tokio::spawn(async move { registry.ask(name, Command::Add(n)).await })
     };
     in_time("an answer", ask(1)).await.unwrap().unwrap();
     for round in 1..=20_u64 {
@@ -153,9 +153,9 @@ async fn case_67_crash_answers_every_queued_message() {
         let before = counters.durable(name).await;
         let calls: Vec<_> = (0..20)
             .map(|n| {
-                let family = counters.registry.clone();
+                let registry = counters.registry.clone();
                 let command = if n == 10 { Command::Die } else { Command::Add(1) };
-                tokio::spawn(async move { family.ask(name, command).await })
+                tokio::spawn(async move { registry.ask(name, command).await })
             })
             .collect();
         let mut acknowledged = 0;
@@ -178,13 +178,13 @@ async fn crash_with_a_batch_in_flight_loses_nothing_acknowledged() {
         .await
         .unwrap();
     counters.store.hold();
-    let family = counters.registry.clone();
-    let last = tokio::spawn(async move { family.ask(name, Command::Add(1)).await });
+    let registry = counters.registry.clone();
+    let last = tokio::spawn(async move { registry.ask(name, Command::Add(1)).await });
     eventually("it is in flight", async || counters.store.queued() == 1).await;
     let death = in_time("a death", counters.registry.ask(name, Command::Die)).await;
     assert!(matches!(death, Err(AskError::OutcomeUnknown)));
-    let family = counters.registry.clone();
-    let next = tokio::spawn(async move { family.ask(name, Command::Add(1)).await });
+    let registry = counters.registry.clone();
+    let next = tokio::spawn(async move { registry.ask(name, Command::Add(1)).await });
     eventually("the restart passes a barrier", async || counters.store.queued() == 2).await;
     counters.store.release();
     assert_eq!(in_time("an answer", last).await.unwrap().unwrap(), 2);

@@ -182,7 +182,7 @@ async fn case_83_payout_is_ordered_once_its_payment_is_final() {
             dead_lettered
                 .jobs
                 .iter()
-                .any(|effect| effect.job.name() == "credit_account")
+                .any(|outbox_job| outbox_job.job.name() == "credit_account")
         })
         .await;
         assert_eq!(balance(&world).await, (0, 0));

@@ -57,8 +57,15 @@ pub(crate) async fn assert_stays_held(world: &Harness, work: &impl EntityJob, wh
     eventually("it is tried again", async || tries().await > before + 3).await;
     assert_eq!(gate_hold(world, work).await, Some(why));
     let open = world.engine.open_jobs(100).await.expect("readable");
-    let effect = open.iter().find(|effect| effect.job == *work).expect("it is open");
-    assert_eq!((effect.attempts, effect.dead_lettered), (0, false), "no try is used up");
+    let outbox_job = open
+        .iter()
+        .find(|outbox_job| outbox_job.job == *work)
+        .expect("it is open");
+    assert_eq!(
+        (outbox_job.attempts, outbox_job.dead_lettered),
+        (0, false),
+        "no try is used up"
+    );
     let listed = world.engine.gated_jobs().await.expect("readable");
     assert!(listed.iter().any(|(one, held)| one.job == *work && *held == why));
     let figures = world.engine.stats().await.expect("readable");

@@ -55,8 +55,12 @@ async fn case_52_command_and_stored_response_are_one_batch() {
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     counters.store.hold();
-    let family = counters.registry.clone();
-    let first = tokio::spawn(async move { family.ask_idempotent(name, Command::Add(5), Some(recorder(None))).await });
+    let registry = counters.registry.clone();
+    let first = tokio::spawn(async move {
+        registry
+            .ask_idempotent(name, Command::Add(5), Some(recorder(None)))
+            .await
+    });
     eventually("the batch is enqueued", async || counters.store.queued() == 1).await;
     assert_eq!((counters.durable(name).await, row(&counters)), (0, None));
     counters.store.release();
@@ -158,8 +162,12 @@ async fn case_56_key_of_a_dead_process_left_a_record_or_nothing() {
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     counters.store.hold();
-    let family = counters.registry.clone();
-    let call = tokio::spawn(async move { family.ask_idempotent(name, Command::Add(5), Some(recorder(None))).await });
+    let registry = counters.registry.clone();
+    let call = tokio::spawn(async move {
+        registry
+            .ask_idempotent(name, Command::Add(5), Some(recorder(None)))
+            .await
+    });
     eventually("the batch is enqueued", async || counters.store.queued() == 1).await;
     let survivor = counters.store.crash();
     assert!(survivor.rows(&[table::IDEMPOTENCY]).is_empty() && survivor.rows(&[table::ENTITY]).is_empty());

@@ -18,9 +18,9 @@ const QUIET_MS: u64 = 960_000;
 const PAID: JobId = JobId(5);
 const MOVED: JobId = JobId(6);
 
-fn put(world: &Harness, lists: &FakeLists, (source, key): (ReconciliationSource, JobId), standing: EntryStatus) {
+fn put(world: &Harness, lists: &FakeLists, (source, key): (ReconciliationSource, JobId), status: EntryStatus) {
     let at = world.clock.now();
-    let listed = entry(key, standing, dollars(30_000));
+    let listed = entry(key, status, dollars(30_000));
     lists.put(source, ProviderEntry { at, ..listed });
 }
 

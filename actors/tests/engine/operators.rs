@@ -46,17 +46,22 @@ async fn dead_letter_is_listed_and_retried_once() {
     })
     .await;
     let world = world.crash().await;
-    let effect = dead_lettered(&world).await.remove(0);
+    let outbox_job = dead_lettered(&world).await.remove(0);
     assert_eq!(
-        (effect.job.name(), effect.job.subject()),
+        (outbox_job.job.name(), outbox_job.job.subject()),
         ("issue_card", card.to_string())
     );
-    assert!(effect.last_error.as_ref().is_some_and(|error| error.contains("issue")));
+    assert!(
+        outbox_job
+            .last_error
+            .as_ref()
+            .is_some_and(|error| error.contains("issue"))
+    );
 
     world.issuer.set_behaviors(&[IssuerBehavior::Broken]);
     let calls = world.issuer.calls().len();
     let at_once = together(20, |_| {
-        let (engine, id) = (world.engine.clone(), effect.id);
+        let (engine, id) = (world.engine.clone(), outbox_job.id);
         async move { engine.retry_job(id, &act()).await }
     });
     let result = at_once.await;
@@ -70,7 +75,7 @@ async fn dead_letter_is_listed_and_retried_once() {
     let mut tries = result.iter().filter(|t| t.is_ok()).count();
     // The first of these attempts fails. A later retry may start another, and then the issuer works.
     while !world.engine.open_jobs(1).await.unwrap().is_empty() {
-        tries += usize::from(world.engine.retry_job(effect.id, &act()).await.is_ok());
+        tries += usize::from(world.engine.retry_job(outbox_job.id, &act()).await.is_ok());
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
     assert_eq!(
@@ -83,7 +88,7 @@ async fn dead_letter_is_listed_and_retried_once() {
         Status::Ready(_)
     ));
     assert!(matches!(
-        world.engine.retry_job(effect.id, &act()).await,
+        world.engine.retry_job(outbox_job.id, &act()).await,
         Err(OperationError::AlreadyUsed)
     ));
     assert!(matches!(

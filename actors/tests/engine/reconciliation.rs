@@ -273,6 +273,6 @@ async fn corrupt_discrepancy_blocks_no_other() {
     assert_eq!(status(&world).await.restarts, 0);
     let figures = world.engine.stats().await.unwrap();
     let mut kinds = figures.kinds.iter();
-    let differences = kinds.find(|kind| kind.kind == EntityKind::Discrepancy.name()).unwrap();
-    assert_eq!(differences.quarantined, 1);
+    let discrepancies = kinds.find(|kind| kind.kind == EntityKind::Discrepancy.name()).unwrap();
+    assert_eq!(discrepancies.quarantined, 1);
 }

@@ -424,18 +424,18 @@ async fn executed_bank_transfer_cannot_be_credited_by_an_operator() {
         world.engine.dead_letters().await.unwrap().jobs.len() == 1
     })
     .await;
-    let effect = world.engine.dead_letters().await.unwrap().jobs.remove(0);
+    let outbox_job = world.engine.dead_letters().await.unwrap().jobs.remove(0);
     lists.put(
         ReconciliationSource::BankTransfers,
         entry(JobId(TRANSFER.0), EntryStatus::Completed, dollars(4_00)),
     );
-    let says = world.engine.query_provider(&effect).await;
+    let says = world.engine.query_provider(&outbox_job).await;
     let act = OperatorAction {
         operator: "ana".into(),
         role: Role::Operator,
         request_id: RequestId(7),
     };
-    let result = world.engine.credit_job(effect.id, ("x", true), &act).await;
+    let result = world.engine.credit_job(outbox_job.id, ("x", true), &act).await;
     assert_eq!(says.unwrap(), ProviderReport::Status(EntryStatus::Completed));
     assert_eq!(result, Err(ResolveError::Contradicted(EntryStatus::Completed)));
     assert_eq!(

@@ -128,7 +128,7 @@ async fn case_8_reversed_payment_is_not_credited_when_its_product_fails() {
         world.engine.dead_letters().await.unwrap().jobs.len() == 1
     })
     .await;
-    let effect = world.engine.dead_letters().await.unwrap().jobs.remove(0);
+    let outbox_job = world.engine.dead_letters().await.unwrap().jobs.remove(0);
     lists.add_order(bought_card(&paid).0, EntryStatus::Pending, 500);
     lists.set_fault(None);
     let world = world.reconciling(lists.reconciling()).await;
@@ -136,13 +136,13 @@ async fn case_8_reversed_payment_is_not_credited_when_its_product_fails() {
     world.chain.expire(&request.authorization);
     wait_until_reversed(&world, paid.payment).await;
     lists.add_order(bought_card(&paid).0, EntryStatus::Declined, 500);
-    let result = world.engine.credit_job(effect.id, ("x", true), &act("ana")).await;
+    let result = world.engine.credit_job(outbox_job.id, ("x", true), &act("ana")).await;
     eventually("its credit waits", async || {
         let dead_lettered = world.engine.dead_letters().await.unwrap();
         dead_lettered
             .jobs
             .iter()
-            .any(|effect| effect.job.name() == "credit_account")
+            .any(|outbox_job| outbox_job.job.name() == "credit_account")
     })
     .await;
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
@@ -188,13 +188,13 @@ async fn case_8_withheld_credit_of_a_reversed_payment_can_be_retained() {
         dead_lettered
             .jobs
             .iter()
-            .any(|effect| effect.job.name() == "credit_account")
+            .any(|outbox_job| outbox_job.job.name() == "credit_account")
     })
     .await;
     let dead_lettered = world.engine.dead_letters().await.unwrap().jobs;
     let credit = dead_lettered
         .iter()
-        .find(|effect| effect.job.name() == "credit_account")
+        .find(|outbox_job| outbox_job.job.name() == "credit_account")
         .unwrap();
     assert!(world.engine.is_retainable_credit(credit).await.unwrap());
     let keep = async || world.engine.retain_credit(credit.id, "Ticket 8", &act("ana")).await;
@@ -218,8 +218,8 @@ async fn only_a_withheld_credit_can_be_retained() {
         world.engine.dead_letters().await.unwrap().jobs.len() == 1
     })
     .await;
-    let effect = world.engine.dead_letters().await.unwrap().jobs.remove(0);
-    assert!(!world.engine.is_retainable_credit(&effect).await.unwrap());
-    let result = world.engine.retain_credit(effect.id, "x", &act("ana")).await;
+    let outbox_job = world.engine.dead_letters().await.unwrap().jobs.remove(0);
+    assert!(!world.engine.is_retainable_credit(&outbox_job).await.unwrap());
+    let result = world.engine.retain_credit(outbox_job.id, "x", &act("ana")).await;
     assert_eq!(result, Err(ResolveError::NotResolvable));
 }

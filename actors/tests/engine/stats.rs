@@ -24,13 +24,12 @@ async fn job_keeps_its_request_id_over_a_restart() {
         bought_card(&paid);
     }
     let named = async |world: &Harness| {
-        let effects = world.engine.open_jobs(10).await.unwrap();
+        let jobs = world.engine.open_jobs(10).await.unwrap();
         assert!(
-            effects
-                .iter()
-                .all(|effect| matches!(effect.job.typed(), Some(card::Job::IssueCard(_))))
+            jobs.iter()
+                .all(|outbox_job| matches!(outbox_job.job.typed(), Some(card::Job::IssueCard(_))))
         );
-        let mut origins: Vec<u128> = effects.iter().map(|effect| effect.request_id.0).collect();
+        let mut origins: Vec<u128> = jobs.iter().map(|outbox_job| outbox_job.request_id.0).collect();
         origins.sort_unstable();
         origins
     };

@@ -266,14 +266,14 @@ fn case_79_incoming_transfer_without_an_account_is_credited_or_returned() {
     // and its withdrawal id derives from the transfer.
     use purser_actors::entity::account::CreditCause;
     use purser_actors::id::DepositId;
-    let (deposit, effect, amount) = (DepositId(9), JOB, Usdc::from_atomic(7));
+    let (deposit, job, amount) = (DepositId(9), JOB, Usdc::from_atomic(7));
     let credit = Command::Credit {
-        job: effect,
+        job,
         amount,
         cause: CreditCause::Deposit(deposit),
     };
     let back = Command::SendBack {
-        job: effect,
+        job,
         deposit,
         to: WALLET,
         amount,

@@ -54,8 +54,8 @@ back-else     !        !                   !         !         !       !
         reference: "ref".into(),
     };
     let no = || BankTransferResult::Failed { reason: "no".into() };
-    let moved = |effect, moved| Command::RecordResult {
-        job: effect,
+    let moved = |outbox_job, moved| Command::RecordResult {
+        job: outbox_job,
         result: moved,
     };
     let back = |reference: &str, atomic| ReturnDetails {
@@ -101,7 +101,7 @@ back-else     !        !                   !         !         !       !
     let came = Command::RecordReturn(ACCOUNT, back("back", 999_999));
     let decision = BankTransfer::decide(Some(&sent), &TRANSFER, came, &at(NOW)).unwrap();
     let credited = |work: &AnyJob| matches!(work.typed(), Some(account::Job::CreditAccount { amount, .. }) if amount.atomic() == 999_999);
-    assert!(decision.jobs().iter().all(|effect| credited(&effect.job)) && decision.jobs().len() == 1);
+    assert!(decision.jobs().iter().all(|outbox_job| credited(&outbox_job.job)) && decision.jobs().len() == 1);
     assert_chart::<BankTransfer>(&TRANSFER, states(), &events);
     let from = transfer(TransferDirection::ToBalance, Status::Pending(JOB));
     for (state, moves, credits) in [
@@ -111,9 +111,9 @@ back-else     !        !                   !         !         !       !
         (&from, no(), false),
     ] {
         let decision = BankTransfer::decide(Some(state), &TRANSFER, moved(JOB, moves), &at(NOW)).unwrap();
-        let credited = decision.jobs().iter().any(|effect| {
+        let credited = decision.jobs().iter().any(|outbox_job| {
             let cause = CreditCause::BankTransfer(TRANSFER);
-            matches!(effect.job.typed(), Some(account::Job::CreditAccount { amount, cause: of, .. }) if amount == state.amount && of == cause)
+            matches!(outbox_job.job.typed(), Some(account::Job::CreditAccount { amount, cause: of, .. }) if amount == state.amount && of == cause)
         });
         assert_eq!(credited, credits, "{state:?}");
     }

@@ -129,7 +129,7 @@ want           !  !              InformationRequested  !         !
 approve-other  !  !              !                     !         !
 ";
     use application::Command;
-    let reviewed = |effect, review| Command::RecordReview { job: effect, review };
+    let reviewed = |job, review| Command::RecordReview { job, review };
     let customer = || ReviewDecision::Approved { customer: "cus".into() };
     let commands = vec![
         (
@@ -243,10 +243,7 @@ opened-other  !          !         !     !
         account_number: "123456789".into(),
         memo: None,
     };
-    let opening = |effect, opening| Command::RecordResult {
-        job: effect,
-        result: opening,
-    };
+    let opening = |job, opening| Command::RecordResult { job, result: opening };
     let commands = vec![
         (
             "open",

@@ -109,11 +109,11 @@ fn decide(card: &Card, name: &str) -> Decision<Card> {
     Card::decide(Some(card), &CARD, command, &at(NOW)).unwrap()
 }
 
-fn record_card_event(card: &Card, standing: CardSnapshot) -> (Decision<Card>, Card) {
+fn record_card_event(card: &Card, snapshot: CardSnapshot) -> (Decision<Card>, Card) {
     let decision = Card::decide(
         Some(card),
         &CARD,
-        Command::RecordCardEvent(standing, Refunded::default()),
+        Command::RecordCardEvent(snapshot, Refunded::default()),
         &at(NOW),
     )
     .unwrap();
@@ -164,10 +164,13 @@ fn remainder_returns(decision: &Decision<Card>) -> Vec<(i128, Usdc)> {
             .find(|p| p.account == LedgerAccount::Provider(LedgerProvider::CardIssuer));
         own.unwrap().atomic
     });
-    let credits = decision.jobs().iter().filter_map(|effect| match effect.job.typed()? {
-        account::Job::CreditAccount { amount, .. } => Some(amount),
-        _ => None,
-    });
+    let credits = decision
+        .jobs()
+        .iter()
+        .filter_map(|outbox_job| match outbox_job.job.typed()? {
+            account::Job::CreditAccount { amount, .. } => Some(amount),
+            _ => None,
+        });
     from_issuer.zip(credits).collect()
 }
 
@@ -218,17 +221,17 @@ fn card_transaction_event_names_its_result() {
     ];
     for (n, (status, expected)) in says.into_iter().enumerate() {
         charges = vec![charge(1, status)];
-        let mut standing = card_snapshot(CARD_SEQUENCE + 1 + n as u64, CardState::Open, 0);
-        standing.activity.transactions = charges.clone();
-        let (decision, after) = record_card_event(&card, standing);
+        let mut snapshot = card_snapshot(CARD_SEQUENCE + 1 + n as u64, CardState::Open, 0);
+        snapshot.activity.transactions = charges.clone();
+        let (decision, after) = record_card_event(&card, snapshot);
         assert_eq!(Card::event_name(&decision.events()[0]), Some(expected));
         card = after;
     }
     charges.extend((2..60).map(|id| charge(id, TransactionStatus::Declined)));
     charges.reverse();
-    let mut standing = card_snapshot(CARD_SEQUENCE + 10, CardState::Open, 0);
-    standing.activity.transactions = charges;
-    let (decision, after) = record_card_event(&card, standing);
+    let mut snapshot = card_snapshot(CARD_SEQUENCE + 10, CardState::Open, 0);
+    snapshot.activity.transactions = charges;
+    let (decision, after) = record_card_event(&card, snapshot);
     let all: Vec<_> = decision.events().iter().map(Card::event_name).collect();
     assert_eq!(
         all,

@@ -281,5 +281,5 @@ pub(crate) fn event_names<E: Entity>(decision: &Decision<E>) -> String {
 }
 
 pub(crate) fn job_names<E: Entity>(decision: &Decision<E>) -> Vec<&'static str> {
-    decision.jobs().iter().map(|effect| effect.job.name()).collect()
+    decision.jobs().iter().map(|outbox_job| outbox_job.job.name()).collect()
 }

@@ -17,10 +17,10 @@ reveal     !  !           Revealed   !
 ";
 
 fn commands() -> Vec<(&'static str, Command)> {
-    let (effect, sealed, reason) = (JOB, vec![9; 40], "out_of_stock".into());
+    let (job, sealed, reason) = (JOB, vec![9; 40], "out_of_stock".into());
     vec![
-        ("delivered", Command::RecordDelivery { job: effect, sealed }),
-        ("refused", Command::RecordDecline { job: effect, reason }),
+        ("delivered", Command::RecordDelivery { job, sealed }),
+        ("refused", Command::RecordDecline { job, reason }),
         ("reveal", Command::Reveal),
     ]
 }

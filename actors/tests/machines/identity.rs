@@ -50,13 +50,13 @@ pub(crate) fn identity_commands() -> Vec<(&'static str, identity_verification::C
     };
     let reason = || "no".into();
     let failed = || Verdict::Failed { reason: reason() };
-    let (effect, begun) = (JOB, started_check());
+    let (job, begun) = (JOB, started_check());
     vec![
         ("begin", Command::Request),
         (
             "begun",
             Command::RecordStarted {
-                job: effect,
+                job,
                 started: begun.clone(),
             },
         ),
@@ -67,13 +67,7 @@ pub(crate) fn identity_commands() -> Vec<(&'static str, identity_verification::C
                 started: begun,
             },
         ),
-        (
-            "refused",
-            Command::RecordDecline {
-                job: effect,
-                reason: reason(),
-            },
-        ),
+        ("refused", Command::RecordDecline { job, reason: reason() }),
         (
             "refused-other",
             Command::RecordDecline {
@@ -109,8 +103,8 @@ pub(crate) fn links() -> Vec<IssuerLink> {
 pub(crate) fn link_commands() -> Vec<(&'static str, issuer_link::Command)> {
     use issuer_link::Command;
     let reason = || "no".into();
-    let opened = |effect| Command::RecordOpened {
-        job: effect,
+    let opened = |job| Command::RecordOpened {
+        job,
         deposit_address: ADDRESS,
     };
     vec![

@@ -224,7 +224,11 @@ fn possible_purchase_counts_once_in_each_cap_group() {
         (&[ProductLine::UsaCard, ProductLine::IntlCard], &[ProductLine::UsaCard]),
     ] {
         let decision = Incoming::decide(Some(&all()[0]), &ID, place(lines), &at(NOW)).unwrap();
-        let counted: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
+        let counted: Vec<_> = decision
+            .jobs()
+            .iter()
+            .map(|outbox_job| outbox_job.job.clone())
+            .collect();
         let share = |budget: &ProductLine| CapReservation {
             day: 0,
             cap_group: *budget,

@@ -153,7 +153,7 @@ fn late_return_credits_the_amount_less_the_rail_fee_once() {
         let closed = closed(Usdc::from_atomic(250_000));
         let first = decide_rail_event(&closed, 9, state);
         assert_eq!(first.new_entities().len(), 1);
-        let credits: Vec<_> = first.jobs().iter().map(|effect| effect.job.clone()).collect();
+        let credits: Vec<_> = first.jobs().iter().map(|outbox_job| outbox_job.job.clone()).collect();
         let (account, amount) = (WALLET, Usdc::from_atomic(4_750_000));
         let cause = CreditCause::LateReturn(LATE);
         assert_eq!(credits[0], account::Job::CreditAccount { account, amount, cause });

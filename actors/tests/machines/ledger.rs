@@ -178,24 +178,26 @@ impl InMemoryState {
     fn run_job(&mut self, last: bool) {
         let n = self.random.below(self.jobs.len() as u64) as usize;
         let OutboxJob {
-            id: effect, job: work, ..
+            id: outbox_job,
+            job: work,
+            ..
         } = self.jobs.swap_remove(n);
         if let Some(work) = work.typed() {
-            self.run_payment_job(effect, work, last);
+            self.run_payment_job(outbox_job, work, last);
         } else if let Some(work) = work.typed() {
-            self.run_account_job(effect, work);
+            self.run_account_job(outbox_job, work);
         } else if let Some(work) = work.typed() {
-            self.run_card_job(effect, work);
+            self.run_card_job(outbox_job, work);
         } else if let Some(withdrawal::Job::SendWithdrawal(id)) = work.typed() {
-            self.send(id, effect);
+            self.send(id, outbox_job);
         } else {
             unreachable!("only cards are bought, paid out and withdrawn here: {work:?}");
         }
     }
 
-    fn run_payment_job(&mut self, effect: JobId, work: payment::Job, last: bool) {
+    fn run_payment_job(&mut self, job: JobId, work: payment::Job, last: bool) {
         match work {
-            payment::Job::SettlePayment(id) => self.settle(id, effect),
+            payment::Job::SettlePayment(id) => self.settle(id, job),
             payment::Job::WatchPayment(id) => {
                 let lookup = match self.random.below(if last { 2 } else { 3 }) {
                     0 => ChainStatus::Confirmed {
@@ -203,25 +205,25 @@ impl InMemoryState {
                         finality: Finality::Final,
                     },
                     1 => ChainStatus::Impossible,
-                    _ => return self.jobs.push(self.outbox_job(effect, payment::Job::WatchPayment(id))),
+                    _ => return self.jobs.push(self.outbox_job(job, payment::Job::WatchPayment(id))),
                 };
                 self.payment(
                     id,
                     payment::Command::RecordChainLookup {
-                        job: effect,
+                        job,
                         lookup,
                         is_ordered: false,
                     },
                 );
             }
-            payment::Job::ConfirmPaymentCredit(id) => self.payment(id, payment::Command::RecordCredit { job: effect }),
+            payment::Job::ConfirmPaymentCredit(id) => self.payment(id, payment::Command::RecordCredit { job }),
             payment::Job::ReadmitPayment {
                 payment,
                 reservation: share,
                 session,
             } => {
                 let command = payment::Command::RecordReadmitted {
-                    job: effect,
+                    job,
                     reservation: share,
                     session,
                 };
@@ -231,16 +233,14 @@ impl InMemoryState {
         }
     }
 
-    fn run_account_job(&mut self, effect: JobId, work: account::Job) {
+    fn run_account_job(&mut self, job: JobId, work: account::Job) {
         match work {
-            account::Job::CreditAccount { amount, cause, .. } => self.account(account::Command::Credit {
-                job: effect,
-                amount,
-                cause,
-            }),
+            account::Job::CreditAccount { amount, cause, .. } => {
+                self.account(account::Command::Credit { job, amount, cause })
+            }
             account::Job::ReleaseCapReservation { reservation: share, .. } => {
                 self.account(account::Command::ReleaseCapReservation {
-                    job: effect,
+                    job,
                     reservation: share,
                 })
             }
@@ -252,7 +252,7 @@ impl InMemoryState {
             } => {
                 self.outgoing += paid.map_or(0, |_| amount.atomic());
                 self.account(account::Command::SettleHold {
-                    job: effect,
+                    job,
                     withdrawal,
                     amount,
                     paid,
@@ -262,20 +262,14 @@ impl InMemoryState {
         }
     }
 
-    fn run_card_job(&mut self, effect: JobId, work: card::Job) {
+    fn run_card_job(&mut self, job: JobId, work: card::Job) {
         match work {
             card::Job::IssueCard(id) => match self.random.below(3) {
                 0 => {
                     let reason = "no".into();
-                    self.card(id, card::Command::RecordDecline { job: effect, reason });
+                    self.card(id, card::Command::RecordDecline { job, reason });
                 }
-                _ => self.card(
-                    id,
-                    card::Command::RecordIssuance {
-                        job: effect,
-                        card: issued(),
-                    },
-                ),
+                _ => self.card(id, card::Command::RecordIssuance { job, card: issued() }),
             },
             other => unreachable!("only cards are bought, paid out and withdrawn here: {other:?}"),
         }
@@ -295,23 +289,17 @@ impl InMemoryState {
         }
     }
 
-    fn send(&mut self, id: WithdrawalId, effect: purser_actors::id::JobId) {
+    fn send(&mut self, id: WithdrawalId, job: purser_actors::id::JobId) {
         let signed = withdrawal::Command::RecordSigned(crate::fixtures::outgoing());
         let fail = withdrawal::Command::Fail {
-            job: effect,
+            job,
             reason: "expired".into(),
         };
         let transaction = transaction();
         let commands = match self.random.below(4) {
             0 => vec![fail],
             1 => vec![signed, fail],
-            _ => vec![
-                signed,
-                withdrawal::Command::RecordConfirmed {
-                    job: effect,
-                    transaction,
-                },
-            ],
+            _ => vec![signed, withdrawal::Command::RecordConfirmed { job, transaction }],
         };
         for command in commands {
             let context = self.context();
@@ -336,15 +324,15 @@ impl InMemoryState {
         }
     }
 
-    fn settle(&mut self, id: PaymentId, effect: purser_actors::id::JobId) {
+    fn settle(&mut self, id: PaymentId, job: purser_actors::id::JobId) {
         if self.payments[&id.0].status == payment::Status::Claimed {
             if self.random.below(5) == 0 {
                 // Every second one ends as unsent, so that both ways to a credit are used.
-                return match effect.0 % 2 {
-                    0 => self.payment(id, payment::Command::Release { job: effect }),
+                return match job.0 % 2 {
+                    0 => self.payment(id, payment::Command::Release { job }),
                     _ => {
                         let decline = decline();
-                        self.payment(id, payment::Command::RecordDeclinedUnsent { job: effect, decline });
+                        self.payment(id, payment::Command::RecordDeclinedUnsent { job, decline });
                     }
                 };
             }
@@ -352,15 +340,15 @@ impl InMemoryState {
         }
         let command = match self.random.below(3) {
             0 => payment::Command::RecordSettled {
-                job: effect,
+                job,
                 transaction: transaction(),
                 finality: Finality::Final,
             },
             1 => payment::Command::RecordDeclined {
-                job: effect,
+                job,
                 decline: decline(),
             },
-            _ => payment::Command::RecordNoResponse { job: effect },
+            _ => payment::Command::RecordNoResponse { job },
         };
         self.payment(id, command);
     }

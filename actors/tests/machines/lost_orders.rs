@@ -18,14 +18,14 @@ use crate::fixtures::{DAY, DAY_MS, NOW, WALLET, accounts, at, event_names, fold,
 
 const KEY: JobId = JobId(91);
 
-fn order(source: ReconciliationSource, product: &str, standing: EntryStatus) -> LostOrder {
+fn order(source: ReconciliationSource, product: &str, status: EntryStatus) -> LostOrder {
     LostOrder {
         source,
         key: KEY,
         product: product.into(),
         amount: Cents::new(3_00),
         currency: Currency::USD,
-        status: standing,
+        status,
         at: NOW,
     }
 }

@@ -29,7 +29,11 @@ fn payment_rejected_by_our_own_service_ends_at_once() {
     let ended: WalletPayment = fold(Some(own(signed)), &PAYMENT_ID, decision.events());
     assert_eq!((ended.failure(), ended.is_open()), (Some("unsettled"), false));
     assert_eq!(ended.response(), Some(&answer()));
-    let jobs: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
+    let jobs: Vec<_> = decision
+        .jobs()
+        .iter()
+        .map(|outbox_job| outbox_job.job.clone())
+        .collect();
     let (wallet, spend, paid) = (WALLET, PAYMENT_ID, false);
     assert_eq!(
         jobs,

@@ -46,9 +46,9 @@ finalized         !  !               !                     !                    
 ";
 
 pub(crate) fn command(name: &str) -> Command {
-    let effect = JOB;
+    let job = JOB;
     let seen = |lookup| Command::RecordChainLookup {
-        job: effect,
+        job,
         lookup,
         is_ordered: false,
     };
@@ -66,45 +66,45 @@ pub(crate) fn command(name: &str) -> Command {
             new_session: Some(NEXT_SESSION),
         },
         "prepared" => Command::RecordPrepared(prepared()),
-        "unsendable" => Command::Release { job: effect },
+        "unsendable" => Command::Release { job },
         "declined_unsent" => Command::RecordDeclinedUnsent {
-            job: effect,
+            job,
             decline: decline(),
         },
         "settled" => Command::RecordSettled {
-            job: effect,
+            job,
             transaction: transaction(),
             finality: Finality::Final,
         },
         "declined" => Command::RecordDeclined {
-            job: effect,
+            job,
             decline: decline(),
         },
-        "lost" => Command::RecordNoResponse { job: effect },
+        "lost" => Command::RecordNoResponse { job },
         "seen_landed" => seen(ChainStatus::Confirmed {
             transaction: transaction(),
             finality: Finality::Final,
         }),
         "seen_pending" => seen(ChainStatus::Pending),
         "seen_impossible" => seen(ChainStatus::Impossible),
-        "credited" => Command::RecordCredit { job: effect },
+        "credited" => Command::RecordCredit { job },
         "deposited" => Command::RecordRestoreCredit {
-            job: effect,
+            job,
             transaction: transaction(),
             outcome: IncomingOutcome::Credited,
         },
         "resolved" => Command::RecordRestoreCredit {
-            job: effect,
+            job,
             transaction: transaction(),
             outcome: IncomingOutcome::Resolved(Resolution::Returned),
         },
         "readmitted" => Command::RecordReadmitted {
-            job: effect,
+            job,
             reservation: CAP_RESERVATION,
             session: NEXT_SESSION,
         },
-        "reversed" => Command::RecordReorg { job: effect },
-        "finalized" => Command::RecordFinal { job: effect },
+        "reversed" => Command::RecordReorg { job },
+        "finalized" => Command::RecordFinal { job },
         other => panic!("no such command: {other}"),
     }
 }
@@ -296,9 +296,9 @@ fn case_73_agent_wallet_payment_belongs_to_its_owner() {
     let declined = of(&payment(Status::Declined(decline(), prepared())));
     for (name, state) in [("seen_landed", &declined), ("seen_impossible", &declined)] {
         let decision = decide(Some(state), name).unwrap();
-        let notifies = decision.jobs().iter().any(|effect| {
+        let notifies = decision.jobs().iter().any(|outbox_job| {
             matches!(
-                effect.job.typed(),
+                outbox_job.job.typed(),
                 Some(account::Job::CreditAccount { account, .. } | account::Job::ReleaseCapReservation { account, .. })
                     if account == owner
             )

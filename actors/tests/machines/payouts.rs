@@ -44,8 +44,8 @@ fn rail_event(sequence: u64, state: PayoutRailStatus) -> Command {
     })
 }
 
-fn resolved(effect: JobId, state: PayoutRailStatus) -> Command {
-    Command::ResolveManually { job: effect, state }
+fn resolved(job: JobId, state: PayoutRailStatus) -> Command {
+    Command::ResolveManually { job, state }
 }
 
 fn reason() -> ExternalText {
@@ -59,7 +59,7 @@ fn complete() -> PayoutRailStatus {
 }
 
 fn commands() -> Vec<(&'static str, Command)> {
-    let (effect, sealed, last4) = (JOB, vec![9; 40], "4242".into());
+    let (job, sealed, last4) = (JOB, vec![9; 40], "4242".into());
     vec![
         ("detail", Command::SubmitDetails { last4, sealed }),
         (
@@ -77,28 +77,16 @@ fn commands() -> Vec<(&'static str, Command)> {
             rail_event(9, PayoutRailStatus::Returned { reason: reason() }),
         ),
         ("old", rail_event(0, complete())),
-        ("expire", Command::Expire { job: effect }),
-        ("close", Command::CloseReturnWindow { job: effect }),
-        (
-            "recalled",
-            Command::RecordRecall {
-                job: effect,
-                done: true,
-            },
-        ),
-        (
-            "kept",
-            Command::RecordRecall {
-                job: effect,
-                done: false,
-            },
-        ),
+        ("expire", Command::Expire { job }),
+        ("close", Command::CloseReturnWindow { job }),
+        ("recalled", Command::RecordRecall { job, done: true }),
+        ("kept", Command::RecordRecall { job, done: false }),
         ("op-paid", resolved(KEY, complete())),
         (
             "op-failed",
             resolved(KEY, PayoutRailStatus::Failed { reason: reason() }),
         ),
-        ("op-other", resolved(effect, complete())),
+        ("op-other", resolved(job, complete())),
     ]
 }
 
@@ -275,7 +263,7 @@ fn decline_credits_the_charge_and_return_the_amount_less_fee() {
         let credits: Vec<_> = decision
             .jobs()
             .iter()
-            .filter_map(|effect| match effect.job.typed()? {
+            .filter_map(|outbox_job| match outbox_job.job.typed()? {
                 account::Job::CreditAccount { amount, account, .. } => Some((amount, account)),
                 _ => None,
             })

@@ -79,7 +79,7 @@ fn case_83_unfinal_credit_is_held_by_its_own_batch() {
             payment: PAYMENT,
             amount: FIVE,
         };
-        assert!(decision.jobs().iter().any(|effect| effect.job == release));
+        assert!(decision.jobs().iter().any(|outbox_job| outbox_job.job == release));
         let lines = decision.writes().iter();
         let lines = lines.filter(|write| matches!(write, Write::Put { key, .. } if key[0] == table::STATEMENT_LINE));
         assert_eq!(lines.count(), 2);
@@ -177,21 +177,17 @@ fn case_83_settling_batch_waits_for_finality() {
     for (state, name) in [(1, "settled"), (2, "seen_landed"), (3, "seen_landed")] {
         for (finality, times) in [(Finality::Confirmed, 1), (Finality::Final, 0)] {
             let command = match command(name) {
-                Paid::RecordSettled {
-                    job: effect,
-                    transaction,
-                    ..
-                } => Paid::RecordSettled {
-                    job: effect,
+                Paid::RecordSettled { job, transaction, .. } => Paid::RecordSettled {
+                    job,
                     transaction,
                     finality,
                 },
                 Paid::RecordChainLookup {
-                    job: effect,
+                    job,
                     lookup: ChainStatus::Confirmed { transaction, .. },
                     is_ordered: made,
                 } => Paid::RecordChainLookup {
-                    job: effect,
+                    job,
                     lookup: ChainStatus::Confirmed { transaction, finality },
                     is_ordered: made,
                 },

@@ -21,9 +21,9 @@ const MOMENT: GraceWindow = GraceWindow {
     grace_ms: GRACE_MS,
 };
 
-const fn listed(standing: EntryStatus, at: Timestamp) -> ListedEntry {
+const fn listed(status: EntryStatus, at: Timestamp) -> ListedEntry {
     ListedEntry {
-        status: standing,
+        status,
         amount: EntryAmount::Cents(Cents::new(500), Currency::USD),
         at,
     }
@@ -32,9 +32,9 @@ const fn listed(standing: EntryStatus, at: Timestamp) -> ListedEntry {
 fn entry_in_status(name: &str) -> Option<ListedEntry> {
     use EntryStatus::{Completed, Declined, Held, NotSubmitted, Pending, Returned};
     let all = [NotSubmitted, Pending, Held, Completed, Declined, Returned];
-    let known = all.into_iter().find(|standing| standing.name() == name);
+    let known = all.into_iter().find(|status| status.name() == name);
     assert!(known.is_some() || name == "-", "{name}");
-    known.map(|standing| listed(standing, OLD))
+    known.map(|status| listed(status, OLD))
 }
 
 /// Internal status down, external status across; `=` is no discrepancy.
@@ -120,8 +120,8 @@ fn case_34_missing_and_surplus_transfers_have_their_own_kinds() {
     // Checks: each direction has its own kind for a missing and a surplus transfer. A transfer in settlement waits, and
     // a transfer whose payment was refused belongs to no payment.
     use DiscrepancyKind::{MissingDeposit, MissingTransfer, UnmatchedDeposit, UnmatchedTransfer};
-    let moved = |standing, at| ListedEntry {
-        status: standing,
+    let moved = |status, at| ListedEntry {
+        status,
         amount: EntryAmount::Usdc(Usdc::from_atomic(5_000_000)),
         at,
     };
@@ -301,9 +301,9 @@ fn discrepancy_transitions_match_apply() {
     ];
     let id = DiscrepancyId(1);
     assert_chart(&id, discrepancies(), &events);
-    for difference in discrepancies() {
-        let json: serde_json::Value = serde_json::from_str(&to_json(&difference.view(&id))).unwrap();
-        assert_eq!(json["status"], difference.status());
+    for discrepancy in discrepancies() {
+        let json: serde_json::Value = serde_json::from_str(&to_json(&discrepancy.view(&id))).unwrap();
+        assert_eq!(json["status"], discrepancy.status());
         assert_eq!(
             (&json["kind"], &json["external"]),
             (&"missing_at_provider".into(), &serde_json::Value::Null)

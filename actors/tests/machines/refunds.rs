@@ -189,7 +189,11 @@ fn refund_is_posted_as_our_cost_and_the_payers_credit() {
     ] {
         let decision = decide(state, name);
         let (amount, cause) = (FIVE, CreditCause::Refund(REFUND));
-        let works: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
+        let works: Vec<_> = decision
+            .jobs()
+            .iter()
+            .map(|outbox_job| outbox_job.job.clone())
+            .collect();
         assert_eq!(
             works,
             [account::Job::CreditAccount { account, amount, cause }],

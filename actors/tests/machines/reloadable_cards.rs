@@ -53,10 +53,7 @@ fn commands() -> Vec<(&'static str, Command)> {
         |state| card_snapshot(SEQUENCE, state),
         |state| card_snapshot(SEQUENCE + 1, state),
     );
-    let answer = |standing| Command::RecordActionResult {
-        job: JOB,
-        snapshot: standing,
-    };
+    let answer = |snapshot| Command::RecordActionResult { job: JOB, snapshot };
     vec![
         (
             "create",
@@ -127,7 +124,7 @@ fn cards() -> Vec<ReloadableCard> {
 }
 
 fn events() -> Vec<Event> {
-    let standing = card_snapshot(SEQUENCE + 1, CardState::Open);
+    let snapshot = card_snapshot(SEQUENCE + 1, CardState::Open);
     vec![
         Event::Ordered {
             owner: WALLET,
@@ -141,10 +138,10 @@ fn events() -> Vec<Event> {
         Event::Declined("no".into(), NOW),
         Event::ActionRequested(CardAction::Pause, NOW),
         Event::ActionCompleted(NOW),
-        Event::Paused(standing.clone(), NOW),
-        Event::Resumed(standing.clone(), NOW),
-        Event::Closed(standing.clone(), NOW),
-        Event::Charged(standing, None, NOW),
+        Event::Paused(snapshot.clone(), NOW),
+        Event::Resumed(snapshot.clone(), NOW),
+        Event::Closed(snapshot.clone(), NOW),
+        Event::Charged(snapshot, None, NOW),
         Event::Revealed(NOW),
     ]
 }
@@ -247,12 +244,12 @@ fn card_history_is_bounded() {
             status: TransactionStatus::Declined,
             reason: Some("r".repeat(10_000)),
         };
-        let mut standing = card_snapshot(SEQUENCE + 1 + n, state);
-        standing.activity.transactions = vec![long; 100];
+        let mut snapshot = card_snapshot(SEQUENCE + 1 + n, state);
+        snapshot.activity.transactions = vec![long; 100];
         let decision = ReloadableCard::decide(
             Some(&card),
             &CARD,
-            Command::RecordCardEvent(standing),
+            Command::RecordCardEvent(snapshot),
             &at(Timestamp(n)),
         )
         .unwrap();

@@ -128,22 +128,22 @@ fn attribute_burn(dead: Option<&str>) -> Command {
 }
 
 pub(crate) fn commands() -> Vec<(&'static str, Command)> {
-    let (effect, transaction) = (JOB, transaction());
+    let (job, transaction) = (JOB, transaction());
     let reason = "no".into();
     vec![
         ("signed", Command::RecordSigned(FirstLeg::Burn(burn()))),
-        ("expire", Command::RecordExpired { job: effect, round: 0 }),
+        ("expire", Command::RecordExpired { job, round: 0 }),
         (
             "expire_3",
             Command::RecordExpired {
-                job: effect,
+                job,
                 round: MAX_SIGNING_ATTEMPTS - 1,
             },
         ),
         (
             "landed",
             Command::RecordConfirmed {
-                job: effect,
+                job,
                 transaction: transaction.clone(),
             },
         ),
@@ -166,15 +166,9 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
             }),
         ),
         ("mintable", Command::RecordMintSigned(mint())),
-        (
-            "minted",
-            Command::RecordMinted {
-                job: effect,
-                transaction,
-            },
-        ),
-        ("counted", Command::RecordIssuerCredit { job: effect }),
-        ("fail", Command::Fail { job: effect, reason }),
+        ("minted", Command::RecordMinted { job, transaction }),
+        ("counted", Command::RecordIssuerCredit { job }),
+        ("fail", Command::Fail { job, reason }),
     ]
 }
 
@@ -227,8 +221,8 @@ fn each_step_enqueues_the_next_job_and_ends_its_own() {
         });
         let ends = !matches!((name, state), ("signed" | "attested" | "mintable", _) | ("expire", 1));
         assert_eq!(ended, ends, "{name}");
-        for effect in decision.jobs() {
-            if let Some(account::Job::CreditAccount { amount, .. }) = effect.job.typed() {
+        for outbox_job in decision.jobs() {
+            if let Some(account::Job::CreditAccount { amount, .. }) = outbox_job.job.typed() {
                 assert_eq!(amount, charge().charged, "{name} gives the whole charge back");
             }
         }

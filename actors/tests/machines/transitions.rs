@@ -85,13 +85,13 @@ fn payment_events() -> Vec<payment::Event> {
 
 /// Every update of an issued card.
 pub(crate) fn every_card_update() -> Vec<CardUpdate> {
-    let standing = card_snapshot(CARD_SEQUENCE + 1, CardState::Open, 0);
+    let snapshot = card_snapshot(CARD_SEQUENCE + 1, CardState::Open, 0);
     vec![
-        CardUpdate::Paused(standing.clone()),
-        CardUpdate::Resumed(standing.clone()),
-        CardUpdate::Closed(standing.clone()),
-        CardUpdate::Charged(standing.clone(), Some(ChargeChange::Charged)),
-        CardUpdate::Released(standing),
+        CardUpdate::Paused(snapshot.clone()),
+        CardUpdate::Resumed(snapshot.clone()),
+        CardUpdate::Closed(snapshot.clone()),
+        CardUpdate::Charged(snapshot.clone(), Some(ChargeChange::Charged)),
+        CardUpdate::Released(snapshot),
     ]
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn wallet_payments() -> Vec<WalletPayment> {
 }
 
 pub(crate) fn commands() -> Vec<(&'static str, Command)> {
-    let (effect, transaction) = (JOB, transaction());
+    let (job, transaction) = (JOB, transaction());
     let reason = "expired".into();
     vec![
         (
@@ -114,23 +114,17 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         (
             "declined",
             Command::RecordDeclined {
-                job: effect,
+                job,
                 response: answer(),
                 body: vec![2; 12_289],
             },
         ),
-        (
-            "landed",
-            Command::RecordConfirmed {
-                job: effect,
-                transaction,
-            },
-        ),
-        ("fail", Command::Fail { job: effect, reason }),
+        ("landed", Command::RecordConfirmed { job, transaction }),
+        ("fail", Command::Fail { job, reason }),
         (
             "forget",
             Command::PurgeHttpRecord {
-                job: effect,
+                job,
                 rows: vec![
                     table::http_record_chunk(PAYMENT_ID, 0, 0),
                     table::http_record_chunk(PAYMENT_ID, 2, 1),
@@ -140,7 +134,7 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         (
             "recognised",
             Command::RecordRecognised {
-                job: effect,
+                job,
                 transaction: self::transaction(),
             },
         ),
@@ -171,7 +165,11 @@ fn every_command_in_every_wallet_payment_state_matches_the_table() {
                 Ok(decision) => decision,
             };
             assert_eq!(event_names(&decision), *expected, "{name} in {met}");
-            let enqueued: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
+            let enqueued: Vec<_> = decision
+                .jobs()
+                .iter()
+                .map(|outbox_job| outbox_job.job.clone())
+                .collect();
             let ends = |paid| {
                 let (wallet, spend) = (WALLET, PAYMENT_ID);
                 vec![agent_wallet::Job::SettleWalletHold {
@@ -208,8 +206,8 @@ fn every_command_in_every_wallet_payment_state_matches_the_table() {
     let [_, _, _, settled, ..] = &wallet_payments()[..] else {
         panic!("one in each state")
     };
-    let (effect, rows) = (JOB, vec![table::vault(CardId(PAYMENT_ID.0))]);
-    let others = Command::PurgeHttpRecord { job: effect, rows };
+    let (outbox_job, rows) = (JOB, vec![table::vault(CardId(PAYMENT_ID.0))]);
+    let others = Command::PurgeHttpRecord { job: outbox_job, rows };
     assert!(
         WalletPayment::decide(Some(settled), &PAYMENT_ID, others, &at(NOW)).is_err(),
         "nothing but its own words is deleted"

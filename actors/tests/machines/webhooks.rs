@@ -154,10 +154,10 @@ fn record_attempt(round: u32, status: u16, verdict: AttemptResult) -> delivery::
 
 fn delivery_commands() -> Vec<(&'static str, delivery::Command)> {
     use delivery::{Command, DroppedReason};
-    let (owner, letter, effect) = (WALLET, message(), JOB);
+    let (owner, letter, job) = (WALLET, message(), JOB);
     let again = AttemptResult::Retry(NOW.plus_ms(5_000));
     let dropped = |round| Command::Drop {
-        job: effect,
+        job,
         round,
         reason: DroppedReason::Disabled,
     };
@@ -169,14 +169,7 @@ fn delivery_commands() -> Vec<(&'static str, delivery::Command)> {
         ("retried", record_attempt(1, 500, again)),
         ("over", record_attempt(1, 500, AttemptResult::GiveUp)),
         ("late-over", record_attempt(0, 500, AttemptResult::GiveUp)),
-        (
-            "later",
-            Command::Defer {
-                job: effect,
-                round: 1,
-                at: NOW,
-            },
-        ),
+        ("later", Command::Defer { job, round: 1, at: NOW }),
         ("drop", dropped(1)),
         ("late-drop", dropped(0)),
     ]

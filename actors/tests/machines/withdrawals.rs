@@ -25,27 +25,21 @@ fail    !  Failed     Failed     !         !
 ";
 
 pub(crate) fn commands() -> Vec<(&'static str, Command)> {
-    let (effect, transaction) = (JOB, transaction());
+    let (job, transaction) = (JOB, transaction());
     let reason = "expired".into();
     vec![
         ("signed", Command::RecordSigned(outgoing())),
-        (
-            "landed",
-            Command::RecordConfirmed {
-                job: effect,
-                transaction,
-            },
-        ),
+        ("landed", Command::RecordConfirmed { job, transaction }),
         (
             "adopt",
             Command::AttributeTransfer {
-                job: effect,
+                job,
                 transaction: "left".into(),
                 act: operator(),
                 evidence: "seen on the chain".into(),
             },
         ),
-        ("fail", Command::Fail { job: effect, reason }),
+        ("fail", Command::Fail { job, reason }),
     ]
 }
 
@@ -71,7 +65,7 @@ fn case_31_every_command_in_every_state_matches_the_table() {
                     assert_eq!(event_names(&decision), *expected, "{name} in {met}");
                     let outcome = match decision.jobs() {
                         [] => None,
-                        [effect] => match effect.job.typed() {
+                        [outbox_job] => match outbox_job.job.typed() {
                             Some(account::Job::SettleHold { amount, paid, .. }) => Some((amount.atomic(), paid)),
                             ref other => panic!("{other:?}"),
                         },

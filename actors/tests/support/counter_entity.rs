@@ -156,8 +156,8 @@ impl Entity for Counter {
 struct NoJobs;
 
 impl JobStarter for NoJobs {
-    fn start(&self, effect: OutboxJob) {
-        unreachable!("counters have no effects: {effect:?}");
+    fn start(&self, outbox_job: OutboxJob) {
+        unreachable!("counters have no effects: {outbox_job:?}");
     }
 }
 
@@ -185,9 +185,9 @@ impl Counters {
             runtime: tokio::runtime::Handle::current(),
             limits,
         };
-        let family = EntityRegistry::start(ground, root.clone()).await.expect("a family");
+        let registry = EntityRegistry::start(ground, root.clone()).await.expect("a family");
         Self {
-            registry: family,
+            registry,
             store,
             clock,
             root,

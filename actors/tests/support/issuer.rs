@@ -44,24 +44,24 @@ impl FakeIssuer {
     /// Changes a card and reports it.
     fn changed(&self, issuer_ref: &str, change: impl FnOnce(&mut CardSnapshot)) -> CardSnapshot {
         let mut snapshots = self.snapshots.lock();
-        let (card, standing) = snapshots.get_mut(issuer_ref).expect("a card that was made");
-        let before = standing.clone();
-        change(standing);
-        if *standing != before {
-            standing.sequence += 1;
-            self.events.lock().push((*card, standing.clone()));
+        let (card, snapshot) = snapshots.get_mut(issuer_ref).expect("a card that was made");
+        let before = snapshot.clone();
+        change(snapshot);
+        if *snapshot != before {
+            snapshot.sequence += 1;
+            self.events.lock().push((*card, snapshot.clone()));
         }
-        standing.clone()
+        snapshot.clone()
     }
 
     /// A merchant charges a card; the transaction is accepted or declined.
     pub(crate) fn charge(&self, card: CardId, cents: u64) {
         let name = self.name_of(card);
-        self.changed(&name, |standing| {
-            let left = standing.activity.available.get();
-            let taken = standing.state == CardState::Open && cents <= left;
-            let nth = standing.activity.transactions.len();
-            standing.activity.transactions.insert(
+        self.changed(&name, |snapshot| {
+            let left = snapshot.activity.available.get();
+            let taken = snapshot.state == CardState::Open && cents <= left;
+            let nth = snapshot.activity.transactions.len();
+            snapshot.activity.transactions.insert(
                 0,
                 CardTransaction {
                     id: format!("txn-{nth}"),
@@ -77,7 +77,7 @@ impl FakeIssuer {
                 },
             );
             if taken {
-                standing.activity.available = Cents::new(left - cents);
+                snapshot.activity.available = Cents::new(left - cents);
             }
         });
     }
@@ -85,7 +85,7 @@ impl FakeIssuer {
     /// Sets the total released from the remainder of an ended card.
     pub(crate) fn set_released(&self, card: CardId, cents: u64) {
         let name = self.name_of(card);
-        self.changed(&name, |standing| standing.released = Cents::new(cents));
+        self.changed(&name, |snapshot| snapshot.released = Cents::new(cents));
     }
 
     fn name_of(&self, card: CardId) -> String {
@@ -131,7 +131,7 @@ impl FakeIssuer {
             exp_year: 2031,
             sealed: order.card.0.to_be_bytes().to_vec(),
         });
-        let standing = CardSnapshot {
+        let snapshot = CardSnapshot {
             sequence: 0,
             state: CardState::Open,
             activity: CardActivity::loaded(order.amount),
@@ -140,7 +140,7 @@ impl FakeIssuer {
         let mut snapshots = self.snapshots.lock();
         snapshots
             .entry(card.issuer_ref.clone())
-            .or_insert((order.card, standing));
+            .or_insert((order.card, snapshot));
         card.clone()
     }
 }
@@ -152,8 +152,8 @@ impl CardIssuer for FakeIssuer {
             match self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::Ready) {
                 IssuerBehavior::Busy => Err(self.busy()),
                 IssuerBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
-                _ => Ok(self.changed(issuer_ref, |standing| {
-                    standing.activity.transactions = vec![CardTransaction {
+                _ => Ok(self.changed(issuer_ref, |snapshot| {
+                    snapshot.activity.transactions = vec![CardTransaction {
                         id: issuer_ref.to_owned(),
                         merchant: "Bookshop".into(),
                         amount: Cents::new(1),
@@ -174,23 +174,23 @@ impl CardIssuer for FakeIssuer {
                 behavior => behavior == IssuerBehavior::ResponseLost,
             };
             let is_new = self.applied_actions.lock().insert(order.key);
-            let standing = self.changed(&order.issuer_ref, |standing| {
-                let to = match (standing.state, order.action) {
+            let snapshot = self.changed(&order.issuer_ref, |snapshot| {
+                let to = match (snapshot.state, order.action) {
                     _ if !is_new => return,
                     (CardState::Closed, _) => return,
                     (_, CardAction::Pause) => CardState::Paused,
                     (_, CardAction::Resume) => CardState::Open,
                     (_, CardAction::Close) => CardState::Closed,
                 };
-                standing.state = to;
+                snapshot.state = to;
                 if to == CardState::Closed {
-                    standing.released = standing.activity.available;
-                    standing.activity.available = Cents::ZERO;
+                    snapshot.released = snapshot.activity.available;
+                    snapshot.activity.available = Cents::ZERO;
                 }
             });
             match silent {
                 true => std::future::pending().await,
-                false => Ok(standing),
+                false => Ok(snapshot),
             }
         })
     }
@@ -199,10 +199,10 @@ impl CardIssuer for FakeIssuer {
         let words = self.events.lock();
         let events = words.iter().enumerate().map(|(n, word)| (n as u64 + 1, word));
         let events = events.filter(|(number, _)| *number > after).take(limit);
-        let events = events.map(|(number, (card, standing))| CardEvent {
+        let events = events.map(|(number, (card, snapshot))| CardEvent {
             position: number,
             card: *card,
-            snapshot: standing.clone(),
+            snapshot: snapshot.clone(),
         });
         let events = events.collect();
         Box::pin(async move { Ok(events) })

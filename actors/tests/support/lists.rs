@@ -40,14 +40,14 @@ struct ListedItem {
 }
 
 /// A provider's list entry.
-pub(crate) fn entry(name: impl ToString, standing: EntryStatus, money: EntryAmount) -> ProviderEntry {
+pub(crate) fn entry(name: impl ToString, status: EntryStatus, money: EntryAmount) -> ProviderEntry {
     ProviderEntry {
         name: EntryKey::new(name.to_string()).unwrap(),
         product: "card".into(),
         amount: money,
         returned_transfer: None,
         terms: None,
-        status: standing,
+        status,
         at: Timestamp(0),
     }
 }
@@ -87,8 +87,8 @@ impl FakeLists {
     }
 
     /// Adds a card order.
-    pub(crate) fn add_order(&self, key: u128, standing: EntryStatus, cents: u64) {
-        self.put(ReconciliationSource::Cards, entry(JobId(key), standing, dollars(cents)));
+    pub(crate) fn add_order(&self, key: u128, status: EntryStatus, cents: u64) {
+        self.put(ReconciliationSource::Cards, entry(JobId(key), status, dollars(cents)));
     }
 
     pub(crate) fn remove_order(&self, key: u128) {

@@ -332,11 +332,11 @@ impl Settlement for FakeChain {
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
         let landed = self.settled.lock();
-        let standing = match landed.get(&authorization.claim_key()) {
+        let status = match landed.get(&authorization.claim_key()) {
             Some(known) if known == transaction => self.finality(authorization).into(),
             _ => ChainTransactionStatus::NotFound,
         };
-        Box::pin(std::future::ready(Ok(standing)))
+        Box::pin(std::future::ready(Ok(status)))
     }
 
     fn can_receive<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {

@@ -88,12 +88,12 @@ impl IssuerState {
         let card = self.cards.get_mut(&id).expect("a card");
         change(&mut card.snapshot);
         card.snapshot.sequence += 1;
-        let standing = card.snapshot.clone();
+        let snapshot = card.snapshot.clone();
         let number = self.events.len() as u64 + 1;
         self.events.push(CardEvent {
             position: number,
             card: id,
-            snapshot: standing,
+            snapshot,
         });
     }
 
@@ -101,9 +101,9 @@ impl IssuerState {
         let card = &self.cards[&id];
         let (account, left) = (card.account, card.snapshot.activity.available);
         *self.balances.entry(account).or_default() += left.get();
-        self.changed(id, |standing| {
-            standing.state = CardState::Closed;
-            standing.activity.available = Cents::ZERO;
+        self.changed(id, |snapshot| {
+            snapshot.state = CardState::Closed;
+            snapshot.activity.available = Cents::ZERO;
         });
     }
 
@@ -123,7 +123,7 @@ impl IssuerState {
                 reason: reason.as_str().into(),
             },
             None => {
-                let standing = CardSnapshot {
+                let snapshot = CardSnapshot {
                     sequence: 0,
                     state: CardState::Open,
                     activity: CardActivity {
@@ -136,7 +136,7 @@ impl IssuerState {
                     key: order.key,
                     account: order.account,
                     reusable: order.reusable,
-                    snapshot: standing,
+                    snapshot,
                 };
                 self.cards.insert(order.card, card);
                 OpenCardResult::Open(issued(order.key))
@@ -198,9 +198,9 @@ impl FakeReloadableCards {
             status: TransactionStatus::Settled,
             reason: None,
         };
-        truth.changed(id, |standing| {
-            standing.activity.available = Cents::new(left - cents);
-            standing.activity.transactions.insert(0, one);
+        truth.changed(id, |snapshot| {
+            snapshot.activity.available = Cents::new(left - cents);
+            snapshot.activity.transactions.insert(0, one);
         });
         if !card.reusable {
             truth.close(id);
@@ -223,7 +223,7 @@ impl ReloadableCardProvider for FakeReloadableCards {
 
     fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         Box::pin(async move {
-            let (turn, standing) = {
+            let (turn, snapshot) = {
                 let mut truth = self.0.lock();
                 let turn = truth.next_behavior()?;
                 let state = truth
@@ -235,10 +235,10 @@ impl ReloadableCardProvider for FakeReloadableCards {
                 if truth.applied_actions.insert(order.key, order.card).is_none() && turn != CallBehavior::Declined {
                     match (state, order.action) {
                         (CardState::Open, CardAction::Pause) => {
-                            truth.changed(order.card, |standing| standing.state = CardState::Paused);
+                            truth.changed(order.card, |snapshot| snapshot.state = CardState::Paused);
                         }
                         (CardState::Paused, CardAction::Resume) => {
-                            truth.changed(order.card, |standing| standing.state = CardState::Open);
+                            truth.changed(order.card, |snapshot| snapshot.state = CardState::Open);
                         }
                         (CardState::Open | CardState::Paused, CardAction::Close) => truth.close(order.card),
                         _ => {}
@@ -246,7 +246,7 @@ impl ReloadableCardProvider for FakeReloadableCards {
                 }
                 (turn, truth.cards[&order.card].snapshot.clone())
             };
-            after(turn).map(|()| standing)
+            after(turn).map(|()| snapshot)
         })
     }
 

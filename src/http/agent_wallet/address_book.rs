@@ -149,10 +149,10 @@ pub(super) async fn save_address_book_entry(
             let saved = SavedAddress { id, name, address: to };
             let engine = &running.engine;
             let entry = saved.clone();
-            let memo = place.map(|place| {
+            let recorder = place.map(|place| {
                 recorder::<AgentWallet>(place, move |result| saved_address_response(&entry, result.map(drop)))
             });
-            match engine.save_address(owner, saved.clone(), memo).await {
+            match engine.save_address(owner, saved.clone(), recorder).await {
                 Ok(()) => saved_address_response(&saved, Ok(())),
                 Err(OperationError::Rejected(why)) => saved_address_response(&saved, Err(&why)),
                 Err(denied) => Err(in_progress_response(&denied)),
@@ -212,8 +212,9 @@ pub(super) async fn delete_address_book_entry(
         move |place| async move {
             let id = record(&running.load_owned_wallet(&owner).await?, &request)?.id;
             let engine = &running.engine;
-            let memo = place.map(|place| recorder::<AgentWallet>(place, move |result| deleted(id, result.map(drop))));
-            match engine.delete_address(owner, id, memo).await {
+            let recorder =
+                place.map(|place| recorder::<AgentWallet>(place, move |result| deleted(id, result.map(drop))));
+            match engine.delete_address(owner, id, recorder).await {
                 Ok(()) => deleted(id, Ok(())),
                 Err(OperationError::Rejected(why)) => deleted(id, Err(&why)),
                 Err(denied) => Err(in_progress_response(&denied)),

@@ -85,10 +85,10 @@ impl PaymentRunner {
         holds: Usdc,
         place: Option<IdempotencySlot>,
     ) -> Result<RecordedReply, ApiError> {
-        let memo = place.map(|place| entity_recorder::<AgentWallet, WalletPayment>(place, id, payment_error));
+        let recorder = place.map(|place| entity_recorder::<AgentWallet, WalletPayment>(place, id, payment_error));
         match self
             .engine
-            .start_wallet_payment(self.owner, (id, holds), (order, call), memo)
+            .start_wallet_payment(self.owner, (id, holds), (order, call), recorder)
             .await
         {
             Ok(()) => self.await_response(id, true).await,

@@ -68,13 +68,13 @@ pub(super) async fn create_agent_wallet(
         "/createAgentWallet",
         &(),
         move |place| async move {
-            let memo = place.map(|place| {
+            let recorder = place.map(|place| {
                 recorder::<AgentWallet>(place, move |outcome: CommandResult<'_, AgentWallet>| match outcome {
                     Ok((_, Some(wallet))) => Ok(created(&owner, wallet)),
                     _ => Err(ApiError::internal()),
                 })
             });
-            match engine.create_agent_wallet(owner, made, limits, memo).await {
+            match engine.create_agent_wallet(owner, made, limits, recorder).await {
                 Ok(()) => {}
                 Err(OperationError::Rejected(why)) => return Err(payment_error(&why)),
                 Err(denied) => return Err(in_progress_response(&denied)),

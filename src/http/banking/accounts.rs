@@ -106,13 +106,16 @@ pub(super) async fn create_banking_account(
             let error = format!("A holder has at most {MAX_ACCOUNTS} accounts.");
             return Err(ApiError::new(ErrorCode::BankAccountLimitReached, error));
         }
-        let memo = place.map(|place| {
+        let recorder = place.map(|place| {
             recorder::<BankAccount>(place, move |outcome: CommandResult<'_, BankAccount>| match outcome {
                 Ok((_, Some(account))) => Ok(opening(id, account)),
                 _ => Err(ApiError::internal()),
             })
         });
-        match engine.open_bank_account(id, owner, customer, (ramp, label), memo).await {
+        match engine
+            .open_bank_account(id, owner, customer, (ramp, label), recorder)
+            .await
+        {
             Ok(()) => {}
             Err(OperationError::Rejected(_)) => return Err(ApiError::internal()),
             Err(denied) => return Err(in_progress_response(&denied)),

@@ -134,8 +134,10 @@ pub(super) async fn update_banking_application_details(
         let sealed = tax.map(|tax| running.sealed_tax(&application, tax)).transpose()?;
         let verified = running.is_verified(&owner).await?;
         let engine = &running.engine;
-        let memo = place.map(|place| recorder(place, move |outcome| changed(&owner, outcome, verified)));
-        let outcome = engine.update_banking_application(owner, answers, sealed, memo).await;
+        let recorder = place.map(|place| recorder(place, move |outcome| changed(&owner, outcome, verified)));
+        let outcome = engine
+            .update_banking_application(owner, answers, sealed, recorder)
+            .await;
         after(engine, &owner, outcome, verified).await
     })
     .await
@@ -171,8 +173,8 @@ pub(super) async fn submit_banking_application(
             return Err(incomplete(&application.missing(), false));
         }
         let engine = &running.engine;
-        let memo = place.map(|place| recorder(place, move |outcome| changed(&owner, outcome, verified)));
-        let outcome = engine.submit_banking_application(owner, memo).await;
+        let recorder = place.map(|place| recorder(place, move |outcome| changed(&owner, outcome, verified)));
+        let outcome = engine.submit_banking_application(owner, recorder).await;
         after(engine, &owner, outcome, verified).await
     })
     .await

@@ -143,8 +143,8 @@ pub(super) async fn update_banking_destination(
     key.run(&app.engine, &claims, route, &asked, move |place| async move {
         let (id, _) = state.load_owned_destination(&owner, &call.data.destination_id).await?;
         let engine = &state.engine;
-        let memo = place.map(|place| destination_recorder(place, id));
-        let result = engine.rename_destination(id, nickname, memo).await;
+        let recorder = place.map(|place| destination_recorder(place, id));
+        let result = engine.rename_destination(id, nickname, recorder).await;
         sent(engine, id, result).await
     })
     .await

@@ -117,8 +117,8 @@ pub(super) async fn upload_banking_document(
                 5,
             )
         })?;
-        let memo = place.map(|place| recorder(place, move |result| record(&owner, result, verified)));
-        let result = engine.add_banking_document(owner, document, sealed, memo).await;
+        let recorder = place.map(|place| recorder(place, move |result| record(&owner, result, verified)));
+        let result = engine.add_banking_document(owner, document, sealed, recorder).await;
         match (&result, replaced) {
             (Ok(()), Some(old)) => documents.delete(old).await,
             (Err(OperationError::Rejected(_)), _) => documents.delete(document.id).await,

@@ -100,14 +100,14 @@ pub(super) async fn create_banking_profile(
         "/createBankingProfile",
         &request,
         move |place| async move {
-            let memo = place.map(|place| {
+            let recorder = place.map(|place| {
                 recorder::<BankingProfile>(place, move |outcome: CommandResult<'_, BankingProfile>| match outcome {
                     Ok((_, Some(profile))) => Ok(created(&owner, profile)),
                     Ok((_, None)) => Err(ApiError::internal()),
                     Err(AlreadyExists) => Err(exists()),
                 })
             });
-            match engine.create_banking_profile(owner, profile, memo).await {
+            match engine.create_banking_profile(owner, profile, recorder).await {
                 Ok(()) => {}
                 Err(OperationError::Rejected(AlreadyExists)) => return Err(exists()),
                 Err(denied) => return Err(in_progress_response(&denied)),

@@ -270,8 +270,8 @@ pub(super) async fn delete_banking_recipient(
         for other in others {
             removed(engine.remove_destination(*other, None).await)?;
         }
-        let memo = place.map(|place| recorder::<BankDestination>(place, move |_| Ok(deleted())));
-        removed(engine.remove_destination(*last, memo).await)?;
+        let recorder = place.map(|place| recorder::<BankDestination>(place, move |_| Ok(deleted())));
+        removed(engine.remove_destination(*last, recorder).await)?;
         Ok(deleted())
     })
     .await
@@ -348,8 +348,8 @@ impl App {
             active: true,
         };
         let engine = &self.engine;
-        let memo = place.map(|place| destination_recorder(place, id));
-        let result = engine.register_destination(id, destination, sealed, memo).await;
+        let recorder = place.map(|place| destination_recorder(place, id));
+        let result = engine.register_destination(id, destination, sealed, recorder).await;
         sent(engine, id, result).await
     }
 

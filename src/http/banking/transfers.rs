@@ -130,23 +130,23 @@ pub(super) async fn create_banking_transfer(
         let engine = &state.engine;
         if direction == TransferDirectionParam::ToAccount {
             require_withdrawals_active(engine)?;
-            let memo = place.map(|place| {
+            let recorder = place.map(|place| {
                 recorder::<Account>(place, move |result: CommandResult<'_, Account>| {
                     started(&transfer_started(id), result.map(drop))
                 })
             });
             let result = engine
-                .debit_for_bank(owner, BankDebit::Transfer(id, request), memo)
+                .debit_for_bank(owner, BankDebit::Transfer(id, request), recorder)
                 .await;
             return ended(&transfer_started(id), result);
         }
-        let memo = place.map(|place| {
+        let recorder = place.map(|place| {
             recorder::<BankTransfer>(place, move |result: CommandResult<'_, BankTransfer>| match result {
                 Ok(_) => Ok(callable::reply(&transfer_started(id))),
                 Err(_) => Err(ApiError::internal()),
             })
         });
-        match engine.transfer_to_balance(id, request, memo).await {
+        match engine.transfer_to_balance(id, request, recorder).await {
             Ok(()) => Ok(callable::reply(&transfer_started(id))),
             Err(OperationError::Rejected(_)) => Err(ApiError::internal()),
             Err(denied) => Err(in_progress_response(&denied)),
@@ -273,7 +273,7 @@ pub(super) async fn send_banking_payout(
         };
         let response = payout_started(id, destination, cents, charged);
         let view = response.clone();
-        let memo = place.map(|place| {
+        let recorder = place.map(|place| {
             recorder::<Account>(place, move |result: CommandResult<'_, Account>| {
                 started(&view, result.map(drop))
             })
@@ -287,7 +287,7 @@ pub(super) async fn send_banking_payout(
         });
         ended(
             &response,
-            engine.debit_for_bank(owner, BankDebit::Payout(payout), memo).await,
+            engine.debit_for_bank(owner, BankDebit::Payout(payout), recorder).await,
         )
     })
     .await

@@ -84,14 +84,14 @@ mod tests {
     }
 
     /// Allowed, limit, remaining, seconds until the reset, window.
-    fn fields(standing: SignupLimitStatus) -> (bool, u32, u32, u32, u32) {
+    fn fields(status: SignupLimitStatus) -> (bool, u32, u32, u32, u32) {
         let RateLimitStatus {
             limit,
             remaining,
             reset_seconds,
             allowed,
-        } = standing.tighter;
-        (allowed, limit, remaining, reset_seconds, standing.window_seconds)
+        } = status.tighter;
+        (allowed, limit, remaining, reset_seconds, status.window_seconds)
     }
 
     // Checks (case 51): by default the fourth signup in a minute and the twenty-first in an hour are rejected, and the

@@ -248,12 +248,12 @@ pub(super) async fn post_redeliver(
                 let endpoint = endpoint.ok_or_else(ApiError::internal)?;
                 may_change(&caller, &endpoint)?;
                 check_state(&endpoint)?;
-                let memo = place.map(|place| {
+                let recorder = place.map(|place| {
                     recorder::<WebhookDelivery>(place, move |result: CommandResult<'_, WebhookDelivery>| {
                         one(to, id, result)
                     })
                 });
-                match running.engine.redeliver_webhook(id, None, memo).await {
+                match running.engine.redeliver_webhook(id, None, recorder).await {
                     Ok(()) => Ok(accepted(to, Some(id), None)),
                     Err(OperationError::Rejected(_)) => Err(unknown_delivery()),
                     Err(denied) => Err(in_progress_response(&denied)),
@@ -266,12 +266,12 @@ pub(super) async fn post_redeliver(
             let run = move |place: Option<IdempotencySlot>| async move {
                 let (id, endpoint) = running.load_owned_webhook(&caller, &named).await?;
                 may_change(&caller, &endpoint)?;
-                let memo = place.map(|place| {
+                let recorder = place.map(|place| {
                     recorder::<WebhookEndpoint>(place, move |result: CommandResult<'_, WebhookEndpoint>| {
                         all(id, since, result.map(drop).map_err(|why| *why))
                     })
                 });
-                match running.engine.redeliver_since(id, since, None, memo).await {
+                match running.engine.redeliver_since(id, since, None, recorder).await {
                     Ok(()) => all(id, since, Ok(())),
                     Err(OperationError::Rejected(why)) => all(id, since, Err(why)),
                     Err(denied) => Err(in_progress_response(&denied)),

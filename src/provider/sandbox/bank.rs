@@ -108,7 +108,7 @@ impl SandboxBank {
             sender,
             at: self.clock.now(),
         };
-        self.receive(account, entry, |standing| standing.ramp == AccountType::OnRamp)
+        self.receive(account, entry, |state| state.ramp == AccountType::OnRamp)
             .await
     }
 
@@ -130,8 +130,7 @@ impl SandboxBank {
             transfer,
             at: self.clock.now(),
         };
-        let has_money =
-            |standing: &AccountState| standing.ramp == AccountType::OffRamp && standing.cents >= amount.get();
+        let has_money = |state: &AccountState| state.ramp == AccountType::OffRamp && state.cents >= amount.get();
         self.receive(account, entry, has_money).await
     }
 
@@ -248,9 +247,9 @@ impl SandboxBank {
 
     async fn read_balance(&self, account: BankAccountId) -> Result<Cents, PortError> {
         self.check_faults(BankCall::Balance).await?;
-        let standing = self.records.lock().accounts.get(&account.0).copied();
-        let standing = standing.ok_or_else(|| failed(ErrorKind::Permanent, "balance", "no such account"))?;
-        Ok(Cents::new(standing.cents))
+        let state = self.records.lock().accounts.get(&account.0).copied();
+        let state = state.ok_or_else(|| failed(ErrorKind::Permanent, "balance", "no such account"))?;
+        Ok(Cents::new(state.cents))
     }
 }
 

@@ -67,8 +67,8 @@ impl SandboxIssuer {
         let known = self.find("charge", issuer_ref).await?;
         let now = self.clock.now();
         let lived = |file: &CardLedger| Some(vec![file.charge(sale, now)]);
-        let standing = self.change_card(known, issuer_ref, lived).await?;
-        let newest = standing.and_then(|standing| standing.activity.transactions.into_iter().next());
+        let snapshot = self.change_card(known, issuer_ref, lived).await?;
+        let newest = snapshot.and_then(|snapshot| snapshot.activity.transactions.into_iter().next());
         newest.ok_or_else(|| failed(ErrorKind::Unknown, "charge", "it was not recorded"))
     }
 
@@ -108,15 +108,15 @@ impl SandboxIssuer {
             false => file.apply_action(order.key, order.action, now).map(|moved| vec![moved]),
         };
         match self.change_card_with(known, &order.issuer_ref, moved).await? {
-            Some(standing) => Ok(standing),
+            Some(snapshot) => Ok(snapshot),
             None => self.card_status(known_status).await,
         }
     }
 
     /// Status of a card, after it is durable.
     pub(super) async fn card_status(&self, order: CardOrderRecord) -> Result<CardSnapshot, PortError> {
-        let standing = self.ledgers.run(|lives| lives.of(order).snapshot());
-        standing.or(ErrorKind::Unknown, "standing").await
+        let snapshot = self.ledgers.run(|lives| lives.of(order).snapshot());
+        snapshot.or(ErrorKind::Unknown, "standing").await
     }
 
     pub(super) async fn read_events(&self, after: u64, limit: usize) -> Result<Vec<CardEvent>, PortError> {
@@ -154,7 +154,7 @@ impl SandboxIssuer {
         issuer_ref: &str,
         lived: impl FnOnce(&CardLedgers, &CardLedger) -> Option<Vec<CardChange>> + Send,
     ) -> Result<Option<CardSnapshot>, PortError> {
-        let standing = self.ledgers.run(|lives| {
+        let snapshot = self.ledgers.run(|lives| {
             let happened = lived(lives, &lives.of(order.clone()))?;
             let event = |change| CardRecord {
                 issuer_ref: issuer_ref.to_owned(),
@@ -165,6 +165,6 @@ impl SandboxIssuer {
             lives.append(&events);
             Some(lives.of(order).snapshot())
         });
-        standing.or(ErrorKind::Unknown, "card").await
+        snapshot.or(ErrorKind::Unknown, "card").await
     }
 }

@@ -175,7 +175,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     async fn run_card_action(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
         const CALL: &str = "change card state";
         let fault = self.faults.before(CALL, |_| true).await?;
-        let standing = self.records.run(|book| {
+        let snapshot = self.records.run(|book| {
             let file = book
                 .by_ref(&order.issuer_ref)
                 .filter(|file| file.opened.card == order.card);
@@ -194,9 +194,9 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             book.append(&[moved]);
             Ok(book.card(order.card).unwrap_or(file).snapshot())
         });
-        let standing = standing.or(ErrorKind::Unknown, CALL).await??;
+        let snapshot = snapshot.or(ErrorKind::Unknown, CALL).await??;
         self.faults.after(CALL, fault).await?;
-        Ok(standing)
+        Ok(snapshot)
     }
 
     async fn read_events(&self, after: u64, limit: usize) -> Result<Vec<CardEvent>, PortError> {

@@ -301,14 +301,14 @@ impl<C: ChainReader> Settlement for FacilitatedSettlement<C> {
         transaction: &'a str,
     ) -> PortFuture<'a, ChainTransactionStatus> {
         Box::pin(async move {
-            let standing = self
+            let status = self
                 .chain
                 .transaction_status(authorization, prepared, transaction)
                 .await?;
-            if standing == ChainTransactionStatus::Final {
+            if status == ChainTransactionStatus::Final {
                 self.forget(authorization).await;
             }
-            Ok(standing)
+            Ok(status)
         })
     }
 

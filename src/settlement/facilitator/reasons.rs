@@ -52,7 +52,7 @@ const REQUEST_FAULTS: [&str; 4] = [
 
 /// Classifies a reason. Unlisted ones are [`ReasonClass::Unknown`].
 pub(super) fn classify(network: Network, reason: &str, message: &str) -> ReasonClass {
-    let family = match network {
+    let prefix = match network {
         Network::Base => "invalid_exact_evm",
         Network::Solana => "invalid_exact_svm",
     };
@@ -65,14 +65,14 @@ pub(super) fn classify(network: Network, reason: &str, message: &str) -> ReasonC
     if let Some((_, becomes)) = KNOWN.iter().find(|(known, _)| *known == reason) {
         return match becomes {
             None => ReasonClass::Used,
-            Some(suffix) if suffix.starts_with('_') => declined(&format!("{family}{suffix}")),
+            Some(suffix) if suffix.starts_with('_') => declined(&format!("{prefix}{suffix}")),
             Some(whole) => declined(whole),
         };
     }
     let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     let plain = reason.len() <= 100 && reason.bytes().all(is_word);
-    let of_family = reason.strip_prefix(family).is_some_and(|rest| rest.starts_with('_'));
-    match plain && of_family && !REQUEST_FAULTS.iter().any(|fault| reason.ends_with(fault)) {
+    let has_prefix = reason.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('_'));
+    match plain && has_prefix && !REQUEST_FAULTS.iter().any(|fault| reason.ends_with(fault)) {
         true => declined(reason),
         false => ReasonClass::Unknown,
     }

@@ -32,8 +32,11 @@ impl Snapshots<'_> {
     }
 
     pub(super) fn discrepancies(&mut self, contents: &StoreContents) {
-        for (id, (difference, revision)) in &contents.discrepancies.all {
-            let (kind, status) = (EntityKind::Discrepancy as u8, discrepancies::name_of(difference.status));
+        for (id, (discrepancy, revision)) in &contents.discrepancies.all {
+            let (kind, status) = (
+                EntityKind::Discrepancy as u8,
+                discrepancies::name_of(discrepancy.status),
+            );
             let (key, name) = (id.0.to_be_bytes(), id.to_string());
             self.compare_entity(kind, &key, &name, *revision, status, "", |_| String::new());
         }

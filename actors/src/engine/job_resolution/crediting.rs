@@ -36,17 +36,17 @@ impl Engine {
         (evidence, not_left): (&str, bool),
         leave: Authority<'_>,
     ) -> Result<(), ResolveError> {
-        let effect = self.dead_lettered_job(id).await?;
-        let policy = effect.job.operator_policy().filter(|policy| policy.is_creditable());
+        let outbox_job = self.dead_lettered_job(id).await?;
+        let policy = outbox_job.job.operator_policy().filter(|policy| policy.is_creditable());
         let policy = policy.ok_or(ResolveError::NotResolvable)?;
-        if !self.is_from_balance(&effect.job).await.map_err(storage_error)? {
+        if !self.is_from_balance(&outbox_job.job).await.map_err(storage_error)? {
             return Err(ResolveError::NotResolvable);
         }
-        let proof = match self.query_provider(&effect).await.map_err(storage_error)? {
-            ProviderReport::Status(standing @ (EntryStatus::Completed | EntryStatus::Pending | EntryStatus::Held)) => {
-                return Err(ResolveError::Contradicted(standing));
+        let proof = match self.query_provider(&outbox_job).await.map_err(storage_error)? {
+            ProviderReport::Status(status @ (EntryStatus::Completed | EntryStatus::Pending | EntryStatus::Held)) => {
+                return Err(ResolveError::Contradicted(status));
             }
-            ProviderReport::Status(standing @ (EntryStatus::Declined | EntryStatus::Returned)) => standing.name(),
+            ProviderReport::Status(status @ (EntryStatus::Declined | EntryStatus::Returned)) => status.name(),
             ProviderReport::Status(EntryStatus::NotSubmitted) if policy.absence_is_definitive => {
                 EntryStatus::NotSubmitted.name()
             }
@@ -59,17 +59,17 @@ impl Engine {
             },
         };
         let words = Some(format!("{evidence} ({proof})"));
-        let mut words = AuditEntry::for_job(leave.act(), AuditAction::JobCredit, &effect, words);
-        let one = self.ensure_not_executed(&effect).await?;
+        let mut words = AuditEntry::for_job(leave.act(), AuditAction::JobCredit, &outbox_job, words);
+        let one = self.ensure_not_executed(&outbox_job).await?;
         let gift = || ApprovableAction::CreditJob {
             job: id,
             evidence: evidence.to_owned(),
             funds_not_sent: not_left,
         };
         words.extras = self
-            .authorize_action(&one, leave, self.job_amount(&effect).await?, gift)
+            .authorize_action(&one, leave, self.job_amount(&outbox_job).await?, gift)
             .await?;
-        self.apply_resolution(&one, &effect, (JobOutcome::NotCompleted, ""), &words)
+        self.apply_resolution(&one, &outbox_job, (JobOutcome::NotCompleted, ""), &words)
             .await
     }
 
@@ -79,15 +79,15 @@ impl Engine {
     /// # Errors
     /// [`ResolveError`]: [`ResolveError::NotResolvable`] if the job is no withheld credit.
     pub async fn retain_credit(&self, id: JobId, evidence: &str, act: &OperatorAction) -> Result<(), ResolveError> {
-        let effect = self.dead_lettered_job(id).await?;
+        let outbox_job = self.dead_lettered_job(id).await?;
         let (Some(account::Job::CreditAccount { account, amount, cause }), true) = (
-            effect.job.typed(),
-            self.is_retainable_credit(&effect).await.map_err(storage_error)?,
+            outbox_job.job.typed(),
+            self.is_retainable_credit(&outbox_job).await.map_err(storage_error)?,
         ) else {
             return Err(ResolveError::NotResolvable);
         };
-        let words = AuditEntry::for_job(act, AuditAction::JobKeep, &effect, Some(evidence.to_owned()));
-        let one = self.ensure_not_executed(&effect).await?;
+        let words = AuditEntry::for_job(act, AuditAction::JobKeep, &outbox_job, Some(evidence.to_owned()));
+        let one = self.ensure_not_executed(&outbox_job).await?;
         let all = &self.0.registries;
         if let CreditCause::LateReturn(late) = cause {
             let keep = || late_return::Command::RecordRetained { job: id };
@@ -120,40 +120,36 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn is_creditable(&self, effect: &OutboxJob) -> Result<bool, StoreError> {
-        Ok(effect.dead_lettered && effect.job.is_creditable() && self.is_from_balance(&effect.job).await?)
+    pub async fn is_creditable(&self, outbox_job: &OutboxJob) -> Result<bool, StoreError> {
+        Ok(outbox_job.dead_lettered && outbox_job.job.is_creditable() && self.is_from_balance(&outbox_job.job).await?)
     }
 
     /// Whether it is a withheld credit, which can be ended without being posted.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn is_retainable_credit(&self, effect: &OutboxJob) -> Result<bool, StoreError> {
-        let Some(account::Job::CreditAccount { cause, .. }) = effect.job.typed() else {
+    pub async fn is_retainable_credit(&self, outbox_job: &OutboxJob) -> Result<bool, StoreError> {
+        let Some(account::Job::CreditAccount { cause, .. }) = outbox_job.job.typed() else {
             return Ok(false);
         };
         let paid = reorged_payment(&self.0.registries, cause).await.map_err(corrupt)?;
-        Ok(effect.dead_lettered && paid.is_some())
+        Ok(outbox_job.dead_lettered && paid.is_some())
     }
 }
 
 /// The command that posts the credit.
 pub(in crate::engine) const fn credit_command(
-    effect: JobId,
+    job: JobId,
     amount: Usdc,
     (cause, unfinal): (CreditCause, Option<PaymentId>),
 ) -> account::Command {
     match unfinal {
         Some(payment) => account::Command::CreditProvisionally {
-            job: effect,
+            job,
             amount,
             cause,
             payment,
         },
-        None => account::Command::Credit {
-            job: effect,
-            amount,
-            cause,
-        },
+        None => account::Command::Credit { job, amount, cause },
     }
 }

@@ -13,11 +13,11 @@ use crate::reconciliation::EntryAmount;
 
 #[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
-        let (accounts, job) = (&on.registries.accounts, effect.id);
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let (accounts, job) = (&on.registries.accounts, outbox_job.id);
         match self {
             Self::CreditAccount { account, amount, cause } => {
-                Box::pin(on.credit_account(effect, account, amount, cause))
+                Box::pin(on.credit_account(outbox_job, account, amount, cause))
             }
             Self::ReleaseCapReservation { account, reservation } => {
                 ask(accounts, account, Command::ReleaseCapReservation { job, reservation })
@@ -36,9 +36,9 @@ impl Work for Job {
                     lines,
                     reservations,
                 };
-                Box::pin(on.count_unclaimed(effect, payment, counted))
+                Box::pin(on.count_unclaimed(outbox_job, payment, counted))
             }
-            Self::CountClaimed { account, payment } => Box::pin(on.count_claimed(effect, account, payment)),
+            Self::CountClaimed { account, payment } => Box::pin(on.count_claimed(outbox_job, account, payment)),
             Self::SettleHold {
                 withdrawal,
                 account,
@@ -58,7 +58,7 @@ impl Work for Job {
                 account,
                 payment,
                 amount,
-            } => Box::pin(on.release_credit(effect, account, (payment, amount))),
+            } => Box::pin(on.release_credit(outbox_job, account, (payment, amount))),
             Self::SendBack {
                 deposit,
                 account,

@@ -27,9 +27,9 @@ use crate::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 use purser_storage::StoreError;
 
 impl Work for application::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let Self::SubmitBankApplication(wallet) = self;
-        Box::pin(on.submit_bank_application(effect, wallet))
+        Box::pin(on.submit_bank_application(outbox_job, wallet))
     }
 
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
@@ -47,9 +47,9 @@ impl Work for application::Job {
 }
 
 impl Work for account::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let Self::OpenBankAccount(id) = self;
-        Box::pin(on.open_bank_account(effect, id))
+        Box::pin(on.open_bank_account(outbox_job, id))
     }
 
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
@@ -82,9 +82,9 @@ impl Work for account::Job {
 }
 
 impl Work for transfer::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let Self::ExecuteBankTransfer(id) = self;
-        Box::pin(on.execute_bank_transfer(effect, id))
+        Box::pin(on.execute_bank_transfer(outbox_job, id))
     }
 
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
@@ -131,23 +131,26 @@ impl Engine {
 
 impl JobHandlers {
     /// Submits an application and queries it until the bank has decided, which may take days.
-    pub(super) async fn submit_bank_application(&self, effect: &OutboxJob, wallet: Wallet) -> HandlerResult {
+    pub(super) async fn submit_bank_application(&self, outbox_job: &OutboxJob, wallet: Wallet) -> HandlerResult {
         let read = self.registries.applications.read(&wallet).await.map_err(load_failed)?;
         let Some((application, _)) = read else {
             return Err(AttemptFailure::temporary("the application is not there"));
         };
-        if application.status != application::Status::Submitted(effect.id) {
+        if application.status != application::Status::Submitted(outbox_job.id) {
             return Ok(());
         }
         let read = self.registries.profiles.read(&wallet).await.map_err(load_failed)?;
         let Some((profile, _)) = read else {
             return Err(AttemptFailure::temporary("the profile is not there"));
         };
-        let asked = self.application(effect, wallet, &profile, &application).await?;
+        let asked = self.application(outbox_job, wallet, &profile, &application).await?;
         match with_timeout_ms(self.bank_timeout(), self.ports.bank.review(&asked), "review").await {
             Ok(BankDecision::Pending { retry_after_ms }) => Err(AttemptFailure::defer(retry_after_ms)),
             Ok(BankDecision::Final(review)) => {
-                let command = application::Command::RecordReview { job: effect.id, review };
+                let command = application::Command::RecordReview {
+                    job: outbox_job.id,
+                    review,
+                };
                 ask_entity(&self.registries.applications, wallet, command).await
             }
             // A repeated submission is not a second one. A bank that does not answer has decided nothing.
@@ -157,7 +160,7 @@ impl JobHandlers {
 
     async fn application(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         wallet: Wallet,
         profile: &BankingProfile,
         application: &BankingApplication,
@@ -185,9 +188,9 @@ impl JobHandlers {
             });
         }
         let key = if mutants::is_enabled(Mutant::ReviewKeyPerAttempt) {
-            JobId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+            JobId(outbox_job.id.0.wrapping_add(u128::from(outbox_job.attempts)))
         } else {
-            effect.id
+            outbox_job.id
         };
         Ok(BankApplicationRequest {
             key,
@@ -209,16 +212,16 @@ impl JobHandlers {
     }
 
     /// Opens an account, or queries the order.
-    pub(super) async fn open_bank_account(&self, effect: &OutboxJob, id: BankAccountId) -> HandlerResult {
+    pub(super) async fn open_bank_account(&self, outbox_job: &OutboxJob, id: BankAccountId) -> HandlerResult {
         let read = self.registries.bank_accounts.read(&id).await.map_err(load_failed)?;
         let Some((account, _)) = read else {
             return Err(AttemptFailure::temporary("the account is not there"));
         };
-        if account.status != account::Status::Pending(effect.id) {
+        if account.status != account::Status::Pending(outbox_job.id) {
             return Ok(());
         }
         let order = OpenAccountRequest {
-            key: effect.id,
+            key: outbox_job.id,
             account: id,
             customer: account.customer,
             account_type: account.account_type,
@@ -227,7 +230,7 @@ impl JobHandlers {
             BankDecision::Pending { retry_after_ms } => Err(AttemptFailure::defer(retry_after_ms)),
             BankDecision::Final(opening) => {
                 let command = account::Command::RecordResult {
-                    job: effect.id,
+                    job: outbox_job.id,
                     result: opening,
                 };
                 ask_entity(&self.registries.bank_accounts, id, command).await
@@ -236,24 +239,24 @@ impl JobHandlers {
     }
 
     /// Executes a transfer, or queries it.
-    pub(super) async fn execute_bank_transfer(&self, effect: &OutboxJob, id: BankTransferId) -> HandlerResult {
+    pub(super) async fn execute_bank_transfer(&self, outbox_job: &OutboxJob, id: BankTransferId) -> HandlerResult {
         let read = self.registries.bank_transfers.read(&id).await.map_err(load_failed)?;
         let Some((asked, _)) = read else {
             return Err(AttemptFailure::temporary("the transfer is not there"));
         };
-        if asked.status != transfer::Status::Pending(effect.id) {
+        if asked.status != transfer::Status::Pending(outbox_job.id) {
             return Ok(());
         }
         if asked.direction == transfer::TransferDirection::ToAccount
             && let Err(held) = self
                 .acquire_outgoing_permit(&asked.owner, GateClosure::UntilTracked, PaymentId::NONE)
                 .await
-            && !self.is_known_to_bank(effect.id).await?
+            && !self.is_known_to_bank(outbox_job.id).await?
         {
             return Err(held);
         }
         let order = BankTransferRequest {
-            key: effect.id,
+            key: outbox_job.id,
             transfer: id,
             account: asked.account,
             amount: asked.cents,
@@ -271,7 +274,7 @@ impl JobHandlers {
             BankDecision::Pending { retry_after_ms } => Err(AttemptFailure::defer(retry_after_ms)),
             BankDecision::Final(moved) => {
                 let command = transfer::Command::RecordResult {
-                    job: effect.id,
+                    job: outbox_job.id,
                     result: moved,
                 };
                 ask_entity(&self.registries.bank_transfers, id, command).await

@@ -21,12 +21,12 @@ use crate::reconciliation::{EntryAmount, ReconciliationSource};
 
 #[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for card::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         match self {
-            Self::IssueCard(id) => Box::pin(on.issue_card(effect, id)),
-            Self::ExpireCard(id) => ask(&on.registries.cards, id, card::Command::Expire { job: effect.id }),
-            Self::RefreshCard(id) => Box::pin(on.refresh_card(effect, id)),
-            Self::ChangePrepaidCardState(id) => Box::pin(on.change_prepaid_card_state(effect, id)),
+            Self::IssueCard(id) => Box::pin(on.issue_card(outbox_job, id)),
+            Self::ExpireCard(id) => ask(&on.registries.cards, id, card::Command::Expire { job: outbox_job.id }),
+            Self::RefreshCard(id) => Box::pin(on.refresh_card(outbox_job, id)),
+            Self::ChangePrepaidCardState(id) => Box::pin(on.change_prepaid_card_state(outbox_job, id)),
         }
     }
 
@@ -66,7 +66,7 @@ impl Work for card::Job {
 
 impl JobHandlers {
     /// Orders the card until the issuer accepts or declines it.
-    pub(super) async fn issue_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+    pub(super) async fn issue_card(&self, outbox_job: &OutboxJob, id: CardId) -> HandlerResult {
         let read = self.registries.cards.read(&id).await.map_err(load_failed)?;
         let Some((card, _)) = read else {
             return Err(AttemptFailure::temporary("the card is not there"));
@@ -75,9 +75,9 @@ impl JobHandlers {
             return Ok(());
         }
         let key = if mutants::is_enabled(Mutant::IdempotencyKeyPerAttempt) {
-            JobId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+            JobId(outbox_job.id.0.wrapping_add(u128::from(outbox_job.attempts)))
         } else {
-            effect.id
+            outbox_job.id
         };
         let order = IssueCardRequest {
             key,
@@ -86,15 +86,21 @@ impl JobHandlers {
         };
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
         let command = match with_timeout_ms(timeout, self.ports.issuer.issue(&order), "issue").await? {
-            IssueResult::Ready(card) => card::Command::RecordIssuance { job: effect.id, card },
-            IssueResult::Declined { reason } => card::Command::RecordDecline { job: effect.id, reason },
+            IssueResult::Ready(card) => card::Command::RecordIssuance {
+                job: outbox_job.id,
+                card,
+            },
+            IssueResult::Declined { reason } => card::Command::RecordDecline {
+                job: outbox_job.id,
+                reason,
+            },
             IssueResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
         };
         ask_entity(&self.registries.cards, id, command).await
     }
 
     /// Fetches the card's activity. Every failure is retried: the owner's refresh limit is charged only once.
-    pub(super) async fn refresh_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+    pub(super) async fn refresh_card(&self, outbox_job: &OutboxJob, id: CardId) -> HandlerResult {
         let cards = &self.registries.cards;
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the card is not there"));
@@ -104,23 +110,23 @@ impl JobHandlers {
         };
         // A dead-lettered query would block every later refresh of the card.
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
-        let standing = with_timeout_ms(
+        let snapshot = with_timeout_ms(
             timeout,
             self.ports.issuer.card_snapshot(&details.issuer_ref),
             "standing",
         )
         .await;
-        let (standing, refunded) = self.with_refunded(&card, standing).await?;
+        let (snapshot, refunded) = self.with_refunded(&card, snapshot).await?;
         let report = card::Command::RecordRefresh {
-            job: effect.id,
-            snapshot: standing,
+            job: outbox_job.id,
+            snapshot,
             refunded,
         };
         ask_entity(cards, id, report).await
     }
 
     /// Sends the owner's action to the issuer. No other action is accepted until it has a result.
-    pub(super) async fn change_prepaid_card_state(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+    pub(super) async fn change_prepaid_card_state(&self, outbox_job: &OutboxJob, id: CardId) -> HandlerResult {
         let cards = &self.registries.cards;
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the card is not there"));
@@ -129,17 +135,17 @@ impl JobHandlers {
             return Ok(());
         };
         let order = CardActionRequest {
-            key: effect.id,
+            key: outbox_job.id,
             card: id,
             issuer_ref: details.issuer_ref.clone(),
             action,
         };
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
-        let standing = with_timeout_ms(timeout, self.ports.issuer.apply_action(&order), "change card state").await;
-        let (standing, refunded) = self.with_refunded(&card, standing).await?;
+        let snapshot = with_timeout_ms(timeout, self.ports.issuer.apply_action(&order), "change card state").await;
+        let (snapshot, refunded) = self.with_refunded(&card, snapshot).await?;
         let report = card::Command::RecordActionResult {
-            job: effect.id,
-            snapshot: standing,
+            job: outbox_job.id,
+            snapshot,
             refunded,
         };
         ask_entity(cards, id, report).await
@@ -151,11 +157,11 @@ impl JobHandlers {
         card: &Card,
         said: Result<CardSnapshot, PortError>,
     ) -> Result<(CardSnapshot, Refunded), AttemptFailure> {
-        let standing = said.map_err(|error| self.retry_indefinitely(&error))?;
-        let refunded = refunded_for_snapshot(&self.registries, card, &standing)
+        let snapshot = said.map_err(|error| self.retry_indefinitely(&error))?;
+        let refunded = refunded_for_snapshot(&self.registries, card, &snapshot)
             .await
             .map_err(load_failed)?;
-        Ok((standing, refunded))
+        Ok((snapshot, refunded))
     }
 
     /// Retries without a limit on attempts.

@@ -9,7 +9,7 @@ use crate::kernel::{AttemptFailure, OutboxJob};
 impl JobHandlers {
     pub(super) async fn count_unclaimed(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         payment: PaymentId,
         counted: UnclaimedCapUsage,
     ) -> HandlerResult {
@@ -20,7 +20,7 @@ impl JobHandlers {
         self.incoming.mark_counted();
         let account = counted.account;
         let command = account::Command::CountUnclaimed {
-            job: effect.id,
+            job: outbox_job.id,
             payment,
             revision: known.map_or(0, |(_, revision)| revision),
             counted: unclaimed.then_some(counted),
@@ -28,7 +28,12 @@ impl JobHandlers {
         ask_entity(&self.registries.accounts, account, command).await
     }
 
-    pub(super) async fn count_claimed(&self, effect: &OutboxJob, account: Wallet, payment: PaymentId) -> HandlerResult {
+    pub(super) async fn count_claimed(
+        &self,
+        outbox_job: &OutboxJob,
+        account: Wallet,
+        payment: PaymentId,
+    ) -> HandlerResult {
         let counted = self.incoming.unclaimed_usage_of(payment, &*self.store).await;
         let counted = counted.map_err(|error| AttemptFailure::temporary(error.to_string()))?;
         let known = self.registries.payments.read(&payment).await.map_err(load_failed)?;
@@ -44,7 +49,7 @@ impl JobHandlers {
             (counted, share)
         });
         let command = account::Command::CountClaimed {
-            job: effect.id,
+            job: outbox_job.id,
             payment,
             counted,
         };

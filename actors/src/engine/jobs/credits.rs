@@ -20,7 +20,7 @@ impl JobHandlers {
     /// Credits a balance once. A charge whose payment was reorged is not credited too, but waits for an operator.
     pub(super) async fn credit_account(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         account: Wallet,
         amount: Usdc,
         cause: CreditCause,
@@ -29,7 +29,7 @@ impl JobHandlers {
             let message = format!("payment {paid} was reversed by the chain");
             return Err(AttemptFailure::permanent(message));
         }
-        let effect_id = effect.id;
+        let effect_id = outbox_job.id;
         let unfinal = pending_payment_behind(&self.registries, &self.outgoing_guard, cause).await;
         let command = match unfinal.map_err(load_failed)? {
             Some(payment) => account::Command::CreditProvisionally {
@@ -46,14 +46,14 @@ impl JobHandlers {
         };
         ask_entity(&self.registries.accounts, account, command).await?;
         if mutants::is_enabled(Mutant::CreditThenDelete) {
-            self.complete_job(effect).await?;
+            self.complete_job(outbox_job).await?;
         }
         Ok(())
     }
 
     /// Deletes a job whose outcome was recorded without it. Only [`Mutant::CreditThenDelete`] does this.
-    async fn complete_job(&self, effect: &OutboxJob) -> HandlerResult {
-        let key = table::outbox_job(effect.id);
+    async fn complete_job(&self, outbox_job: &OutboxJob) -> HandlerResult {
+        let key = table::outbox_job(outbox_job.id);
         let batch = Batch {
             conditions: vec![Condition::Present(key.clone())],
             writes: vec![Write::Delete { key }],
@@ -64,7 +64,7 @@ impl JobHandlers {
             .commit(batch, Box::new(move |result| drop(done.send(result))));
         match struck.await {
             Ok(Ok(_)) => Ok(()),
-            _ => Err(AttemptFailure::temporary("the effect could not be struck off")),
+            _ => Err(AttemptFailure::temporary("the completed job could not be deleted")),
         }
     }
 }

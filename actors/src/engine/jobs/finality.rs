@@ -22,25 +22,30 @@ impl JobHandlers {
     }
 
     /// Queries the chain until the payment is final or permanently reversed.
-    pub(super) async fn await_final(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
+    pub(super) async fn await_final(&self, outbox_job: &OutboxJob, id: PaymentId) -> HandlerResult {
         let payment = self.payment(id).await?;
         let Some(transaction) = payment.transaction() else {
             // Another task has found the reversal meanwhile: this completes the job.
-            return self.record_final(effect, id).await;
+            return self.record_final(outbox_job, id).await;
         };
         let every_ms = self.settings.watch_every_ms;
         let settlement = &self.ports.settlement;
-        let standing = settlement.transaction_status(&payment.claim.authorization, None, transaction);
-        match self.with_timeout(standing, "standing").await {
-            Ok(ChainTransactionStatus::Final) => self.record_final(effect, id).await,
+        let status = settlement.transaction_status(&payment.claim.authorization, None, transaction);
+        match self.with_timeout(status, "standing").await {
+            Ok(ChainTransactionStatus::Final) => self.record_final(outbox_job, id).await,
             Ok(ChainTransactionStatus::Confirmed) => Err(AttemptFailure::defer(every_ms)),
-            Ok(ChainTransactionStatus::NotFound) => self.lookup_missing_transaction(effect, id, &payment).await,
+            Ok(ChainTransactionStatus::NotFound) => self.lookup_missing_transaction(outbox_job, id, &payment).await,
             Err(error) => Err(AttemptFailure::from(error).retry_every_ms(every_ms)),
         }
     }
 
     /// Its transaction is gone. The payment may be in another one, or may settle again while it is valid.
-    async fn lookup_missing_transaction(&self, effect: &OutboxJob, id: PaymentId, payment: &Payment) -> HandlerResult {
+    async fn lookup_missing_transaction(
+        &self,
+        outbox_job: &OutboxJob,
+        id: PaymentId,
+        payment: &Payment,
+    ) -> HandlerResult {
         let every_ms = self.settings.watch_every_ms;
         let lookup = self.ports.settlement.lookup(&payment.claim.authorization, None);
         match self.with_timeout(lookup, "lookup").await {
@@ -49,7 +54,7 @@ impl JobHandlers {
                     return Err(AttemptFailure::defer(every_ms));
                 }
                 tracing::warn!(payment = %id, transaction, "a payment is final by another transaction than it was settled by");
-                return self.record_final(effect, id).await;
+                return self.record_final(outbox_job, id).await;
             }
             Ok(ChainStatus::Pending) => return Err(AttemptFailure::defer(every_ms)),
             Ok(ChainStatus::Impossible) => {}
@@ -61,18 +66,18 @@ impl JobHandlers {
         if waits || self.incoming_outcome(id, payment.account()).await?.is_some() {
             return Err(AttemptFailure::defer(every_ms));
         }
-        self.reverse(effect, id, payment).await
+        self.reverse(outbox_job, id, payment).await
     }
 
-    async fn record_final(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
-        let command = payment::Command::RecordFinal { job: effect.id };
+    async fn record_final(&self, outbox_job: &OutboxJob, id: PaymentId) -> HandlerResult {
+        let command = payment::Command::RecordFinal { job: outbox_job.id };
         ask_entity(&self.registries.payments, id, command).await
     }
 
     /// Ends the hold on a credit once its payment is final or reversed.
     pub(super) async fn release_credit(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         account: Wallet,
         (payment, amount): (PaymentId, Usdc),
     ) -> HandlerResult {
@@ -82,7 +87,7 @@ impl JobHandlers {
             true => return Err(self.defer_at_gate()),
         };
         let command = account::Command::EndProvisionalHold {
-            job: effect.id,
+            job: outbox_job.id,
             payment,
             amount,
             is_final,

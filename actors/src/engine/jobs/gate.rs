@@ -61,10 +61,10 @@ impl JobHandlers {
     pub(super) async fn persist_signed<E: Entity>(
         &self,
         owner: &Wallet,
-        (family, id): (&EntityRegistry<E>, E::Id),
+        (registry, id): (&EntityRegistry<E>, E::Id),
         command: E::Command,
     ) -> HandlerResult {
-        match family.ask(id, command).await {
+        match registry.ask(id, command).await {
             Ok(_) => Ok(()),
             Err(_) if self.is_owner_frozen(owner).await? => Err(self.defer_at_gate()),
             Err(refusal) => Err(AttemptFailure::temporary(format!(

@@ -15,9 +15,9 @@ use crate::port::{BoxFuture, GiftCardOrderResult, GiftCardRequest};
 use crate::reconciliation::{EntryAmount, ReconciliationSource};
 
 impl Work for Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let Self::OrderGiftCard(id) = self;
-        Box::pin(on.order_gift_card(effect, id))
+        Box::pin(on.order_gift_card(outbox_job, id))
     }
 
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
@@ -48,7 +48,7 @@ impl Work for Job {
 }
 
 impl JobHandlers {
-    pub(super) async fn order_gift_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+    pub(super) async fn order_gift_card(&self, outbox_job: &OutboxJob, id: CardId) -> HandlerResult {
         let gifts = &self.registries.gift_cards;
         let Some((gift, _)) = gifts.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the gift card is not there"));
@@ -57,15 +57,21 @@ impl JobHandlers {
             return Ok(());
         }
         let order = GiftCardRequest {
-            key: effect.id,
+            key: outbox_job.id,
             card: id,
             order: gift.order,
         };
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
-        let effect = effect.id;
+        let outbox_job = outbox_job.id;
         let command = match with_timeout_ms(timeout, self.ports.gift_cards.order(&order), "order_gift_card").await? {
-            GiftCardOrderResult::Ready { sealed } => Command::RecordDelivery { job: effect, sealed },
-            GiftCardOrderResult::Declined { reason } => Command::RecordDecline { job: effect, reason },
+            GiftCardOrderResult::Ready { sealed } => Command::RecordDelivery {
+                job: outbox_job,
+                sealed,
+            },
+            GiftCardOrderResult::Declined { reason } => Command::RecordDecline {
+                job: outbox_job,
+                reason,
+            },
             GiftCardOrderResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
         };
         ask_entity(gifts, id, command).await

@@ -51,10 +51,10 @@ const PAYOUTS: [ProductLine; 3] = [
 ];
 
 impl Work for incoming::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         match self {
-            Self::ClassifyIncoming(id) => Box::pin(on.classify_incoming(effect, id)),
-            Self::ConfirmIncoming(id) => ask(&on.registries.incoming, id, Command::Confirm { job: effect.id }),
+            Self::ClassifyIncoming(id) => Box::pin(on.classify_incoming(outbox_job, id)),
+            Self::ConfirmIncoming(id) => ask(&on.registries.incoming, id, Command::Confirm { job: outbox_job.id }),
         }
     }
 
@@ -77,7 +77,7 @@ impl Work for incoming::Job {
 impl JobHandlers {
     /// Classifies a transfer. A source that can't answer now is asked again. Nothing is credited before every source
     /// has answered.
-    pub(super) async fn classify_incoming(&self, effect: &OutboxJob, id: DepositId) -> HandlerResult {
+    pub(super) async fn classify_incoming(&self, outbox_job: &OutboxJob, id: DepositId) -> HandlerResult {
         let read = self.registries.incoming.read(&id).await.map_err(load_failed)?;
         let Some((incoming, _)) = read else {
             return Err(AttemptFailure::temporary("the transfer is not there"));
@@ -102,7 +102,7 @@ impl JobHandlers {
         };
         self.incoming.mark_taken_in();
         let command = Command::RecordVerdict {
-            job: effect.id,
+            job: outbox_job.id,
             verdict: Box::new(verdict),
             payment,
         };

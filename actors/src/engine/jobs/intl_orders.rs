@@ -13,13 +13,13 @@ use crate::port::BoxFuture;
 use crate::reconciliation::EntryAmount;
 
 impl Work for Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
-        let (orders, job) = (&on.registries.intl_orders, effect.id);
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let (orders, job) = (&on.registries.intl_orders, outbox_job.id);
         match self {
             Self::ExpireOrderLease { order, lease } => ask(orders, order, Command::ExpireLease { job, lease }),
             Self::MarkOrderOverdue(id) => ask(orders, id, Command::MarkOverdue { job }),
             Self::ExpireIntlCard(id) => ask(orders, id, Command::Expire { job }),
-            Self::ShredCvv(id) => Box::pin(on.shred_cvv(effect, id)),
+            Self::ShredCvv(id) => Box::pin(on.shred_cvv(outbox_job, id)),
         }
     }
 
@@ -44,13 +44,13 @@ impl Work for Job {
 
 impl JobHandlers {
     /// The key first, then the record: what is left of the record without its key is noise.
-    async fn shred_cvv(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+    async fn shred_cvv(&self, outbox_job: &OutboxJob, id: CardId) -> HandlerResult {
         let row = self.store.read(&table::cvv(id)).await;
         if let Some(row) = row.map_err(|e| AttemptFailure::temporary(e.to_string()))? {
             let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
             with_timeout_ms(timeout, self.ports.shredder.shred(&row.value), "shred").await?;
         }
-        let command = Command::RecordCvvShredded { job: effect.id };
+        let command = Command::RecordCvvShredded { job: outbox_job.id };
         ask_entity(&self.registries.intl_orders, id, command).await
     }
 }

@@ -15,9 +15,9 @@ use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::port::{BoxFuture, CheckStatus, ErrorKind, IdentityCheckRequest, IssuerAccountResult};
 
 impl Work for identity_verification::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let Self::CheckIdentity(wallet) = self;
-        Box::pin(on.check_identity(effect, wallet))
+        Box::pin(on.check_identity(outbox_job, wallet))
     }
 
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
@@ -35,9 +35,9 @@ impl Work for identity_verification::Job {
 }
 
 impl Work for issuer_link::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let Self::OpenIssuerAccount(wallet) = self;
-        Box::pin(on.open_issuer_account(effect, wallet))
+        Box::pin(on.open_issuer_account(outbox_job, wallet))
     }
 
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
@@ -69,7 +69,7 @@ impl Work for issuer_link::Job {
 
 impl JobHandlers {
     /// Starts the check once and queries it until it has ended. A callback may be faster; the job is then gone.
-    pub(super) async fn check_identity(&self, effect: &OutboxJob, wallet: Wallet) -> HandlerResult {
+    pub(super) async fn check_identity(&self, outbox_job: &OutboxJob, wallet: Wallet) -> HandlerResult {
         let read = self.registries.identities.read(&wallet).await.map_err(load_failed)?;
         let Some((identity, _)) = read else {
             return Err(AttemptFailure::temporary("the identity is not there"));
@@ -77,12 +77,12 @@ impl JobHandlers {
         let Status::InReview { check, started: begun } = identity.status else {
             return Ok(());
         };
-        if check != effect.id {
+        if check != outbox_job.id {
             return Ok(());
         }
         let reference = match begun {
             Some(begun) => begun.reference,
-            None => match self.start_check(effect, wallet).await? {
+            None => match self.start_check(outbox_job, wallet).await? {
                 Some(reference) => reference,
                 None => return Ok(()),
             },
@@ -104,8 +104,11 @@ impl JobHandlers {
     }
 
     /// The provider's id of the check, persisted; `None` if there will be none.
-    async fn start_check(&self, effect: &OutboxJob, wallet: Wallet) -> Result<Option<String>, AttemptFailure> {
-        let check = IdentityCheckRequest { key: effect.id, wallet };
+    async fn start_check(&self, outbox_job: &OutboxJob, wallet: Wallet) -> Result<Option<String>, AttemptFailure> {
+        let check = IdentityCheckRequest {
+            key: outbox_job.id,
+            wallet,
+        };
         let started = with_timeout_ms(
             self.issuer_timeout(),
             self.ports.identity_check.start(&check),
@@ -114,21 +117,24 @@ impl JobHandlers {
         let (command, reference) = match started.await {
             Ok(begun) => {
                 let reference = Some(begun.reference.clone());
-                let effect = effect.id;
+                let outbox_job = outbox_job.id;
                 (
                     identity_verification::Command::RecordStarted {
-                        job: effect,
+                        job: outbox_job,
                         started: begun,
                     },
                     reference,
                 )
             }
             Err(error) if error.kind == ErrorKind::Permanent => {
-                let request = effect.request_id;
+                let request = outbox_job.request_id;
                 tracing::warn!(%wallet, %request, %error, "the identity check was refused");
-                let (effect, reason) = (effect.id, "check_refused".into());
+                let (outbox_job, reason) = (outbox_job.id, "check_refused".into());
                 (
-                    identity_verification::Command::RecordDecline { job: effect, reason },
+                    identity_verification::Command::RecordDecline {
+                        job: outbox_job,
+                        reason,
+                    },
                     None,
                 )
             }
@@ -139,12 +145,12 @@ impl JobHandlers {
         Ok(reference)
     }
 
-    pub(super) async fn open_issuer_account(&self, effect: &OutboxJob, wallet: Wallet) -> HandlerResult {
+    pub(super) async fn open_issuer_account(&self, outbox_job: &OutboxJob, wallet: Wallet) -> HandlerResult {
         let read = self.registries.issuer_links.read(&wallet).await.map_err(load_failed)?;
         let Some((link, _)) = read else {
             return Err(AttemptFailure::temporary("the link is not there"));
         };
-        if link.pending_job() != Some(effect.id) {
+        if link.pending_job() != Some(outbox_job.id) {
             return Ok(());
         }
         let opening = with_timeout_ms(
@@ -152,13 +158,16 @@ impl JobHandlers {
             self.ports.issuer_accounts.open(&wallet),
             "open account",
         );
-        let effect = effect.id;
+        let outbox_job = outbox_job.id;
         let command = match opening.await? {
             IssuerAccountResult::Open { deposit_address } => issuer_link::Command::RecordOpened {
-                job: effect,
+                job: outbox_job,
                 deposit_address,
             },
-            IssuerAccountResult::Declined { reason } => issuer_link::Command::RecordDecline { job: effect, reason },
+            IssuerAccountResult::Declined { reason } => issuer_link::Command::RecordDecline {
+                job: outbox_job,
+                reason,
+            },
             IssuerAccountResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
         };
         ask_entity(&self.registries.issuer_links, wallet, command).await

@@ -11,13 +11,13 @@ use crate::port::ChainStatus;
 
 impl JobHandlers {
     /// Whether the job's row is the one this attempt was started for, since the id of a watch is reused.
-    async fn is_open(&self, effect: &OutboxJob) -> Result<bool, AttemptFailure> {
-        let row = self.store.read(&table::outbox_job(effect.id)).await;
+    async fn is_open(&self, outbox_job: &OutboxJob) -> Result<bool, AttemptFailure> {
+        let row = self.store.read(&table::outbox_job(outbox_job.id)).await;
         let Some(row) = row.map_err(|e| AttemptFailure::temporary(e.to_string()))? else {
             return Ok(false);
         };
         let stored: OutboxJob = codec::decode(&row.value).map_err(|e| AttemptFailure::temporary(e.to_string()))?;
-        Ok(stored.created_at == effect.created_at)
+        Ok(stored.created_at == outbox_job.created_at)
     }
 
     /// The decision about the transfer that would settle an account's payment, if it was recorded without the payment.
@@ -44,8 +44,8 @@ impl JobHandlers {
     }
 
     /// Reads the chain until the payment is confirmed or can never settle.
-    pub(super) async fn watch_payment(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
-        if !self.is_open(effect).await? {
+    pub(super) async fn watch_payment(&self, outbox_job: &OutboxJob, id: PaymentId) -> HandlerResult {
+        if !self.is_open(outbox_job).await? {
             // The payment was sent again meanwhile, which ended this watch. If it was declined again, a newer watch
             // exists.
             return Ok(());
@@ -64,7 +64,7 @@ impl JobHandlers {
                     match self.incoming_outcome(id, payment.account()).await? {
                         Some(taken_in) => {
                             let command = payment::Command::RecordRestoreCredit {
-                                job: effect.id,
+                                job: outbox_job.id,
                                 transaction,
                                 outcome: taken_in,
                             };
@@ -87,7 +87,7 @@ impl JobHandlers {
             &self.registries.payments,
             id,
             payment::Command::RecordChainLookup {
-                job: effect.id,
+                job: outbox_job.id,
                 lookup,
                 is_ordered: made,
             },

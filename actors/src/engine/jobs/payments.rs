@@ -17,12 +17,12 @@ use crate::reconciliation::{EntryAmount, EntryStatus};
 
 #[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
-        let (payments, job) = (&on.registries.payments, effect.id);
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let (payments, job) = (&on.registries.payments, outbox_job.id);
         match self {
-            Self::SettlePayment(id) => Box::pin(on.settle_payment(effect, id)),
-            Self::WatchPayment(id) => Box::pin(on.watch_payment(effect, id)),
-            Self::AwaitFinal(id) => Box::pin(on.await_final(effect, id)),
+            Self::SettlePayment(id) => Box::pin(on.settle_payment(outbox_job, id)),
+            Self::WatchPayment(id) => Box::pin(on.watch_payment(outbox_job, id)),
+            Self::AwaitFinal(id) => Box::pin(on.await_final(outbox_job, id)),
             Self::ConfirmPaymentCredit(id) => ask(payments, id, Command::RecordCredit { job }),
             Self::ReadmitPayment {
                 payment,
@@ -88,12 +88,12 @@ impl JobHandlers {
     }
 
     /// Prepares, persists, sends and reports. An earlier attempt's prepared transaction is sent again unchanged.
-    async fn settle_payment(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
+    async fn settle_payment(&self, outbox_job: &OutboxJob, id: PaymentId) -> HandlerResult {
         let (payment, payments) = (self.payment(id).await?, &self.registries.payments);
         let authorization = &payment.claim.authorization;
         let prepared = match &payment.status {
             Status::Settling(prepared) => prepared.clone(),
-            Status::Claimed => match self.prepared(effect, id, authorization).await? {
+            Status::Claimed => match self.prepared(outbox_job, id, authorization).await? {
                 Some(prepared) => prepared,
                 None => return Ok(()),
             },
@@ -101,7 +101,7 @@ impl JobHandlers {
             _ => return Ok(()),
         };
         let submitted = self.ports.settlement.submit(authorization, &prepared);
-        let effect_id = effect.id;
+        let effect_id = outbox_job.id;
         let command = match self.with_timeout(submitted, "submit").await {
             Ok(SubmitResult::Settled { transaction, finality }) => {
                 match self.incoming_outcome(id, payment.account()).await? {
@@ -137,8 +137,8 @@ impl JobHandlers {
                     decline,
                 }
             }
-            Err(error) if error.kind == ErrorKind::Unknown || self.is_exhausted(effect, &error) => {
-                let request = effect.request_id;
+            Err(error) if error.kind == ErrorKind::Unknown || self.is_exhausted(outbox_job, &error) => {
+                let request = outbox_job.request_id;
                 tracing::warn!(payment = %id, %request, %error, "the outcome of a settlement is unknown");
                 payment::Command::RecordNoResponse { job: effect_id }
             }
@@ -150,11 +150,11 @@ impl JobHandlers {
     /// Prepares a payment and persists the result; `None` once it is released unsent.
     async fn prepared(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         id: PaymentId,
         authorization: &Authorization,
     ) -> Result<Option<PreparedTransaction>, AttemptFailure> {
-        let (payments, request) = (&self.registries.payments, effect.request_id);
+        let (payments, request) = (&self.registries.payments, outbox_job.request_id);
         let prepare = self.ports.settlement.prepare(authorization);
         match self.with_timeout(prepare, "prepare").await {
             Ok(Preparation::Ready(prepared)) => {
@@ -168,18 +168,21 @@ impl JobHandlers {
             Ok(Preparation::Declined(decline)) => {
                 let reason = decline.reason.as_str();
                 tracing::info!(payment = %id, %request, reason, "the chain would refuse a payment: it is not sent");
-                let effect = effect.id;
+                let outbox_job = outbox_job.id;
                 ask_entity(
                     payments,
                     id,
-                    payment::Command::RecordDeclinedUnsent { job: effect, decline },
+                    payment::Command::RecordDeclinedUnsent {
+                        job: outbox_job,
+                        decline,
+                    },
                 )
                 .await?;
                 Ok(None)
             }
-            Err(error) if self.is_exhausted(effect, &error) => {
+            Err(error) if self.is_exhausted(outbox_job, &error) => {
                 tracing::warn!(payment = %id, %request, %error, "a payment could not be sent and is released");
-                ask_entity(payments, id, payment::Command::Release { job: effect.id }).await?;
+                ask_entity(payments, id, payment::Command::Release { job: outbox_job.id }).await?;
                 Ok(None)
             }
             Err(error) => Err(error.into()),

@@ -32,12 +32,12 @@ const PAGE: usize = 200;
 
 #[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for payout::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         match self {
-            Self::SendPayout(id) => Box::pin(on.send_payout(effect, id)),
-            Self::RecallPayout(id) => Box::pin(on.recall_payout(effect, id)),
-            Self::ExpirePayout(id) => Box::pin(on.expire_payout(effect, id)),
-            Self::CloseReturnWindow(id) => Box::pin(on.close_return_window(effect, id)),
+            Self::SendPayout(id) => Box::pin(on.send_payout(outbox_job, id)),
+            Self::RecallPayout(id) => Box::pin(on.recall_payout(outbox_job, id)),
+            Self::ExpirePayout(id) => Box::pin(on.expire_payout(outbox_job, id)),
+            Self::CloseReturnWindow(id) => Box::pin(on.close_return_window(outbox_job, id)),
         }
     }
 
@@ -83,9 +83,9 @@ impl Work for payout::Job {
 }
 
 impl Work for late_return::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let Self::ConfirmLateReturnCredit(id) = self;
-        Box::pin(on.confirm_late_return_credit(effect, id))
+        Box::pin(on.confirm_late_return_credit(outbox_job, id))
     }
 
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
@@ -103,10 +103,10 @@ impl Work for late_return::Job {
 }
 
 impl Work for payment_recipient::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         match self {
-            Self::SaveRecipient(payout) => Box::pin(on.save_recipient(effect, payout)),
-            Self::ReverseRecipientTotals(payout) => Box::pin(on.reverse_recipient_totals(effect, payout)),
+            Self::SaveRecipient(payout) => Box::pin(on.save_recipient(outbox_job, payout)),
+            Self::ReverseRecipientTotals(payout) => Box::pin(on.reverse_recipient_totals(outbox_job, payout)),
         }
     }
 
@@ -125,9 +125,9 @@ impl Work for payment_recipient::Job {
 }
 
 impl Work for bank_destination::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let Self::ShredAccountNumber(id) = self;
-        Box::pin(on.shred_account_number(effect, id))
+        Box::pin(on.shred_account_number(outbox_job, id))
     }
 
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
@@ -163,8 +163,8 @@ fn stated_status(resolution: &OperatorResolution<'_>) -> PayoutRailStatus {
 }
 
 /// A completed payout has not been recalled yet.
-const fn recall_status(standing: EntryStatus) -> EntryStatus {
-    match standing {
+const fn recall_status(status: EntryStatus) -> EntryStatus {
+    match status {
         EntryStatus::Returned | EntryStatus::Declined => EntryStatus::Completed,
         EntryStatus::Completed => EntryStatus::Pending,
         other @ (EntryStatus::NotSubmitted | EntryStatus::Pending | EntryStatus::Held) => other,
@@ -185,24 +185,24 @@ impl Engine {
 
 impl JobHandlers {
     /// Sends an order, or queries it, until the rail has decided. An event from the rail may decide first.
-    pub(super) async fn send_payout(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
+    pub(super) async fn send_payout(&self, outbox_job: &OutboxJob, id: PayoutId) -> HandlerResult {
         let payout = self.payout(id).await?;
         if !payout.is_pending() {
             return Ok(());
         }
         let line = payout.plan.target.line();
-        self.run_on_line(line, effect, self.send_pending(effect, id, payout))
+        self.run_on_line(line, outbox_job, self.send_pending(outbox_job, id, payout))
             .await
     }
 
-    async fn send_pending(&self, effect: &OutboxJob, id: PayoutId, payout: Payout) -> HandlerResult {
+    async fn send_pending(&self, outbox_job: &OutboxJob, id: PayoutId, payout: Payout) -> HandlerResult {
         let report = match payout.plan.target {
             // No card is known here: a history lost by a restore ordered it. The payout is queried and never sent.
             PayoutTarget::Card(None) => self
                 .find_at_rail(payout.key)
                 .await?
                 .ok_or_else(|| AttemptFailure::temporary("the rail reported an order that it cannot find"))?,
-            _ => self.find_or_send(effect, id, &payout).await?,
+            _ => self.find_or_send(outbox_job, id, &payout).await?,
         };
         let again = match report.status {
             PayoutRailStatus::InProcess { retry_after_ms } => Some(retry_after_ms),
@@ -219,19 +219,19 @@ impl JobHandlers {
     /// A payout held at the gate is queried and not ordered. An earlier attempt or a lost history may have ordered it.
     async fn find_or_send(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         id: PayoutId,
         payout: &Payout,
     ) -> Result<PayoutStatusUpdate, AttemptFailure> {
         if payout.last_sequence > 0 {
-            return self.submit_order(effect, id, payout).await;
+            return self.submit_order(outbox_job, id, payout).await;
         }
         let rests_on = payout.charge.payment;
         let held = match self
             .acquire_outgoing_permit(&payout.owner, closure_for(rests_on), rests_on)
             .await
         {
-            Ok(_) => return self.submit_order(effect, id, payout).await,
+            Ok(_) => return self.submit_order(outbox_job, id, payout).await,
             Err(held) => held,
         };
         match self.find_at_rail(payout.key).await? {
@@ -249,14 +249,14 @@ impl JobHandlers {
 
     async fn submit_order(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         id: PayoutId,
         payout: &Payout,
     ) -> Result<PayoutStatusUpdate, AttemptFailure> {
         let key = if mutants::is_enabled(Mutant::PayoutKeyPerAttempt) {
-            JobId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+            JobId(outbox_job.id.0.wrapping_add(u128::from(outbox_job.attempts)))
         } else {
-            effect.id
+            outbox_job.id
         };
         let order = PayoutRequest {
             key,
@@ -321,7 +321,7 @@ impl JobHandlers {
     }
 
     /// Recalls a payout. If the recall is no longer wanted, only completes the job.
-    pub(super) async fn recall_payout(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
+    pub(super) async fn recall_payout(&self, outbox_job: &OutboxJob, id: PayoutId) -> HandlerResult {
         let payout = self.payout(id).await?;
         let mut done = false;
         if payout.is_recallable() {
@@ -338,34 +338,42 @@ impl JobHandlers {
                 RecallResult::TooLate => return Err(AttemptFailure::defer(STALE_RETRY_MS)),
             };
         }
-        let command = Command::RecordRecall { job: effect.id, done };
+        let command = Command::RecordRecall {
+            job: outbox_job.id,
+            done,
+        };
         ask_entity(&self.registries.payouts, id, command).await
     }
 
     /// The time to fill in the form is over. Credits only what the rail proves was never ordered.
-    pub(super) async fn expire_payout(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
+    pub(super) async fn expire_payout(&self, outbox_job: &OutboxJob, id: PayoutId) -> HandlerResult {
         let payout = self.payout(id).await?;
         if payout.status == Status::AwaitingDetails
             && let Some(report) = self.find_at_rail(payout.key).await?
         {
             ask_entity(&self.registries.payouts, id, Command::RecordRailEvent(report)).await?;
         }
-        let effect = effect.id;
-        ask_entity(&self.registries.payouts, id, Command::Expire { job: effect }).await
+        let outbox_job = outbox_job.id;
+        ask_entity(&self.registries.payouts, id, Command::Expire { job: outbox_job }).await
     }
 
-    pub(super) async fn close_return_window(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
-        let effect = effect.id;
-        ask_entity(&self.registries.payouts, id, Command::CloseReturnWindow { job: effect }).await
+    pub(super) async fn close_return_window(&self, outbox_job: &OutboxJob, id: PayoutId) -> HandlerResult {
+        let outbox_job = outbox_job.id;
+        ask_entity(
+            &self.registries.payouts,
+            id,
+            Command::CloseReturnWindow { job: outbox_job },
+        )
+        .await
     }
 
-    pub(super) async fn save_recipient(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
+    pub(super) async fn save_recipient(&self, outbox_job: &OutboxJob, id: PayoutId) -> HandlerResult {
         let payout = self.payout(id).await?;
         let PayoutTarget::App(recipient, platform, payee) = payout.plan.target else {
             return Err(AttemptFailure::temporary("not a payment to an app"));
         };
         let command = payment_recipient::Command::RecordPayment {
-            job: effect.id,
+            job: outbox_job.id,
             owner: payout.owner,
             platform,
             payee,
@@ -375,13 +383,13 @@ impl JobHandlers {
     }
 
     /// Confirms that the owner of a late return has the credit.
-    pub(super) async fn confirm_late_return_credit(&self, effect: &OutboxJob, id: LateReturnId) -> HandlerResult {
-        let command = late_return::Command::RecordCredit { job: effect.id };
+    pub(super) async fn confirm_late_return_credit(&self, outbox_job: &OutboxJob, id: LateReturnId) -> HandlerResult {
+        let command = late_return::Command::RecordCredit { job: outbox_job.id };
         ask_entity(&self.registries.late_returns, id, command).await
     }
 
     /// Removes a returned payment from the recipient's totals. The return may come before the recipient is saved.
-    pub(super) async fn reverse_recipient_totals(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
+    pub(super) async fn reverse_recipient_totals(&self, outbox_job: &OutboxJob, id: PayoutId) -> HandlerResult {
         let payout = self.payout(id).await?;
         let PayoutTarget::App(recipient, ..) = payout.plan.target else {
             return Err(AttemptFailure::temporary("not a payment to an app"));
@@ -397,14 +405,14 @@ impl JobHandlers {
             return Err(AttemptFailure::defer(STALE_RETRY_MS));
         }
         let command = payment_recipient::Command::RecordReturn {
-            job: effect.id,
+            job: outbox_job.id,
             amount: payout.amount,
         };
         ask_entity(&self.registries.recipients, recipient, command).await
     }
 
     /// Destroys a removed destination's account number, unless a payout to it is in progress.
-    pub(super) async fn shred_account_number(&self, effect: &OutboxJob, id: BankDestinationId) -> HandlerResult {
+    pub(super) async fn shred_account_number(&self, outbox_job: &OutboxJob, id: BankDestinationId) -> HandlerResult {
         let read = self.registries.destinations.read(&id).await.map_err(load_failed)?;
         let Some((kept, _)) = read else {
             return Err(AttemptFailure::temporary("the destination is not there"));
@@ -427,7 +435,7 @@ impl JobHandlers {
                 None => break,
             }
         }
-        let command = bank_destination::Command::ShredNumber { job: effect.id };
+        let command = bank_destination::Command::ShredNumber { job: outbox_job.id };
         ask_entity(&self.registries.destinations, id, command).await
     }
 

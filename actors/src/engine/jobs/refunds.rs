@@ -11,8 +11,8 @@ use crate::port::BoxFuture;
 use crate::reconciliation::EntryAmount;
 
 impl Work for Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
-        let (refunds, job) = (&on.registries.refunds, effect.id);
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let (refunds, job) = (&on.registries.refunds, outbox_job.id);
         match self {
             Self::ConfirmRefund(id) => ask(refunds, id, Command::RecordCredit { job }),
             Self::ExpireRefund { refund, round } => ask(refunds, refund, Command::Expire { job, round }),

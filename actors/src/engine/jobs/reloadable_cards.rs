@@ -24,10 +24,10 @@ use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
 #[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for reloadable_card::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         match self {
-            Self::OpenReloadableCard(id) => Box::pin(on.open_reloadable_card(effect, id)),
-            Self::ChangeCardState(id) => Box::pin(on.change_card_state(effect, id)),
+            Self::OpenReloadableCard(id) => Box::pin(on.open_reloadable_card(outbox_job, id)),
+            Self::ChangeCardState(id) => Box::pin(on.change_card_state(outbox_job, id)),
         }
     }
 
@@ -64,12 +64,15 @@ impl Work for reloadable_card::Job {
 
 #[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for card_withdrawal::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         match self {
-            Self::HoldCardBalance(id) => Box::pin(on.hold_card_balance(effect, id)),
-            Self::SettleCardHold(id) => Box::pin(on.settle_card_hold(effect, id)),
+            Self::HoldCardBalance(id) => Box::pin(on.hold_card_balance(outbox_job, id)),
+            Self::SettleCardHold(id) => Box::pin(on.settle_card_hold(outbox_job, id)),
             Self::ExpireWithdrawalLease { withdrawal, lease } => {
-                let command = card_withdrawal::Command::ExpireLease { job: effect.id, lease };
+                let command = card_withdrawal::Command::ExpireLease {
+                    job: outbox_job.id,
+                    lease,
+                };
                 ask(&on.registries.card_withdrawals, withdrawal, command)
             }
         }
@@ -143,7 +146,7 @@ impl Engine {
 
 impl JobHandlers {
     /// Orders the card until the issuer accepts or declines it.
-    pub(super) async fn open_reloadable_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+    pub(super) async fn open_reloadable_card(&self, outbox_job: &OutboxJob, id: CardId) -> HandlerResult {
         let cards = &self.registries.reloadable_cards;
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the card is not there"));
@@ -152,9 +155,9 @@ impl JobHandlers {
             return Ok(());
         }
         let key = if mutants::is_enabled(Mutant::CardOpeningKeyPerAttempt) {
-            JobId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+            JobId(outbox_job.id.0.wrapping_add(u128::from(outbox_job.attempts)))
         } else {
-            effect.id
+            outbox_job.id
         };
         let order = OpenCardRequest {
             key,
@@ -163,8 +166,11 @@ impl JobHandlers {
             amount: card.amount,
             reusable: card.reusable,
         };
-        let effect = effect.id;
-        let refused = |reason| reloadable_card::Command::RecordDecline { job: effect, reason };
+        let outbox_job = outbox_job.id;
+        let refused = |reason| reloadable_card::Command::RecordDecline {
+            job: outbox_job,
+            reason,
+        };
         let opening = with_timeout_ms(
             self.retry_after(),
             self.ports.reloadable_cards.open(&order),
@@ -177,7 +183,7 @@ impl JobHandlers {
             }
             Err(error) => return Err(error.into()),
             Ok(opening) => match opening {
-                OpenCardResult::Open(card) => reloadable_card::Command::RecordOpened { job: effect, card },
+                OpenCardResult::Open(card) => reloadable_card::Command::RecordOpened { job: outbox_job, card },
                 OpenCardResult::InsufficientBalance => refused(INSUFFICIENT.into()),
                 OpenCardResult::Declined { reason } => refused(reason),
                 OpenCardResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
@@ -188,7 +194,7 @@ impl JobHandlers {
 
     /// Sends the owner's action to the issuer. Retried without limit: no other action is accepted until it has a
     /// result.
-    pub(super) async fn change_card_state(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+    pub(super) async fn change_card_state(&self, outbox_job: &OutboxJob, id: CardId) -> HandlerResult {
         let cards = &self.registries.reloadable_cards;
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the card is not there"));
@@ -197,32 +203,32 @@ impl JobHandlers {
             return Ok(());
         };
         let order = CardActionRequest {
-            key: effect.id,
+            key: outbox_job.id,
             card: id,
             issuer_ref: details.issuer_ref.clone(),
             action,
         };
-        let standing = with_timeout_ms(
+        let snapshot = with_timeout_ms(
             self.retry_after(),
             self.ports.reloadable_cards.apply_action(&order),
             "change card state",
         )
         .await;
-        let standing = standing.map_err(|error| self.with_fixed_retry(&error))?;
-        let effect = effect.id;
+        let snapshot = snapshot.map_err(|error| self.with_fixed_retry(&error))?;
+        let outbox_job = outbox_job.id;
         ask_entity(
             cards,
             id,
             reloadable_card::Command::RecordActionResult {
-                job: effect,
-                snapshot: standing,
+                job: outbox_job,
+                snapshot,
             },
         )
         .await
     }
 
     /// Places the hold until the issuer accepts or declines it.
-    pub(super) async fn hold_card_balance(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
+    pub(super) async fn hold_card_balance(&self, outbox_job: &OutboxJob, id: WithdrawalId) -> HandlerResult {
         let withdrawals = &self.registries.card_withdrawals;
         let Some((asked, _)) = withdrawals.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the withdrawal is not there"));
@@ -231,29 +237,32 @@ impl JobHandlers {
             return Ok(());
         }
         let order = HoldRequest {
-            key: effect.id,
+            key: outbox_job.id,
             withdrawal: id,
             account: asked.account,
             amount: asked.amount,
         };
-        let effect = effect.id;
-        let refused = |reason| card_withdrawal::Command::RecordDecline { job: effect, reason };
+        let outbox_job = outbox_job.id;
+        let refused = |reason| card_withdrawal::Command::RecordDecline {
+            job: outbox_job,
+            reason,
+        };
         let command =
             match with_timeout_ms(self.retry_after(), self.ports.reloadable_cards.hold(&order), "reserve").await? {
-                HoldResult::Held => card_withdrawal::Command::RecordHold { job: effect },
+                HoldResult::Held => card_withdrawal::Command::RecordHold { job: outbox_job },
                 HoldResult::InsufficientBalance => refused(INSUFFICIENT.into()),
                 HoldResult::Declined { reason } => refused(reason),
                 HoldResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
                 HoldResult::AlreadySettled { paid } => {
                     tracing::error!(withdrawal = %id, paid, "a withdrawal was decided in a history that was lost");
-                    card_withdrawal::Command::RecordClosedAtIssuer { job: effect, paid }
+                    card_withdrawal::Command::RecordClosedAtIssuer { job: outbox_job, paid }
                 }
             };
         ask_entity(withdrawals, id, command).await
     }
 
     /// Captures or releases the hold at the issuer.
-    pub(super) async fn settle_card_hold(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
+    pub(super) async fn settle_card_hold(&self, outbox_job: &OutboxJob, id: WithdrawalId) -> HandlerResult {
         let withdrawals = &self.registries.card_withdrawals;
         let Some((asked, _)) = withdrawals.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the withdrawal is not there"));
@@ -268,11 +277,11 @@ impl JobHandlers {
             Err(error) if error.kind == ErrorKind::Permanent => return Err(error.into()),
             Err(error) => return Err(self.with_fixed_retry(&error)),
         }
-        let effect = effect.id;
+        let outbox_job = outbox_job.id;
         ask_entity(
             withdrawals,
             id,
-            card_withdrawal::Command::RecordHoldSettled { job: effect },
+            card_withdrawal::Command::RecordHoldSettled { job: outbox_job },
         )
         .await
     }

@@ -13,9 +13,9 @@ use crate::operator::{AuditedAction, OperatorAction, Role, system};
 use crate::port::{BoxFuture, ChainStatus};
 
 impl Work for discrepancy::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let Self::ConfirmReorg(id) = self;
-        Box::pin(on.confirm_reorg(effect, id))
+        Box::pin(on.confirm_reorg(outbox_job, id))
     }
 
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
@@ -35,13 +35,13 @@ impl Work for discrepancy::Job {
 impl JobHandlers {
     /// Reads the chain until it shows the payment again, or proves that it can never settle. Only then the account is
     /// frozen and the loss posted. In this order, so that a crash in between repeats both.
-    pub(super) async fn confirm_reorg(&self, effect: &OutboxJob, id: DiscrepancyId) -> HandlerResult {
-        let differences = &self.registries.discrepancies;
-        let over = Command::CloseReorg { job: effect.id };
-        let read = differences.read(&id).await.map_err(load_failed)?;
-        let open = read.filter(|(difference, _)| difference.status == Status::Open);
-        let Some(payment_id) = open.and_then(|(difference, _)| difference.details.is_reorged_payment()) else {
-            return ask_entity(differences, id, over).await;
+    pub(super) async fn confirm_reorg(&self, outbox_job: &OutboxJob, id: DiscrepancyId) -> HandlerResult {
+        let discrepancies = &self.registries.discrepancies;
+        let over = Command::CloseReorg { job: outbox_job.id };
+        let read = discrepancies.read(&id).await.map_err(load_failed)?;
+        let open = read.filter(|(discrepancy, _)| discrepancy.status == Status::Open);
+        let Some(payment_id) = open.and_then(|(discrepancy, _)| discrepancy.details.is_reorged_payment()) else {
+            return ask_entity(discrepancies, id, over).await;
         };
         let payment = self.payment(payment_id).await?;
         let lookup = self
@@ -52,7 +52,7 @@ impl JobHandlers {
             Ok(ChainStatus::Impossible) => {}
             // In another transaction it is paid all the same. In its own transaction the lists will agree soon.
             Ok(ChainStatus::Confirmed { transaction, .. }) if payment.transaction() != Some(&transaction) => {
-                return ask_entity(differences, id, over).await;
+                return ask_entity(discrepancies, id, over).await;
             }
             Ok(ChainStatus::Confirmed { .. } | ChainStatus::Pending) => {
                 return Err(AttemptFailure::defer(self.settings.watch_every_ms));
@@ -61,18 +61,18 @@ impl JobHandlers {
         }
         if self.incoming_outcome(payment_id, payment.account()).await?.is_some() {
             // It is recorded as an incoming transfer: an operator decides.
-            return ask_entity(differences, id, over).await;
+            return ask_entity(discrepancies, id, over).await;
         }
-        self.reverse(effect, payment_id, &payment).await
+        self.reverse(outbox_job, payment_id, &payment).await
     }
 
     /// Ends a payment that can never settle again. Freezes its account if anything has left for it.
-    pub(super) async fn reverse(&self, effect: &OutboxJob, id: PaymentId, payment: &Payment) -> HandlerResult {
+    pub(super) async fn reverse(&self, outbox_job: &OutboxJob, id: PaymentId, payment: &Payment) -> HandlerResult {
         if self.has_outgoing(id, payment).await? {
-            self.freeze_for_reversal(effect, payment.account(), id).await?;
+            self.freeze_for_reversal(outbox_job, payment.account(), id).await?;
         }
         tracing::error!(payment = %id, "payment reversed by its chain: loss recorded");
-        let command = payment::Command::RecordReorg { job: effect.id };
+        let command = payment::Command::RecordReorg { job: outbox_job.id };
         ask_entity(&self.registries.payments, id, command).await
     }
 
@@ -96,11 +96,11 @@ impl JobHandlers {
 
     /// Freezes the account; an operator unfreezes it and finds the reason in the audit log. An earlier operator's
     /// message to the owner stays.
-    async fn freeze_for_reversal(&self, effect: &OutboxJob, wallet: Wallet, payment: PaymentId) -> HandlerResult {
+    async fn freeze_for_reversal(&self, outbox_job: &OutboxJob, wallet: Wallet, payment: PaymentId) -> HandlerResult {
         let act = OperatorAction {
             operator: system::RECONCILIATION.to_owned(),
             role: Role::Support,
-            request_id: effect.request_id,
+            request_id: outbox_job.request_id,
         };
         // An operator's action may take this position first: then this is retried.
         let link = audit_log::next_position(&*self.store).await;

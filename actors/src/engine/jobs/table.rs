@@ -29,16 +29,16 @@ impl JobKind {
         Self {
             kind: J::KIND,
             types: J::TYPES,
-            run: |on, effect| match effect.job.typed::<J>() {
-                Some(job) => job.run(on, effect),
-                None => Box::pin(ready(Err(unreadable(&effect.job)))),
+            run: |on, outbox_job| match outbox_job.job.typed::<J>() {
+                Some(job) => job.run(on, outbox_job),
+                None => Box::pin(ready(Err(unreadable(&outbox_job.job)))),
             },
             summarize: |job, all| match job.typed::<J>() {
                 Some(job) => job.summarize(all),
                 None => Box::pin(ready(Ok(None))),
             },
-            inquire: |effect, engine| match effect.job.typed::<J>() {
-                Some(job) => job.inquire(engine, effect.id),
+            inquire: |outbox_job, engine| match outbox_job.job.typed::<J>() {
+                Some(job) => job.inquire(engine, outbox_job.id),
                 None => Box::pin(ready(Ok(None))),
             },
             resolve: |job, engine, resolution| match job.typed::<J>() {
@@ -202,10 +202,10 @@ impl AnyJob {
 }
 
 /// Runs a job by its entity's handler.
-pub(super) fn run<'a>(on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
-    match find(&effect.job) {
-        Some(entry) => (entry.kind.run)(on, effect),
-        None => Box::pin(ready(Err(unreadable(&effect.job)))),
+pub(super) fn run<'a>(on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    match find(&outbox_job.job) {
+        Some(entry) => (entry.kind.run)(on, outbox_job),
+        None => Box::pin(ready(Err(unreadable(&outbox_job.job)))),
     }
 }
 
@@ -218,9 +218,9 @@ pub(in crate::engine) fn summarize<'a>(job: &AnyJob, all: &'a Registries) -> Box
 }
 
 /// What the executor of a job reports.
-pub(in crate::engine) fn inquire<'a>(effect: &OutboxJob, engine: &'a Engine) -> BoxFuture<'a, Inquiry> {
-    match find(&effect.job) {
-        Some(entry) => (entry.kind.inquire)(effect, engine),
+pub(in crate::engine) fn inquire<'a>(outbox_job: &OutboxJob, engine: &'a Engine) -> BoxFuture<'a, Inquiry> {
+    match find(&outbox_job.job) {
+        Some(entry) => (entry.kind.inquire)(outbox_job, engine),
         None => Box::pin(ready(Ok(None))),
     }
 }

@@ -48,11 +48,11 @@ impl FirstLegSigning {
 
 #[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         match self {
-            Self::SendTopUp(id) => Box::pin(on.send_top_up(effect, id)),
-            Self::BridgeTopUp(id) => Box::pin(on.bridge_top_up(effect, id)),
-            Self::AwaitIssuerCredit(id) => Box::pin(on.await_issuer_credit(effect, id)),
+            Self::SendTopUp(id) => Box::pin(on.send_top_up(outbox_job, id)),
+            Self::BridgeTopUp(id) => Box::pin(on.bridge_top_up(outbox_job, id)),
+            Self::AwaitIssuerCredit(id) => Box::pin(on.await_issuer_credit(outbox_job, id)),
         }
     }
 
@@ -118,16 +118,23 @@ impl JobHandlers {
         ask_entity(&self.registries.top_ups, id, command).await
     }
 
-    async fn fail_top_up(&self, effect: &OutboxJob, id: TopUpId, reason: &str) -> HandlerResult {
-        let request = effect.request_id;
+    async fn fail_top_up(&self, outbox_job: &OutboxJob, id: TopUpId, reason: &str) -> HandlerResult {
+        let request = outbox_job.request_id;
         tracing::warn!(top_up = %id, %request, reason, "a top-up cannot be delivered and is credited");
-        let (effect, reason) = (effect.id, reason.into());
-        self.ask_top_up(id, Command::Fail { job: effect, reason }).await
+        let (outbox_job, reason) = (outbox_job.id, reason.into());
+        self.ask_top_up(
+            id,
+            Command::Fail {
+                job: outbox_job,
+                reason,
+            },
+        )
+        .await
     }
 
     /// The burn, or the transfer on Base: sign, persist, send. Sends the same one again until the chain shows it or
     /// proves that it can never settle.
-    pub(super) async fn send_top_up(&self, effect: &OutboxJob, id: TopUpId) -> HandlerResult {
+    pub(super) async fn send_top_up(&self, outbox_job: &OutboxJob, id: TopUpId) -> HandlerResult {
         let top_up = self.top_up(id).await?;
         let Status::Paid(first) = &top_up.status else {
             return Ok(());
@@ -141,7 +148,7 @@ impl JobHandlers {
                 let rests_on = top_up.charge.payment;
                 if self.is_reversed(rests_on).await? {
                     self.outgoing_allowed(None)?;
-                    return self.fail_top_up(effect, id, PAYMENT_REVERSED).await;
+                    return self.fail_top_up(outbox_job, id, PAYMENT_REVERSED).await;
                 }
                 let pass = self
                     .acquire_outgoing_permit(&top_up.owner, GateClosure::Open, rests_on)
@@ -152,23 +159,25 @@ impl JobHandlers {
                 }
                 if !self.is_linked(&top_up).await? {
                     self.outgoing_allowed(None)?;
-                    return self.fail_top_up(effect, id, ISSUER_NOT_LINKED).await;
+                    return self.fail_top_up(outbox_job, id, ISSUER_NOT_LINKED).await;
                 }
                 let signed = self.sign_first_leg(&pass, id, &top_up).await;
                 self.outgoing_allowed(signed.as_ref().ok().and_then(FirstLegSigning::fingerprint))?;
                 match signed {
                     Ok(FirstLegSigning::Declined(decline)) => {
                         tracing::warn!(top_up = %id, reason = decline.reason.as_str(), "a first leg is declined unsent");
-                        return self.fail_top_up(effect, id, DECLINED).await;
+                        return self.fail_top_up(outbox_job, id, DECLINED).await;
                     }
                     Ok(FirstLegSigning::Ready(first)) => {
                         let (top_ups, signed) = ((&self.registries.top_ups, id), Command::RecordSigned(first.clone()));
                         self.persist_signed(&top_up.owner, top_ups, signed).await?;
                         first
                     }
-                    Err(error) if error.kind == ErrorKind::Permanent || effect.attempts + 1 >= MAX_SIGN_ATTEMPTS => {
+                    Err(error)
+                        if error.kind == ErrorKind::Permanent || outbox_job.attempts + 1 >= MAX_SIGN_ATTEMPTS =>
+                    {
                         tracing::warn!(top_up = %id, %error, "the first leg of a top-up could not be signed");
-                        return self.fail_top_up(effect, id, UNAVAILABLE).await;
+                        return self.fail_top_up(outbox_job, id, UNAVAILABLE).await;
                     }
                     Err(error) => return Err(error.into()),
                 }
@@ -176,23 +185,23 @@ impl JobHandlers {
         };
         if self.is_owner_frozen(&top_up.owner).await? {
             return self
-                .find_first_leg(effect, id, (&first, false, top_up.expired_signatures))
+                .find_first_leg(outbox_job, id, (&first, false, top_up.expired_signatures))
                 .await;
         }
         let refused = match self.with_timeout(self.submit_first_leg(&first), "submit").await {
             Ok(SubmitResult::Settled { transaction, finality }) => {
-                return self.first_leg_confirmed(effect, id, (transaction, finality)).await;
+                return self.first_leg_confirmed(outbox_job, id, (transaction, finality)).await;
             }
             Ok(SubmitResult::Declined(_)) => false,
             Err(error) if mutants::is_enabled(Mutant::UnknownBurnResigned) && error.kind == ErrorKind::Unknown => {
-                let (effect, round) = (effect.id, top_up.expired_signatures);
-                self.ask_top_up(id, Command::RecordExpired { job: effect, round })
+                let (outbox_job, round) = (outbox_job.id, top_up.expired_signatures);
+                self.ask_top_up(id, Command::RecordExpired { job: outbox_job, round })
                     .await?;
                 return Err(AttemptFailure::defer(self.settings.watch_every_ms));
             }
             Err(error) => error.kind == ErrorKind::Permanent,
         };
-        self.find_first_leg(effect, id, (&first, refused, top_up.expired_signatures))
+        self.find_first_leg(outbox_job, id, (&first, refused, top_up.expired_signatures))
             .await
     }
 
@@ -200,7 +209,7 @@ impl JobHandlers {
     /// again, unless it was `refused` permanently.
     async fn find_first_leg(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         id: TopUpId,
         (first, refused, round): (&FirstLeg, bool, u8),
     ) -> HandlerResult {
@@ -214,14 +223,14 @@ impl JobHandlers {
         };
         match lookup {
             Ok(ChainStatus::Confirmed { transaction, finality }) => {
-                self.first_leg_confirmed(effect, id, (transaction, finality)).await
+                self.first_leg_confirmed(outbox_job, id, (transaction, finality)).await
             }
             // The lost history may have signed another one, which is confirmed.
             Ok(ChainStatus::Impossible) if self.outgoing_guard.must_wait(None) => self.outgoing_allowed(None),
-            Ok(ChainStatus::Impossible) if refused => self.fail_top_up(effect, id, DECLINED).await,
+            Ok(ChainStatus::Impossible) if refused => self.fail_top_up(outbox_job, id, DECLINED).await,
             Ok(ChainStatus::Impossible) => {
-                let effect = effect.id;
-                self.ask_top_up(id, Command::RecordExpired { job: effect, round })
+                let outbox_job = outbox_job.id;
+                self.ask_top_up(id, Command::RecordExpired { job: outbox_job, round })
                     .await?;
                 match self.top_up(id).await?.status {
                     Status::Paid(_) => Err(AttemptFailure::defer(every_ms)),
@@ -229,7 +238,7 @@ impl JobHandlers {
                 }
             }
             Ok(ChainStatus::Pending) if mutants::is_enabled(Mutant::SignedLegCredited) => {
-                self.fail_top_up(effect, id, DECLINED).await
+                self.fail_top_up(outbox_job, id, DECLINED).await
             }
             Ok(ChainStatus::Pending) => Err(AttemptFailure::defer(every_ms)),
             Err(error) => Err(AttemptFailure::from(error).retry_every_ms(every_ms)),
@@ -239,7 +248,7 @@ impl JobHandlers {
     /// The leg is on its chain. It counts as permanent only once it is final, as for a withdrawal.
     async fn first_leg_confirmed(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         id: TopUpId,
         (transaction, finality): (String, Finality),
     ) -> HandlerResult {
@@ -247,11 +256,11 @@ impl JobHandlers {
             self.outgoing_guard.release_sent(OutgoingPurpose::TopUp(id));
             return Err(AttemptFailure::defer(self.settings.watch_every_ms));
         }
-        let effect = effect.id;
+        let outbox_job = outbox_job.id;
         self.ask_top_up(
             id,
             Command::RecordConfirmed {
-                job: effect,
+                job: outbox_job,
                 transaction,
             },
         )
@@ -314,7 +323,7 @@ impl JobHandlers {
     }
 
     /// Attestation, then mint. Only moves forward: after any port result it asks again at a fixed interval.
-    pub(super) async fn bridge_top_up(&self, effect: &OutboxJob, id: TopUpId) -> HandlerResult {
+    pub(super) async fn bridge_top_up(&self, outbox_job: &OutboxJob, id: TopUpId) -> HandlerResult {
         let top_up = self.top_up(id).await?;
         let bridge_transfer = top_up.bridge_transfer(id);
         let Status::Bridging(burned) = top_up.status else {
@@ -340,12 +349,12 @@ impl JobHandlers {
         };
         let minting = self.with_timeout(self.ports.bridge.mint(&mint), "mint").await;
         if let Ok(MintResult::Minted { transaction }) = minting {
-            let effect = effect.id;
+            let outbox_job = outbox_job.id;
             return self
                 .ask_top_up(
                     id,
                     Command::RecordMinted {
-                        job: effect,
+                        job: outbox_job,
                         transaction,
                     },
                 )
@@ -357,28 +366,28 @@ impl JobHandlers {
             .await;
         match (found.map_err(steady)?, minting) {
             (ChainStatus::Confirmed { transaction, .. }, _) => {
-                let effect = effect.id;
+                let outbox_job = outbox_job.id;
                 self.ask_top_up(
                     id,
                     Command::RecordMinted {
-                        job: effect,
+                        job: outbox_job,
                         transaction,
                     },
                 )
                 .await
             }
-            (ChainStatus::Impossible, _) => self.fail_top_up(effect, id, MINT_IMPOSSIBLE).await,
+            (ChainStatus::Impossible, _) => self.fail_top_up(outbox_job, id, MINT_IMPOSSIBLE).await,
             // The signed mint was declined: another one may be accepted.
             (ChainStatus::Pending, Ok(MintResult::Declined(decline))) => {
                 let newest = self.await_attestation(&burn, &bridge_transfer).await?;
                 self.resign_mint(id, (&attested, newest), decline).await
             }
             (ChainStatus::Pending, Err(_)) if mutants::is_enabled(Mutant::MintFailedWithoutProof) => {
-                let (effect, transaction) = (effect.id, mint.transaction);
+                let (outbox_job, transaction) = (outbox_job.id, mint.transaction);
                 self.ask_top_up(
                     id,
                     Command::RecordMinted {
-                        job: effect,
+                        job: outbox_job,
                         transaction,
                     },
                 )
@@ -453,7 +462,7 @@ impl JobHandlers {
 
     /// Queries the issuer until it has credited the delivery. A delivery not credited in time is dead-lettered under
     /// its own reason. The charge is not credited to the account, since the issuer has the money.
-    pub(super) async fn await_issuer_credit(&self, effect: &OutboxJob, id: TopUpId) -> HandlerResult {
+    pub(super) async fn await_issuer_credit(&self, outbox_job: &OutboxJob, id: TopUpId) -> HandlerResult {
         let top_up = self.top_up(id).await?;
         if top_up.status != Status::Delivered {
             return Ok(());
@@ -468,11 +477,11 @@ impl JobHandlers {
         let response = with_timeout_ms(patience, self.ports.card_balances.is_credited(&deposit), "credited").await;
         match response {
             Ok(true) => {
-                self.ask_top_up(id, Command::RecordIssuerCredit { job: effect.id })
+                self.ask_top_up(id, Command::RecordIssuerCredit { job: outbox_job.id })
                     .await
             }
             response => {
-                let waited_ms = self.clock.now().0.saturating_sub(effect.created_at.0);
+                let waited_ms = self.clock.now().0.saturating_sub(outbox_job.created_at.0);
                 if waited_ms >= self.settings.card_credit_timeout_ms {
                     return Err(AttemptFailure {
                         kind: ErrorKind::Permanent,

@@ -33,10 +33,10 @@ enum SigningResult {
 }
 
 impl Work for wallet_payment::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         match self {
-            Self::SendWalletPayment(id) => Box::pin(on.send_wallet_payment(effect, id)),
-            Self::PurgeHttpRecord(id) => Box::pin(on.delete_http_record(effect, id)),
+            Self::SendWalletPayment(id) => Box::pin(on.send_wallet_payment(outbox_job, id)),
+            Self::PurgeHttpRecord(id) => Box::pin(on.delete_http_record(outbox_job, id)),
         }
     }
 
@@ -55,10 +55,10 @@ impl Work for wallet_payment::Job {
 }
 
 impl Work for agent_wallet::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         // Captures the wallet's hold for a sent payment, or releases it.
         let Self::SettleWalletHold { payment, wallet, paid } = self;
-        let job = effect.id;
+        let job = outbox_job.id;
         let command = agent_wallet::Command::SettleHold { job, payment, paid };
         ask(&on.registries.agent_wallets, wallet, command)
     }
@@ -85,34 +85,34 @@ fn summarize_payment(all: &Registries, id: WalletPaymentId) -> BoxFuture<'_, Sum
 
 impl JobHandlers {
     /// Signs, persists and sends the same payment until its outcome is known, and reads the chain.
-    pub(super) async fn send_wallet_payment(&self, effect: &OutboxJob, id: WalletPaymentId) -> HandlerResult {
+    pub(super) async fn send_wallet_payment(&self, outbox_job: &OutboxJob, id: WalletPaymentId) -> HandlerResult {
         let read = self.registries.wallet_payments.read(&id).await.map_err(load_failed)?;
         let Some((spend, _)) = read else {
             return Err(AttemptFailure::temporary("the spend is not there"));
         };
         match &spend.status {
-            Status::Pending => self.start_payment(effect, id, &spend).await,
+            Status::Pending => self.start_payment(outbox_job, id, &spend).await,
             // An earlier attempt may still be in flight.
-            Status::Signed(signed) => self.send(effect, id, (&spend.owner, signed), false).await,
-            Status::Sent(signed, _) => self.follow(effect, id, signed, None).await,
+            Status::Signed(signed) => self.send(outbox_job, id, (&spend.owner, signed), false).await,
+            Status::Sent(signed, _) => self.follow(outbox_job, id, signed, None).await,
             // The batch that ends it deletes the job, so this run is a repetition.
             _ => Ok(()),
         }
     }
 
-    async fn start_payment(&self, effect: &OutboxJob, id: WalletPaymentId, spend: &WalletPayment) -> HandlerResult {
+    async fn start_payment(&self, outbox_job: &OutboxJob, id: WalletPaymentId, spend: &WalletPayment) -> HandlerResult {
         let fail = |reason: &str| wallet_payment::Command::Fail {
-            job: effect.id,
+            job: outbox_job.id,
             reason: reason.into(),
         };
         let pass = self
             .acquire_outgoing_permit(&spend.owner, GateClosure::UntilRestoreWindowOver, PaymentId::NONE)
             .await?;
         if let Some(transaction) = self.find_earlier_send(id, spend).await? {
-            let (effect, request) = (effect.id, effect.request_id);
+            let (outbox_job, request) = (outbox_job.id, outbox_job.request_id);
             tracing::warn!(spend = %id, %request, transaction, "a spend was sent by a history that was lost");
             let recognised = wallet_payment::Command::RecordRecognised {
-                job: effect,
+                job: outbox_job,
                 transaction,
             };
             return ask_entity(&self.registries.wallet_payments, id, recognised).await;
@@ -133,14 +133,14 @@ impl JobHandlers {
                 };
                 let owner = &spend.owner;
                 if mutants::is_enabled(Mutant::WalletPaymentSentBeforeDurable) {
-                    let _early = self.send(effect, id, (owner, &signed), false).await;
+                    let _early = self.send(outbox_job, id, (owner, &signed), false).await;
                 }
                 self.persist_signed(owner, (&self.registries.wallet_payments, id), command)
                     .await?;
                 let own_first = spend.order.method.is_own();
-                self.send(effect, id, (owner, &signed), own_first).await
+                self.send(outbox_job, id, (owner, &signed), own_first).await
             }
-            Err(error) if self.is_exhausted(effect, &error) => {
+            Err(error) if self.is_exhausted(outbox_job, &error) => {
                 tracing::warn!(spend = %id, %error, "a spend could not be signed");
                 ask_entity(&self.registries.wallet_payments, id, fail("not_signed")).await
             }
@@ -295,22 +295,26 @@ impl JobHandlers {
     /// `own_first`: this is the first attempt to send it to any server, and the server is our own service.
     async fn send(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         id: WalletPaymentId,
         (owner, signed): (&Wallet, &SignedWalletPayment),
         own_first: bool,
     ) -> HandlerResult {
         if self.is_owner_frozen(owner).await? {
-            return self.follow(effect, id, signed, None).await;
+            return self.follow(outbox_job, id, signed, None).await;
         }
         match &signed.target {
             SendTarget::Chain(prepared) => {
                 let submitted = self.ports.settlement.submit(&signed.authorization, prepared);
                 match self.with_timeout(submitted, "submit").await {
-                    Ok(SubmitResult::Settled { transaction, .. }) => self.record_result(effect, id, transaction).await,
+                    Ok(SubmitResult::Settled { transaction, .. }) => {
+                        self.record_result(outbox_job, id, transaction).await
+                    }
                     // Neither a decline nor a timeout proves anything.
-                    Ok(SubmitResult::Declined(decline)) => self.follow(effect, id, signed, Some(decline.reason)).await,
-                    Err(_) => self.follow(effect, id, signed, None).await,
+                    Ok(SubmitResult::Declined(decline)) => {
+                        self.follow(outbox_job, id, signed, Some(decline.reason)).await
+                    }
+                    Err(_) => self.follow(outbox_job, id, signed, None).await,
                 }
             }
             SendTarget::Server => {
@@ -330,15 +334,18 @@ impl JobHandlers {
                         if mutants::is_enabled(Mutant::WalletTimeoutReleasesHold)
                             && error.kind == ErrorKind::Unknown =>
                     {
-                        let (effect, reason) = (effect.id, error.message.into());
+                        let (outbox_job, reason) = (outbox_job.id, error.message.into());
                         return ask_entity(
                             &self.registries.wallet_payments,
                             id,
-                            wallet_payment::Command::Fail { job: effect, reason },
+                            wallet_payment::Command::Fail {
+                                job: outbox_job,
+                                reason,
+                            },
                         )
                         .await;
                     }
-                    Err(error) if self.is_exhausted(effect, &error) => {
+                    Err(error) if self.is_exhausted(outbox_job, &error) => {
                         tracing::warn!(spend = %id, %error, "a paid call has no answer");
                         (ServerResponse::no_response(), Vec::new())
                     }
@@ -349,9 +356,9 @@ impl JobHandlers {
                     _ => answer,
                 };
                 if own_first && self.is_rejected_by_own_service(&answer, signed).await? {
-                    let effect = effect.id;
+                    let outbox_job = outbox_job.id;
                     let command = wallet_payment::Command::RecordDeclined {
-                        job: effect,
+                        job: outbox_job,
                         response: answer,
                         body,
                     };
@@ -363,7 +370,7 @@ impl JobHandlers {
                     wallet_payment::Command::RecordResponse { response: answer, body },
                 )
                 .await?;
-                self.follow(effect, id, signed, None).await
+                self.follow(outbox_job, id, signed, None).await
             }
         }
     }
@@ -395,7 +402,7 @@ impl JobHandlers {
     /// Reads the chain until the payment is confirmed or can never settle.
     async fn follow(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         id: WalletPaymentId,
         signed: &SignedWalletPayment,
         declined: Option<ExternalText>,
@@ -403,10 +410,10 @@ impl JobHandlers {
         let every_ms = self.settings.watch_every_ms;
         let lookup = self.ports.settlement.lookup(&signed.authorization, signed.prepared());
         match self.with_timeout(lookup, "lookup").await {
-            Ok(ChainStatus::Confirmed { transaction, .. }) => self.record_result(effect, id, transaction).await,
+            Ok(ChainStatus::Confirmed { transaction, .. }) => self.record_result(outbox_job, id, transaction).await,
             Ok(ChainStatus::Impossible) => {
                 let command = wallet_payment::Command::Fail {
-                    job: effect.id,
+                    job: outbox_job.id,
                     reason: declined.unwrap_or_else(|| "expired".into()),
                 };
                 ask_entity(&self.registries.wallet_payments, id, command).await
@@ -416,22 +423,22 @@ impl JobHandlers {
         }
     }
 
-    async fn record_result(&self, effect: &OutboxJob, id: WalletPaymentId, transaction: String) -> HandlerResult {
+    async fn record_result(&self, outbox_job: &OutboxJob, id: WalletPaymentId, transaction: String) -> HandlerResult {
         let command = wallet_payment::Command::RecordConfirmed {
-            job: effect.id,
+            job: outbox_job.id,
             transaction,
         };
         ask_entity(&self.registries.wallet_payments, id, command).await
     }
 
     /// Purges a payment's HTTP record after its retention time.
-    pub(super) async fn delete_http_record(&self, effect: &OutboxJob, id: WalletPaymentId) -> HandlerResult {
+    pub(super) async fn delete_http_record(&self, outbox_job: &OutboxJob, id: WalletPaymentId) -> HandlerResult {
         // More than the parts of the largest request and response that the settings allow.
         const MAX_ROWS: usize = 4_000;
         let rows = self.store.scan(&table::http_records_of(id), None, MAX_ROWS).await;
         let rows = rows.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
         let command = wallet_payment::Command::PurgeHttpRecord {
-            job: effect.id,
+            job: outbox_job.id,
             rows: rows.into_iter().map(|(key, _)| key).collect(),
         };
         ask_entity(&self.registries.wallet_payments, id, command).await

@@ -41,13 +41,13 @@ type PostOutcome = Result<WebhookResponse, &'static str>;
 const NO_RESPONSE: &str = "no answer in time";
 
 impl Work for webhook_delivery::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let Self::DeliverWebhook {
             delivery,
             endpoint,
             round,
         } = self;
-        Box::pin(on.deliver_webhook(effect, delivery, endpoint, round))
+        Box::pin(on.deliver_webhook(outbox_job, delivery, endpoint, round))
     }
 
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
@@ -65,9 +65,9 @@ impl Work for webhook_delivery::Job {
 }
 
 impl Work for webhook::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let Self::RedeliverWebhooks { endpoint, since, upto } = self;
-        Box::pin(on.redeliver_webhooks(effect, endpoint, since, upto))
+        Box::pin(on.redeliver_webhooks(outbox_job, endpoint, since, upto))
     }
 
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
@@ -87,18 +87,18 @@ impl Work for webhook::Job {
 impl JobHandlers {
     async fn deliver_webhook(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         id: WebhookDeliveryId,
         to: WebhookId,
         round: u32,
     ) -> HandlerResult {
-        let jitter = (effect.id.0 ^ u128::from(self.clock.now().0)) as u64;
+        let jitter = (outbox_job.id.0 ^ u128::from(self.clock.now().0)) as u64;
         if let Some(is_well) = self.webhooks.limiter.answered_last.get(&to).map(|known| *known)
             && !is_well
         {
             // Before any read: there may be many dead endpoints.
             let place = self.webhooks.limiter.try_acquire_degraded(to, jitter)?;
-            return self.post_with_permit(effect, (id, to, round), place).await;
+            return self.post_with_permit(outbox_job, (id, to, round), place).await;
         }
         let endpoint = self.registries.webhooks.read(&to).await.map_err(load_failed)?;
         let well = endpoint.filter(|(endpoint, _)| endpoint.health == EndpointHealth::Healthy);
@@ -107,19 +107,19 @@ impl JobHandlers {
             Some((endpoint, _)) => self.webhooks.limiter.acquire_healthy(endpoint.owner).await?,
             None => self.webhooks.limiter.try_acquire_degraded(to, jitter)?,
         };
-        self.post_with_permit(effect, (id, to, round), place).await
+        self.post_with_permit(outbox_job, (id, to, round), place).await
     }
 
     async fn post_with_permit(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         (id, to, round): (WebhookDeliveryId, WebhookId, u32),
         place: DeliveryPermit,
     ) -> HandlerResult {
         let deliveries = &self.registries.webhook_deliveries;
         let read = deliveries.read(&id).await.map_err(load_failed)?;
         let (delivery, _) = read.ok_or_else(|| AttemptFailure::temporary("the delivery is not there"))?;
-        let effect_id = effect.id;
+        let effect_id = outbox_job.id;
         let drop_for = |why| Command::Drop {
             job: effect_id,
             round,
@@ -138,14 +138,23 @@ impl JobHandlers {
         };
         if delivery.message.kind != FROZEN_EVENT && self.is_frozen(&delivery).await? {
             let at = self.clock.now().plus_ms(FROZEN_RETRY_MS);
-            let effect = effect.id;
-            return ask_entity(deliveries, id, Command::Defer { job: effect, round, at }).await;
+            let outbox_job = outbox_job.id;
+            return ask_entity(
+                deliveries,
+                id,
+                Command::Defer {
+                    job: outbox_job,
+                    round,
+                    at,
+                },
+            )
+            .await;
         }
         let Some(body) = self.envelope(&delivery).await? else {
             return ask_entity(deliveries, id, drop_for(DroppedReason::Expired)).await;
         };
         let (end, at) = self.post(&endpoint, &delivery, &body, place).await?;
-        self.record(effect, (id, round), (&endpoint, &delivery), (end, at))
+        self.record(outbox_job, (id, round), (&endpoint, &delivery), (end, at))
             .await
     }
 
@@ -229,7 +238,7 @@ impl JobHandlers {
     /// the job.
     async fn record(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         (id, round): (WebhookDeliveryId, u32),
         (endpoint, delivery): (&WebhookEndpoint, &WebhookDelivery),
         (end, at): (PostOutcome, Timestamp),
@@ -273,7 +282,7 @@ impl JobHandlers {
             excerpt,
         };
         let command = Command::RecordAttempt {
-            job: effect.id,
+            job: outbox_job.id,
             round,
             attempt,
             verdict,
@@ -312,7 +321,7 @@ impl JobHandlers {
     /// Redelivers every event since a time that an endpoint subscribes to and has not received.
     async fn redeliver_webhooks(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         id: WebhookId,
         since: Timestamp,
         upto: u64,
@@ -353,11 +362,11 @@ impl JobHandlers {
                 after = last;
             }
         }
-        let effect = effect.id;
+        let outbox_job = outbox_job.id;
         ask_entity(
             &self.registries.webhooks,
             id,
-            webhook::Command::RecordRedelivered { job: effect },
+            webhook::Command::RecordRedelivered { job: outbox_job },
         )
         .await
     }

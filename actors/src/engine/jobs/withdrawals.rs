@@ -16,9 +16,9 @@ use crate::port::{
 use crate::reconciliation::EntryAmount;
 
 impl Work for withdrawal::Job {
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         let Self::SendWithdrawal(id) = self;
-        Box::pin(on.send_withdrawal(effect, id))
+        Box::pin(on.send_withdrawal(outbox_job, id))
     }
 
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
@@ -38,7 +38,7 @@ impl Work for withdrawal::Job {
 impl JobHandlers {
     /// Signs, persists and sends. Sends the same transfer again until the chain shows it or proves that it can never
     /// settle.
-    pub(super) async fn send_withdrawal(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
+    pub(super) async fn send_withdrawal(&self, outbox_job: &OutboxJob, id: WithdrawalId) -> HandlerResult {
         let read = self.registries.withdrawals.read(&id).await.map_err(load_failed)?;
         let Some((asked, _)) = read else {
             return Err(AttemptFailure::temporary("the withdrawal is not there"));
@@ -46,7 +46,7 @@ impl JobHandlers {
         let leaves = OutgoingPurpose::Withdrawal(id);
         self.outgoing_guard.reserve(asked.to.network(), asked.amount, leaves);
         let fail = |reason: &str| withdrawal::Command::Fail {
-            job: effect.id,
+            job: outbox_job.id,
             reason: reason.into(),
         };
         let outgoing = match &asked.status {
@@ -79,7 +79,7 @@ impl JobHandlers {
                         tracing::warn!(withdrawal = %id, reason = reason.as_str(), "a withdrawal is declined unsent");
                         return ask_entity(&self.registries.withdrawals, id, fail(reason)).await;
                     }
-                    Err(error) if self.is_exhausted(effect, &error) => {
+                    Err(error) if self.is_exhausted(outbox_job, &error) => {
                         tracing::warn!(withdrawal = %id, %error, "withdrawal could not be signed: its hold is released");
                         return ask_entity(&self.registries.withdrawals, id, fail("not_sent")).await;
                     }
@@ -89,18 +89,18 @@ impl JobHandlers {
             // The batch that ends it deletes the job, so this run is a repetition.
             _ => return Ok(()),
         };
-        self.send_on(effect, id, (&asked.owner, &outgoing)).await
+        self.send_on(outbox_job, id, (&asked.owner, &outgoing)).await
     }
 
     /// Sends the signed transfer, and queries the chain for it.
     async fn send_on(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         id: WithdrawalId,
         (owner, outgoing): (&Wallet, &SignedTransfer),
     ) -> HandlerResult {
         let fail = |reason: &str| withdrawal::Command::Fail {
-            job: effect.id,
+            job: outbox_job.id,
             reason: reason.into(),
         };
         let submitted = self
@@ -111,7 +111,7 @@ impl JobHandlers {
             true => None,
             false => match self.with_timeout(submitted, "submit").await {
                 Ok(SubmitResult::Settled { transaction, finality }) => {
-                    return self.confirm_withdrawal(effect, id, (transaction, finality)).await;
+                    return self.confirm_withdrawal(outbox_job, id, (transaction, finality)).await;
                 }
                 Ok(SubmitResult::Declined(decline)) => Some(decline),
                 Err(_) => None,
@@ -123,7 +123,7 @@ impl JobHandlers {
         let lookup = settlement.lookup(&outgoing.authorization, Some(&outgoing.prepared));
         match self.with_timeout(lookup, "lookup").await {
             Ok(ChainStatus::Confirmed { transaction, finality }) => {
-                self.confirm_withdrawal(effect, id, (transaction, finality)).await
+                self.confirm_withdrawal(outbox_job, id, (transaction, finality)).await
             }
             Ok(ChainStatus::Impossible) => {
                 let reason = declined.map_or_else(|| "expired".into(), |decline| decline.reason);
@@ -138,7 +138,7 @@ impl JobHandlers {
     /// again.
     async fn confirm_withdrawal(
         &self,
-        effect: &OutboxJob,
+        outbox_job: &OutboxJob,
         id: WithdrawalId,
         (transaction, finality): (String, Finality),
     ) -> HandlerResult {
@@ -147,7 +147,7 @@ impl JobHandlers {
             return Err(AttemptFailure::defer(self.settings.watch_every_ms));
         }
         let command = withdrawal::Command::RecordConfirmed {
-            job: effect.id,
+            job: outbox_job.id,
             transaction,
         };
         ask_entity(&self.registries.withdrawals, id, command).await

@@ -31,7 +31,7 @@ pub(in crate::engine) type Inquiry = Result<Option<Result<EntryStatus, PortError
 /// The jobs of an entity kind, as the engine handles them. Nothing has a default, so every method must handle a new job.
 pub(in crate::engine) trait Work: JobTypes {
     /// Makes an attempt. Returns once the batch that deletes the job is durable.
-    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult>;
+    fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult>;
 
     /// Subject of the job, and the money concerned.
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary>;
@@ -73,21 +73,21 @@ pub(super) fn not_queryable<'a>() -> BoxFuture<'a, Inquiry> {
 
 /// Sends a command to an entity.
 pub(super) fn ask<E: Entity>(
-    family: &EntityRegistry<E>,
+    registry: &EntityRegistry<E>,
     id: E::Id,
     command: E::Command,
 ) -> BoxFuture<'_, HandlerResult> {
-    Box::pin(ask_entity(family, id, command))
+    Box::pin(ask_entity(registry, id, command))
 }
 
 /// Reads a job's subject.
 pub(super) fn summarize<'a, E: Entity>(
-    family: &'a EntityRegistry<E>,
+    registry: &'a EntityRegistry<E>,
     id: E::Id,
     money: impl FnOnce(&E) -> Option<EntryAmount> + Send + 'a,
 ) -> BoxFuture<'a, Summary> {
     Box::pin(async move {
-        let read = family.read(&id).await.map_err(corrupt)?;
+        let read = registry.read(&id).await.map_err(corrupt)?;
         Ok(read.map(|(entity, _)| JobSummary {
             owner: entity.owner(),
             status: entity.status(),

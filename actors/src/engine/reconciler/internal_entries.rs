@@ -204,7 +204,7 @@ fn bridge_entry((transaction, left): (String, recorded::RecordedTransfer)) -> In
 /// An order's key is the number of the ordered entity, so that either is found by the other.
 fn order_entry(
     (source, key, subject): (ReconciliationSource, u128, impl Display),
-    (standing, amount, currency): (EntryStatus, Cents, Currency),
+    (status, amount, currency): (EntryStatus, Cents, Currency),
     at: Timestamp,
 ) -> InternalEntry {
     let money = EntryAmount::Cents(amount, currency);
@@ -216,7 +216,7 @@ fn order_entry(
         payer: None,
         subject: subject.to_string(),
         listed: ListedEntry {
-            status: standing,
+            status,
             amount: money,
             at,
         },

@@ -116,7 +116,7 @@ impl Engine {
                     .discrepancies
                     .read_or_skip_corrupt(&DiscrepancyId(id))
                     .await?;
-                found.extend(read.map(|(difference, _)| ((at, id), difference)));
+                found.extend(read.map(|(discrepancy, _)| ((at, id), discrepancy)));
             }
         }
         Ok(found)

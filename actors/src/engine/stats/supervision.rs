@@ -77,11 +77,11 @@ pub struct EntitySupervisorInfo {
 }
 
 impl EntitySupervisorInfo {
-    pub(in crate::engine) fn from_registry<E: Entity>(family: &EntityRegistry<E>) -> Self {
+    pub(in crate::engine) fn from_registry<E: Entity>(registry: &EntityRegistry<E>) -> Self {
         Self {
-            supervisor: family.supervisor(),
+            supervisor: registry.supervisor(),
             kind: E::KIND.name(),
-            actors: family.actor_counts(),
+            actors: registry.actor_counts(),
         }
     }
 }
@@ -102,8 +102,8 @@ impl Engine {
     pub fn supervision_tree(&self) -> SupervisionTree {
         let inner = &self.0;
         let mut known: HashMap<ActorId, Supervises> = HashMap::new();
-        for standing in inner.registries.supervisor_states() {
-            known.insert(standing.supervisor, Supervises::Entities(standing.kind));
+        for state in inner.registries.supervisor_states() {
+            known.insert(state.supervisor, Supervises::Entities(state.kind));
         }
         for (kind, supervisor) in inner.outbox.supervisors() {
             known.insert(supervisor, Supervises::Outbox(kind.name()));
@@ -153,8 +153,8 @@ impl Engine {
             .await?;
         let mut by_work = [0; JOB_NAMES.len()];
         for (_, row) in rows.iter().take(limit) {
-            let effect: OutboxJob = codec::decode(&row.value).map_err(corrupt)?;
-            if let Some(index) = effect.job.index() {
+            let outbox_job: OutboxJob = codec::decode(&row.value).map_err(corrupt)?;
+            if let Some(index) = outbox_job.job.index() {
                 by_work[index] += 1;
             }
         }

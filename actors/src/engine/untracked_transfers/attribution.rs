@@ -156,9 +156,9 @@ impl Engine {
                 if !read.is_some_and(|withdrawal| candidate_withdrawal(&withdrawal, &transfer)) {
                     return Err(AttributionError::Mismatch);
                 }
-                let effect = self.sending_job(withdrawal::Job::SendWithdrawal(id)).await?;
+                let job = self.sending_job(withdrawal::Job::SendWithdrawal(id)).await?;
                 let command = |act| withdrawal::Command::AttributeTransfer {
-                    job: effect,
+                    job,
                     transaction: transfer.key(),
                     act,
                     evidence: evidence.clone(),
@@ -181,9 +181,9 @@ impl Engine {
                     return Err(AttributionError::Mismatch);
                 }
                 let dead = self.expired_burn(&waits).await?;
-                let effect = self.sending_job(top_up::Job::SendTopUp(id)).await?;
+                let job = self.sending_job(top_up::Job::SendTopUp(id)).await?;
                 let command = |act| top_up::Command::AttributeBurn {
-                    job: effect,
+                    job,
                     burn: burn.clone(),
                     index: transfer.index,
                     expired_burn: dead.clone(),
@@ -310,8 +310,8 @@ impl Engine {
             .open_jobs(usize::MAX)
             .await
             .map_err(|_| AttributionError::Unavailable)?;
-        let moving = open.into_iter().find(|effect| effect.job == work);
-        moving.map(|effect| effect.id).ok_or(AttributionError::Mismatch)
+        let moving = open.into_iter().find(|outbox_job| outbox_job.job == work);
+        moving.map(|outbox_job| outbox_job.id).ok_or(AttributionError::Mismatch)
     }
 
     /// Attributes it to the incoming transfer that paid for it.

@@ -83,11 +83,11 @@ impl PendingOutgoing {
 
 /// What may still leave for the job's entity, if anything.
 async fn pending_outgoing(
-    families: &Registries,
+    registries: &Registries,
     leaves: OutgoingPurpose,
 ) -> Result<Option<PendingOutgoing>, LoadError> {
     Ok(match leaves {
-        OutgoingPurpose::Withdrawal(id) => families.withdrawals.read(&id).await?.and_then(|(asked, _)| {
+        OutgoingPurpose::Withdrawal(id) => registries.withdrawals.read(&id).await?.and_then(|(asked, _)| {
             let shut = match asked.status {
                 withdrawal::Status::Pending => GateClosure::UntilTracked,
                 withdrawal::Status::Sent(_) => GateClosure::Open,
@@ -97,7 +97,7 @@ async fn pending_outgoing(
             };
             Some(PendingOutgoing::from_balance(asked.owner, shut))
         }),
-        OutgoingPurpose::TopUp(id) => families.top_ups.read(&id).await?.and_then(|(top_up, _)| {
+        OutgoingPurpose::TopUp(id) => registries.top_ups.read(&id).await?.and_then(|(top_up, _)| {
             let shut = match top_up.status {
                 top_up::Status::Paid(None) => GateClosure::UntilTracked,
                 top_up::Status::Paid(Some(_)) => GateClosure::Open,
@@ -113,7 +113,7 @@ async fn pending_outgoing(
                 underlying_payment: rests_on,
             })
         }),
-        OutgoingPurpose::WalletPayment(id) => families.wallet_payments.read(&id).await?.and_then(|(spend, _)| {
+        OutgoingPurpose::WalletPayment(id) => registries.wallet_payments.read(&id).await?.and_then(|(spend, _)| {
             let shut = match spend.status {
                 wallet_payment::Status::Pending => GateClosure::UntilRestoreWindowOver,
                 wallet_payment::Status::Signed(_) => GateClosure::Open,
@@ -125,7 +125,7 @@ async fn pending_outgoing(
             };
             Some(PendingOutgoing::from_balance(spend.owner, shut))
         }),
-        OutgoingPurpose::Payout(id) => families.payouts.read(&id).await?.and_then(|(payout, _)| {
+        OutgoingPurpose::Payout(id) => registries.payouts.read(&id).await?.and_then(|(payout, _)| {
             let (owner, rests_on) = (payout.owner, payout.charge.payment);
             let shut = closure_for(rests_on);
             // A payout that the rail has reported is ordered.
@@ -135,7 +135,7 @@ async fn pending_outgoing(
                 underlying_payment: rests_on,
             })
         }),
-        OutgoingPurpose::BankTransfer(id) => families.bank_transfers.read(&id).await?.and_then(|(moved, _)| {
+        OutgoingPurpose::BankTransfer(id) => registries.bank_transfers.read(&id).await?.and_then(|(moved, _)| {
             let leaves = moved.direction == transfer::TransferDirection::ToAccount
                 && matches!(moved.status, transfer::Status::Pending(_));
             let (owner, shut) = (moved.owner, GateClosure::UntilTracked);
@@ -255,12 +255,12 @@ impl Engine {
     /// When storage fails.
     pub async fn gated_jobs(&self) -> Result<Vec<(OutboxJob, GateHold)>, StoreError> {
         let mut all = Vec::new();
-        for effect in self.open_jobs(usize::MAX).await? {
-            if let Some(held) = self.gate_hold(&effect.job).await? {
-                all.push((effect, held));
+        for outbox_job in self.open_jobs(usize::MAX).await? {
+            if let Some(held) = self.gate_hold(&outbox_job.job).await? {
+                all.push((outbox_job, held));
             }
         }
-        all.sort_by_key(|(effect, _)| (effect.created_at, effect.id));
+        all.sort_by_key(|(outbox_job, _)| (outbox_job.created_at, outbox_job.id));
         Ok(all)
     }
 }

@@ -61,11 +61,11 @@ pub(in crate::engine) struct RecordedTransfers {
     bridge_transfers: HashMap<String, RecordedTransfer>,
 }
 
-fn recorded_transfer(subject: impl ToString, standing: EntryStatus, amount: Usdc, at: Timestamp) -> RecordedTransfer {
+fn recorded_transfer(subject: impl ToString, status: EntryStatus, amount: Usdc, at: Timestamp) -> RecordedTransfer {
     RecordedTransfer {
         subject: subject.to_string(),
         listed: ListedEntry {
-            status: standing,
+            status,
             amount: EntryAmount::Usdc(amount),
             at,
         },
@@ -103,7 +103,7 @@ pub(in crate::engine) fn from_top_up(id: TopUpId, top_up: &TopUp) -> Option<Tran
 pub(in crate::engine) fn from_bridge(id: TopUpId, top_up: &TopUp) -> Option<(String, RecordedTransfer)> {
     use top_up::Status;
     let burned = || top_up.transaction(LegKind::Burn).map(str::to_owned);
-    let (transaction, standing) = match &top_up.status {
+    let (transaction, status) = match &top_up.status {
         Status::Paid(Some(first)) => match &**first {
             FirstLeg::Burn(burn) => (burn.transaction.clone(), EntryStatus::Pending),
             FirstLeg::Transfer(_) => return None,
@@ -115,7 +115,7 @@ pub(in crate::engine) fn from_bridge(id: TopUpId, top_up: &TopUp) -> Option<(Str
     };
     Some((
         transaction,
-        recorded_transfer(id, standing, top_up.delivered_amount(), top_up.updated_at),
+        recorded_transfer(id, status, top_up.delivered_amount(), top_up.updated_at),
     ))
 }
 

@@ -125,7 +125,7 @@ enum ReservationState {
 }
 
 /// Whether money still has to leave for it.
-async fn reservation_state(families: &Registries, what: OutgoingPurpose) -> Result<ReservationState, LoadError> {
+async fn reservation_state(registries: &Registries, what: OutgoingPurpose) -> Result<ReservationState, LoadError> {
     let of = |open: Option<bool>| match open {
         None => ReservationState::MaybeDue,
         Some(true) => ReservationState::Due,
@@ -133,7 +133,7 @@ async fn reservation_state(families: &Registries, what: OutgoingPurpose) -> Resu
     };
     Ok(match what {
         OutgoingPurpose::Withdrawal(id) => {
-            let read = families.withdrawals.read(&id).await?;
+            let read = registries.withdrawals.read(&id).await?;
             of(
                 read.map(|(asked, _)| {
                     matches!(asked.status, withdrawal::Status::Pending | withdrawal::Status::Sent(_))
@@ -141,7 +141,7 @@ async fn reservation_state(families: &Registries, what: OutgoingPurpose) -> Resu
             )
         }
         OutgoingPurpose::TopUp(id) => {
-            let read = families.top_ups.read(&id).await?;
+            let read = registries.top_ups.read(&id).await?;
             of(read.map(|(top_up, _)| matches!(top_up.status, top_up::Status::Paid(_))))
         }
         // These do not leave our treasury.
@@ -250,14 +250,14 @@ impl Engine {
     /// Restores a reservation of an earlier process. One that can't be loaded does not prevent the start; its
     /// supervisor reports it.
     pub(in crate::engine) async fn restore_reservation(&self, what: OutgoingPurpose) {
-        let families = &self.0.registries;
+        let registries = &self.0.registries;
         let noted = match what {
             OutgoingPurpose::Withdrawal(id) => {
-                let read = families.withdrawals.read(&id).await.ok().flatten();
+                let read = registries.withdrawals.read(&id).await.ok().flatten();
                 read.map(|(asked, _)| (asked.to.network(), asked.amount))
             }
             OutgoingPurpose::TopUp(id) => {
-                let read = families.top_ups.read(&id).await.ok().flatten();
+                let read = registries.top_ups.read(&id).await.ok().flatten();
                 read.map(|(top_up, _)| (top_up.rail, top_up.delivered_amount()))
             }
             OutgoingPurpose::WalletPayment(_) | OutgoingPurpose::Payout(_) | OutgoingPurpose::BankTransfer(_) => None,

@@ -229,20 +229,18 @@ pub(super) fn count_unadmitted(
 ) -> Result<Decision<Account>, Rejection> {
     match command {
         Command::CountCapReservation {
-            job: effect,
+            job,
             reservation: share,
-        } => count(this, wallet, (effect, &[share]), context).map(|(decision, _)| decision),
+        } => count(this, wallet, (job, &[share]), context).map(|(decision, _)| decision),
         Command::CountUnclaimed {
-            job: effect,
+            job,
             payment,
             revision,
             counted,
-        } => count_unclaimed(this, wallet, (effect, payment, revision), counted, context),
-        Command::CountClaimed {
-            job: effect,
-            payment,
-            counted,
-        } => count_claimed(this, wallet, (effect, payment), counted, context),
+        } => count_unclaimed(this, wallet, (job, payment, revision), counted, context),
+        Command::CountClaimed { job, payment, counted } => {
+            count_claimed(this, wallet, (job, payment), counted, context)
+        }
         _ => Err(Rejection::NotFound),
     }
 }
@@ -251,10 +249,10 @@ pub(super) fn count_unadmitted(
 fn count(
     this: Option<&Account>,
     wallet: &Wallet,
-    (effect, shares): (JobId, &[CapReservation]),
+    (job, shares): (JobId, &[CapReservation]),
     context: &Context,
 ) -> Result<(Decision<Account>, Vec<CapReservation>), Rejection> {
-    let done = Decision::answer(()).completes_job(effect);
+    let done = Decision::answer(()).completes_job(job);
     let day = counted_day(context.now, this.map_or(0, |a| a.day));
     let still = shares.iter().filter(|share| share.day >= day);
     let still: Vec<CapReservation> = still.map(|share| CapReservation { day, ..*share }).collect();
@@ -276,14 +274,14 @@ fn count(
 fn count_unclaimed(
     this: Option<&Account>,
     wallet: &Wallet,
-    (effect, payment, revision): (JobId, PaymentId, u64),
+    (job, payment, revision): (JobId, PaymentId, u64),
     counted: Option<UnclaimedCapUsage>,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let Some(counted) = counted else {
-        return Ok(Decision::answer(()).completes_job(effect));
+        return Ok(Decision::answer(()).completes_job(job));
     };
-    let (decision, shares) = count(this, wallet, (effect, &counted.reservations), context)?;
+    let (decision, shares) = count(this, wallet, (job, &counted.reservations), context)?;
     // A payment that was sent again meanwhile has its own reservation.
     let unclaimed = decision.requires_unchanged(table::entity(EntityKind::Payment, &payment.key()), revision);
     let counted = UnclaimedCapUsage {
@@ -297,17 +295,17 @@ fn count_unclaimed(
 fn count_claimed(
     this: Option<&Account>,
     wallet: &Wallet,
-    (effect, payment): (JobId, PaymentId),
+    (job, payment): (JobId, PaymentId),
     counted: Option<(UnclaimedCapUsage, Option<CapReservation>)>,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let Some((counted, share)) = counted else {
-        return Ok(Decision::answer(()).completes_job(effect));
+        return Ok(Decision::answer(()).completes_job(job));
     };
     let freed = counted.reservations.iter().fold(this.cloned(), |account, share| {
         account.map(|account| account.with_released(*share))
     });
-    let (decision, _) = count(freed.as_ref(), wallet, (effect, share.as_slice()), context)?;
+    let (decision, _) = count(freed.as_ref(), wallet, (job, share.as_slice()), context)?;
     let mut events = counted
         .reservations
         .iter()
@@ -315,7 +313,7 @@ fn count_claimed(
         .collect::<Vec<_>>();
     events.extend(decision.events().iter().cloned());
     let done = Decision::answer(())
-        .completes_job(effect)
+        .completes_job(job)
         .delete(table::unclaimed_cap_usage(payment));
     Ok(events.into_iter().fold(done, Decision::event))
 }

@@ -21,11 +21,11 @@ pub(super) fn decide(account: &Account, command: Command, context: &Context) -> 
     match command {
         Command::Withdraw { id, to, amount } => withdraw(account, id, to, amount, context),
         Command::SettleHold {
-            job: effect,
+            job,
             withdrawal,
             amount,
             paid,
-        } => settle_hold(account, effect, (withdrawal, amount), paid, context),
+        } => settle_hold(account, job, (withdrawal, amount), paid, context),
         Command::AttributeTransfer {
             transfer,
             act,
@@ -86,7 +86,7 @@ pub(super) fn send_back(
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let Command::SendBack {
-        job: effect,
+        job,
         deposit,
         to,
         amount,
@@ -113,7 +113,7 @@ pub(super) fn send_back(
         LedgerAccount::CustomerHeld(*owner),
         amount,
     );
-    let decision = open(this, owner, Decision::answer(()).completes_job(effect), context)
+    let decision = open(this, owner, Decision::answer(()).completes_job(job), context)
         .event(Event::Credited { amount, cause })
         .event(Event::Held(amount, id))
         .open(opening)
@@ -140,7 +140,7 @@ pub(super) fn send_back(
 /// Ends a hold: the amount has left on chain, or is available again.
 fn settle_hold(
     account: &Account,
-    effect: JobId,
+    job: JobId,
     (id, amount): (WithdrawalId, Usdc),
     paid: Option<Network>,
     context: &Context,
@@ -170,7 +170,7 @@ fn settle_hold(
     };
     let booked = LedgerTransaction::new(context.now, id).post(LedgerAccount::CustomerHeld(owner), goes_to, amount);
     let decision = Decision::answer(())
-        .completes_job(effect)
+        .completes_job(job)
         .event(event)
         .post_ledger(&booked, context);
     Ok(append_line(

@@ -53,7 +53,7 @@ fn open_session(
 pub(super) fn credit(
     this: Option<&Account>,
     wallet: &Wallet,
-    (effect, amount): (JobId, Usdc),
+    (job, amount): (JobId, Usdc),
     cause: CreditCause,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
@@ -69,7 +69,7 @@ pub(super) fn credit(
     let done = if mutants::is_enabled(Mutant::CreditThenDelete) {
         done
     } else {
-        done.completes_job(effect)
+        done.completes_job(job)
     };
     // The owner of an incoming transfer may have no account yet.
     let done = open(this, wallet, done, context);
@@ -96,13 +96,13 @@ pub(super) fn credit(
 }
 
 /// Amount in suspense for a credit that is not paid.
-fn retain_credit(effect: JobId, amount: Usdc, cause: CreditCause, context: &Context) -> Decision<Account> {
+fn retain_credit(job: JobId, amount: Usdc, cause: CreditCause, context: &Context) -> Decision<Account> {
     let kept = LedgerTransaction::new(context.now, cause.name()).post(
         LedgerAccount::Suspense,
         LedgerAccount::OperatingCosts,
         amount,
     );
-    Decision::answer(()).completes_job(effect).post_ledger(&kept, context)
+    Decision::answer(()).completes_job(job).post_ledger(&kept, context)
 }
 
 /// Freezes the account with this message, or unfreezes it. An operator's request is recorded even if it has no effect.
@@ -175,32 +175,18 @@ impl Entity for Account {
             (
                 Some(_),
                 Command::ReleaseCapReservation {
-                    job: effect,
+                    job,
                     reservation: share,
                 },
-            ) => Ok(done.completes_job(effect).event(Event::CapReleased(share))),
+            ) => Ok(done.completes_job(job).event(Event::CapReleased(share))),
             (
                 this,
                 command @ (Command::CountCapReservation { .. }
                 | Command::CountUnclaimed { .. }
                 | Command::CountClaimed { .. }),
             ) => claims::count_unadmitted(this, wallet, command, context),
-            (
-                Some(_),
-                Command::RetainCredit {
-                    job: effect,
-                    amount,
-                    cause,
-                },
-            ) => Ok(retain_credit(effect, amount, cause, context)),
-            (
-                this,
-                Command::Credit {
-                    job: effect,
-                    amount,
-                    cause,
-                },
-            ) => credit(this, wallet, (effect, amount), cause, context),
+            (Some(_), Command::RetainCredit { job, amount, cause }) => Ok(retain_credit(job, amount, cause, context)),
+            (this, Command::Credit { job, amount, cause }) => credit(this, wallet, (job, amount), cause, context),
             (this, command @ (Command::CreditProvisionally { .. } | Command::EndProvisionalHold { .. })) => {
                 provisional_credits::decide(this, wallet, command, context)
             }

@@ -32,25 +32,25 @@ pub(super) fn decide(
         (
             this,
             Command::CreditProvisionally {
-                job: effect,
+                job,
                 amount,
                 cause,
                 payment,
             },
         ) => {
-            let credited = credit(this, wallet, (effect, amount), cause, context)?;
+            let credited = credit(this, wallet, (job, amount), cause, context)?;
             hold(this, wallet, (amount, payment), credited, context)
         }
         (
             Some(account),
             Command::EndProvisionalHold {
-                job: effect,
+                job,
                 payment,
                 amount,
                 is_final,
             },
         ) => {
-            let done = Decision::answer(()).completes_job(effect);
+            let done = Decision::answer(()).completes_job(job);
             end(account, (amount, payment), is_final, done, context)
         }
         (_, _) => Err(Rejection::NotFound),

@@ -53,8 +53,8 @@ impl AgentWallet {
             .enqueue(wallet_payment::Job::SendWalletPayment(spend), context))
     }
 
-    fn settle_hold(&self, effect: JobId, spend: WalletPaymentId, paid: bool) -> Decision<Self> {
-        let done = Decision::answer(()).completes_job(effect);
+    fn settle_hold(&self, job: JobId, spend: WalletPaymentId, paid: bool) -> Decision<Self> {
+        let done = Decision::answer(()).completes_job(job);
         if self.holds.iter().any(|open| open.payment == spend) {
             return done.event(Event::HoldSettled(spend, paid));
         }
@@ -136,11 +136,11 @@ impl Entity for AgentWallet {
             (
                 Some(wallet),
                 Command::SettleHold {
-                    job: effect,
+                    job,
                     payment: spend,
                     paid,
                 },
-            ) => Ok(wallet.settle_hold(effect, spend, paid)),
+            ) => Ok(wallet.settle_hold(job, spend, paid)),
             (Some(wallet), Command::SaveAddress(saved)) => wallet.save_address(saved),
             (Some(wallet), Command::DeleteAddress(id)) => wallet.delete_address(id),
             (None, _) => Err(Rejection::NotFound),

@@ -191,16 +191,12 @@ impl Entity for BankAccount {
                     .event(Event::Requested(Box::new(account)))
                     .enqueue_as(key, Job::OpenBankAccount(*id), context))
             }
-            (
-                Some(Status::Pending(key)),
-                Command::RecordResult {
-                    job: effect,
-                    result: opening,
-                },
-            ) if *key == effect => Ok(done.completes_job(effect).event(match opening.truncated() {
-                OpenAccountResult::Open(at) => Event::Opened(at, context.now),
-                OpenAccountResult::Rejected { reason } => Event::Rejected(reason, context.now),
-            })),
+            (Some(Status::Pending(key)), Command::RecordResult { job, result: opening }) if *key == job => {
+                Ok(done.completes_job(job).event(match opening.truncated() {
+                    OpenAccountResult::Open(at) => Event::Opened(at, context.now),
+                    OpenAccountResult::Rejected { reason } => Event::Rejected(reason, context.now),
+                }))
+            }
             (_, _) => Err(Rejection(this.map_or("-", Self::status))),
         }
     }

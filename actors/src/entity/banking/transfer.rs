@@ -370,13 +370,9 @@ impl Entity for BankTransfer {
                     .event(Event::Started(Box::new(begun)))
                     .enqueue_as(key, Job::ExecuteBankTransfer(*id), context))
             }
-            (
-                Some((transfer, Status::Pending(key))),
-                Command::RecordResult {
-                    job: effect,
-                    result: moved,
-                },
-            ) if *key == effect => Ok(transfer.apply_result(*id, moved, done.completes_job(effect), context)),
+            (Some((transfer, Status::Pending(key))), Command::RecordResult { job, result: moved }) if *key == job => {
+                Ok(transfer.apply_result(*id, moved, done.completes_job(job), context))
+            }
             (Some((transfer, Status::Complete(_))), Command::RecordReturn(account, back))
                 if transfer.can_return(account, &back) =>
             {

@@ -107,11 +107,11 @@ impl CardUpdate {
 
     const fn snapshot(&self) -> &CardSnapshot {
         match self {
-            Self::Paused(standing)
-            | Self::Resumed(standing)
-            | Self::Closed(standing)
-            | Self::Charged(standing, _)
-            | Self::Released(standing) => standing,
+            Self::Paused(snapshot)
+            | Self::Resumed(snapshot)
+            | Self::Closed(snapshot)
+            | Self::Charged(snapshot, _)
+            | Self::Released(snapshot) => snapshot,
         }
     }
 
@@ -185,36 +185,36 @@ impl CardLifecycle {
 
     /// Updates in an issuer event; empty if the event is not newer than the last one. One event can report several
     /// transactions: each becomes an update of its own, and the card's state follows last.
-    pub fn updates_from(&self, state: LifecycleState, standing: CardSnapshot, loaded: Cents) -> Vec<CardUpdate> {
-        if standing.sequence <= self.sequence {
+    pub fn updates_from(&self, state: LifecycleState, snapshot: CardSnapshot, loaded: Cents) -> Vec<CardUpdate> {
+        if snapshot.sequence <= self.sequence {
             return Vec::new();
         }
-        let mut standing = CardSnapshot {
-            activity: standing.activity.bounded(),
-            released: standing.released.min(loaded),
-            ..standing
+        let mut snapshot = CardSnapshot {
+            activity: snapshot.activity.bounded(),
+            released: snapshot.released.min(loaded),
+            ..snapshot
         };
         // A card that has ended cannot be spent, whatever remainder is reported.
-        if state == LifecycleState::Ended || standing.state == CardState::Closed {
-            standing.activity.available = Cents::ZERO;
+        if state == LifecycleState::Ended || snapshot.state == CardState::Closed {
+            snapshot.activity.available = Cents::ZERO;
         }
-        let charges = standing.activity.changes_since(&self.activity).into_iter();
+        let charges = snapshot.activity.changes_since(&self.activity).into_iter();
         let mut news: Vec<CardUpdate> = charges
-            .map(|charge| CardUpdate::Charged(standing.clone(), Some(charge)))
+            .map(|charge| CardUpdate::Charged(snapshot.clone(), Some(charge)))
             .collect();
-        match (state, standing.state) {
-            (LifecycleState::Usable, CardState::Paused) => news.push(CardUpdate::Paused(standing)),
-            (LifecycleState::Paused, CardState::Open) => news.push(CardUpdate::Resumed(standing)),
+        match (state, snapshot.state) {
+            (LifecycleState::Usable, CardState::Paused) => news.push(CardUpdate::Paused(snapshot)),
+            (LifecycleState::Paused, CardState::Open) => news.push(CardUpdate::Resumed(snapshot)),
             (LifecycleState::Usable | LifecycleState::Paused, CardState::Closed) => {
-                news.push(CardUpdate::Closed(standing))
+                news.push(CardUpdate::Closed(snapshot))
             }
-            (LifecycleState::Ended, _) if standing.released > self.released => {
-                news.push(CardUpdate::Released(standing))
+            (LifecycleState::Ended, _) if snapshot.released > self.released => {
+                news.push(CardUpdate::Released(snapshot))
             }
             (LifecycleState::Usable | LifecycleState::Paused, CardState::Open | CardState::Paused)
             | (LifecycleState::Ended, _) => {
                 if news.is_empty() {
-                    news.push(CardUpdate::Charged(standing, None));
+                    news.push(CardUpdate::Charged(snapshot, None));
                 }
             }
         }
@@ -224,8 +224,8 @@ impl CardLifecycle {
     /// Released amount of this update, beyond the total before it.
     fn remainder(&self, news: &CardUpdate) -> Cents {
         match news {
-            CardUpdate::Closed(standing) | CardUpdate::Released(standing) => {
-                standing.released.checked_sub(self.released).unwrap_or(Cents::ZERO)
+            CardUpdate::Closed(snapshot) | CardUpdate::Released(snapshot) => {
+                snapshot.released.checked_sub(self.released).unwrap_or(Cents::ZERO)
             }
             CardUpdate::Paused(_) | CardUpdate::Resumed(_) | CardUpdate::Charged(..) => Cents::ZERO,
         }
@@ -234,11 +234,11 @@ impl CardLifecycle {
     /// Lifecycle after the update.
     #[must_use]
     pub fn apply_update(self, news: &CardUpdate, at: Timestamp) -> Self {
-        let standing = news.snapshot();
+        let snapshot = news.snapshot();
         let released = self.released.checked_add(self.remainder(news)).unwrap_or(self.released);
         let after = Self {
-            sequence: standing.sequence,
-            activity: standing.activity.clone(),
+            sequence: snapshot.sequence,
+            activity: snapshot.activity.clone(),
             released,
             ..self
         };

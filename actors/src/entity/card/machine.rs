@@ -44,13 +44,13 @@ impl Card {
         &self,
         id: CardId,
         decided: Decision<Self>,
-        (standing, refunded): (CardSnapshot, Refunded),
+        (snapshot, refunded): (CardSnapshot, Refunded),
         context: &Context,
     ) -> Decision<Self> {
         let Some(state) = self.lifecycle_state() else {
             return decided;
         };
-        let news = self.lifecycle.updates_from(state, standing, self.amount);
+        let news = self.lifecycle.updates_from(state, snapshot, self.amount);
         let releases = self.lifecycle.released_totals(&news);
         let (by, given) = (LedgerProvider::CardIssuer, refunded.amount);
         let back = self.charge.return_remainder(context.now, id, by, releases, given);
@@ -147,15 +147,11 @@ impl Entity for Card {
         };
         let (decided, at) = (Decision::answer(false), context.now);
         match (&card.status, command) {
-            (
-                Status::Pending,
-                Command::RecordIssuance {
-                    job: effect,
-                    card: issued,
-                },
-            ) => Ok(card.record_issuance(*id, issued, decided.completes_job(effect), context)),
-            (Status::Pending, Command::RecordDecline { job: effect, reason }) => Ok(decided
-                .completes_job(effect)
+            (Status::Pending, Command::RecordIssuance { job, card: issued }) => {
+                Ok(card.record_issuance(*id, issued, decided.completes_job(job), context))
+            }
+            (Status::Pending, Command::RecordDecline { job, reason }) => Ok(decided
+                .completes_job(job)
                 .event(Event::Declined(reason, at))
                 .post_ledger(&card.reversal(id, at), context)
                 .enqueue(
@@ -177,33 +173,33 @@ impl Entity for Card {
             (
                 _,
                 Command::RecordRefresh {
-                    job: effect,
-                    snapshot: standing,
+                    job,
+                    snapshot,
                     refunded,
                 },
             ) if card.refreshing => {
-                let heard = card.apply_snapshot(*id, decided.completes_job(effect), (standing, refunded), context);
+                let heard = card.apply_snapshot(*id, decided.completes_job(job), (snapshot, refunded), context);
                 Ok(heard.event(Event::Refreshed(at)))
             }
             (_, Command::RequestAction(action)) => card.request_action(*id, action, context),
             (
                 _,
                 Command::RecordActionResult {
-                    job: effect,
-                    snapshot: standing,
+                    job,
+                    snapshot,
                     refunded,
                 },
             ) if card.lifecycle.pending_action.is_some() => {
-                let heard = card.apply_snapshot(*id, decided.completes_job(effect), (standing, refunded), context);
+                let heard = card.apply_snapshot(*id, decided.completes_job(job), (snapshot, refunded), context);
                 Ok(heard.event(Event::ActionCompleted(at)))
             }
-            (_, Command::RecordCardEvent(standing, refunded)) if card.lifecycle_state().is_some() => {
-                Ok(card.apply_snapshot(*id, decided, (standing, refunded), context))
+            (_, Command::RecordCardEvent(snapshot, refunded)) if card.lifecycle_state().is_some() => {
+                Ok(card.apply_snapshot(*id, decided, (snapshot, refunded), context))
             }
-            (Status::Ready(_) | Status::Paused(_), Command::Expire { job: effect }) => {
-                Ok(decided.completes_job(effect).event(Event::Expired(at)))
+            (Status::Ready(_) | Status::Paused(_), Command::Expire { job }) => {
+                Ok(decided.completes_job(job).event(Event::Expired(at)))
             }
-            (_, Command::Expire { job: effect }) => Ok(decided.completes_job(effect)),
+            (_, Command::Expire { job }) => Ok(decided.completes_job(job)),
             (_, _) => Err(Rejection::InvalidState(card.status())),
         }
     }

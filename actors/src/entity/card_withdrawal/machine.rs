@@ -192,31 +192,31 @@ impl Entity for CardWithdrawal {
         };
         let (decided, now) = (Decision::answer(None), context.now);
         match (&asked.status, command) {
-            (Status::Pending, Command::RecordHold { job: effect }) => Ok(decided
-                .completes_job(effect)
+            (Status::Pending, Command::RecordHold { job }) => Ok(decided
+                .completes_job(job)
                 .put_new(table::card_withdrawal_queue(asked.created_at, *id), Vec::new())
-                .event(Event::Held(effect, now))),
-            (Status::Pending, Command::RecordDecline { job: effect, reason }) => {
-                Ok(decided.completes_job(effect).event(Event::Declined(reason, now)))
+                .event(Event::Held(job, now))),
+            (Status::Pending, Command::RecordDecline { job, reason }) => {
+                Ok(decided.completes_job(job).event(Event::Declined(reason, now)))
             }
-            (Status::Pending, Command::RecordClosedAtIssuer { job: effect, paid }) => {
-                let (key, at) = (effect, now);
+            (Status::Pending, Command::RecordClosedAtIssuer { job, paid }) => {
+                let (key, at) = (job, now);
                 Ok(decided
-                    .completes_job(effect)
+                    .completes_job(job)
                     .event(Event::ClosedAtIssuer { key, paid, at }))
             }
-            (Status::Claimed(Some(_)), Command::ExpireLease { job: effect, lease }) if lease == asked.lease => {
-                Ok(decided.completes_job(effect).event(Event::LeaseExpired(now)))
+            (Status::Claimed(Some(_)), Command::ExpireLease { job, lease }) if lease == asked.lease => {
+                Ok(decided.completes_job(job).event(Event::LeaseExpired(now)))
             }
             // Scheduled jobs are never cancelled: one that runs too late just completes.
-            (_, Command::ExpireLease { job: effect, .. }) => Ok(decided.completes_job(effect)),
-            (_, Command::RecordHoldSettled { job: effect }) if !asked.settled => match asked.is_paid() {
+            (_, Command::ExpireLease { job, .. }) => Ok(decided.completes_job(job)),
+            (_, Command::RecordHoldSettled { job }) if !asked.settled => match asked.is_paid() {
                 Some(paid) => {
                     let settled = Event::HoldSettled {
                         released: !paid,
                         at: now,
                     };
-                    Ok(decided.completes_job(effect).event(settled))
+                    Ok(decided.completes_job(job).event(settled))
                 }
                 None => Err(Rejection::InvalidState(asked.status())),
             },

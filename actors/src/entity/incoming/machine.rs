@@ -232,15 +232,10 @@ impl Entity for Incoming {
         match (incoming.status, command) {
             // The list is read again after a crash.
             (_, Command::Find(_)) => Ok(done),
-            (
-                Status::Found,
-                Command::RecordVerdict {
-                    job: effect,
-                    verdict,
-                    payment,
-                },
-            ) => incoming.record_verdict(*id, (*verdict, payment), done.completes_job(effect), context),
-            (_, Command::RecordVerdict { job: effect, .. }) => Ok(done.completes_job(effect)),
+            (Status::Found, Command::RecordVerdict { job, verdict, payment }) => {
+                incoming.record_verdict(*id, (*verdict, payment), done.completes_job(job), context)
+            }
+            (_, Command::RecordVerdict { job, .. }) => Ok(done.completes_job(job)),
             (Status::Found, Command::Count(account, lines)) => {
                 Ok(done.enqueue(incoming.count_job(account, &lines), context))
             }
@@ -272,12 +267,8 @@ impl Entity for Incoming {
                     evidence,
                 },
             ) => Ok(incoming.forward(*id, (*paid_for, payment), (&*act, evidence), context)),
-            (Status::Crediting(_), Command::Confirm { job: effect }) => {
-                Ok(done.completes_job(effect).event(Event::Credited(now)))
-            }
-            (Status::Returning(_), Command::Confirm { job: effect }) => {
-                Ok(done.completes_job(effect).event(Event::Returned(now)))
-            }
+            (Status::Crediting(_), Command::Confirm { job }) => Ok(done.completes_job(job).event(Event::Credited(now))),
+            (Status::Returning(_), Command::Confirm { job }) => Ok(done.completes_job(job).event(Event::Returned(now))),
             (_, _) => Err(Rejection(incoming.status())),
         }
     }

@@ -59,7 +59,7 @@ impl IntlOrder {
         if report.released > self.amount || report.released < self.lifecycle.released {
             return Err(Rejection::Released);
         }
-        let standing = CardSnapshot {
+        let snapshot = CardSnapshot {
             sequence: self.lifecycle.sequence.saturating_add(1),
             state: report.state,
             activity: report.activity,
@@ -67,7 +67,7 @@ impl IntlOrder {
         };
         let words = format!("{} released", report.released.decimal());
         let decided = Decision::answer(Reply::Done).audit(act, AuditAction::IntlOrderReport, id, Some(words), context);
-        let news = self.lifecycle.updates_from(state, standing, self.amount);
+        let news = self.lifecycle.updates_from(state, snapshot, self.amount);
         let releases = self.lifecycle.released_totals(&news);
         let ends = news.iter().any(|one| matches!(one, CardUpdate::Closed(_)));
         let (by, given) = (LedgerProvider::IntlFulfilment, refunded.amount);

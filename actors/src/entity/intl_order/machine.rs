@@ -128,32 +128,32 @@ impl Entity for IntlOrder {
             (_, Command::RecordReport { act, report, refunded }) if order.lifecycle_state().is_some() => {
                 order.record_report(*id, &act, (*report, refunded), context)
             }
-            (Status::Claimed(Some(_)), Command::ExpireLease { job: effect, lease }) if lease == order.lease => {
-                Ok(decided.completes_job(effect).event(Event::LeaseExpired(now)))
+            (Status::Claimed(Some(_)), Command::ExpireLease { job, lease }) if lease == order.lease => {
+                Ok(decided.completes_job(job).event(Event::LeaseExpired(now)))
             }
-            (Status::Queued | Status::Claimed(_), Command::MarkOverdue { job: effect }) if !order.overdue => {
+            (Status::Queued | Status::Claimed(_), Command::MarkOverdue { job }) if !order.overdue => {
                 let claimed = matches!(order.status, Status::Claimed(_));
                 Ok(decided
-                    .completes_job(effect)
+                    .completes_job(job)
                     .event(Event::BecameOverdue { claimed, at: now }))
             }
-            (Status::Ready(_) | Status::Paused(_), Command::Expire { job: effect }) => {
-                let decided = decided.completes_job(effect).event(Event::Expired(now));
+            (Status::Ready(_) | Status::Paused(_), Command::Expire { job }) => {
+                let decided = decided.completes_job(job).event(Event::Expired(now));
                 Ok(order
                     .clear_pending_action(*id, decided)
                     .enqueue(Job::ShredCvv(*id), context))
             }
-            (Status::Expired(_) | Status::Closed(_), Command::RecordCvvShredded { job: effect }) => {
-                Ok(decided.completes_job(effect).delete(table::cvv(*id)))
+            (Status::Expired(_) | Status::Closed(_), Command::RecordCvvShredded { job }) => {
+                Ok(decided.completes_job(job).delete(table::cvv(*id)))
             }
             // Scheduled jobs are never cancelled: one that runs too late just completes.
             (
                 _,
-                Command::ExpireLease { job: effect, .. }
-                | Command::MarkOverdue { job: effect }
-                | Command::Expire { job: effect }
-                | Command::RecordCvvShredded { job: effect },
-            ) => Ok(decided.completes_job(effect)),
+                Command::ExpireLease { job, .. }
+                | Command::MarkOverdue { job }
+                | Command::Expire { job }
+                | Command::RecordCvvShredded { job },
+            ) => Ok(decided.completes_job(job)),
             (_, _) => Err(Rejection::InvalidState(order.status())),
         }
     }

@@ -10,7 +10,7 @@ impl Payment {
     pub(super) fn settle_by_deposit(
         &self,
         id: &PaymentId,
-        effect: JobId,
+        job: JobId,
         (transaction, taken_in): (String, IncomingOutcome),
         context: &Context,
     ) -> Decision<Self> {
@@ -20,7 +20,7 @@ impl Payment {
         };
         let deposit = table::taken_in_payment(*id);
         Decision::answer(Reply::Done)
-            .completes_job(effect)
+            .completes_job(job)
             .requires_present(deposit)
             .event(event)
             .enqueue(self.release_cap_job(), context)
@@ -34,19 +34,19 @@ impl Payment {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         match (&self.status, command) {
-            (Status::Fulfilled { .. } | Status::Credited { .. }, Command::RecordReorg { job: effect }) => {
-                Ok(self.reverse(id, *effect, context))
+            (Status::Fulfilled { .. } | Status::Credited { .. }, Command::RecordReorg { job }) => {
+                Ok(self.reverse(id, *job, context))
             }
             // Found again meanwhile: one loss is posted. A payment that was reorged before it was final never becomes
             // final.
-            (Status::Reversed { .. }, Command::RecordReorg { job: effect } | Command::RecordFinal { job: effect }) => {
-                Ok(Decision::answer(Reply::Done).completes_job(*effect))
+            (Status::Reversed { .. }, Command::RecordReorg { job } | Command::RecordFinal { job }) => {
+                Ok(Decision::answer(Reply::Done).completes_job(*job))
             }
             (
                 Status::Settled { .. } | Status::Fulfilled { .. } | Status::Credited { .. },
-                Command::RecordFinal { job: effect },
+                Command::RecordFinal { job },
             ) => {
-                let done = Decision::answer(Reply::Done).completes_job(*effect);
+                let done = Decision::answer(Reply::Done).completes_job(*job);
                 Ok(done.delete(table::pending_finality(*id)))
             }
             (_, _) => Err(Rejection::InvalidState(self.status())),
@@ -54,18 +54,18 @@ impl Payment {
     }
 
     /// The transfer can never settle again: the received amount is our loss, whether or not the product was delivered.
-    fn reverse(&self, id: &PaymentId, effect: JobId, context: &Context) -> Decision<Self> {
+    fn reverse(&self, id: &PaymentId, job: JobId, context: &Context) -> Decision<Self> {
         let treasury = LedgerAccount::Treasury(self.claim.authorization.network());
         let lost = LedgerTransaction::new(context.now, id).post(LedgerAccount::Losses, treasury, self.price());
         Decision::answer(Reply::Done)
-            .completes_job(effect)
+            .completes_job(job)
             .event(Event::Reversed(context.now))
             .post_ledger(&lost, context)
     }
 
     /// Released without being sent: its cap reservation is released.
-    pub(super) fn release(&self, effect: JobId, event: Event, context: &Context) -> Decision<Self> {
-        let released = Decision::answer(Reply::Done).completes_job(effect).event(event);
+    pub(super) fn release(&self, job: JobId, event: Event, context: &Context) -> Decision<Self> {
+        let released = Decision::answer(Reply::Done).completes_job(job).event(event);
         released.enqueue(self.release_cap_job(), context)
     }
 }

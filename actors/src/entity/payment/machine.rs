@@ -64,7 +64,7 @@ impl Payment {
     fn settle(
         &self,
         id: &PaymentId,
-        effect: JobId,
+        job: JobId,
         (transaction, finality): (String, Finality),
         made: bool,
         context: &Context,
@@ -74,7 +74,7 @@ impl Payment {
         // A transfer that was recorded as a deposit pays for nothing any more.
         let deposit = table::taken_in_payment(*id);
         let decision = Decision::answer(Reply::Done)
-            .completes_job(effect)
+            .completes_job(job)
             .requires_absent(deposit)
             .event(Event::Settled(transaction, context.now));
         let decision = match finality {
@@ -105,7 +105,7 @@ impl Payment {
     fn apply_lookup(
         &self,
         id: &PaymentId,
-        effect: JobId,
+        job: JobId,
         (lookup, made): (ChainStatus, bool),
         context: &Context,
     ) -> DecisionResult {
@@ -113,14 +113,14 @@ impl Payment {
             (Status::Declined(..), ChainStatus::Confirmed { .. })
                 if mutants::is_enabled(Mutant::LateSettlementIgnored) =>
             {
-                Ok(Decision::answer(Reply::Done).completes_job(effect))
+                Ok(Decision::answer(Reply::Done).completes_job(job))
             }
             (_, ChainStatus::Confirmed { transaction, finality }) => {
-                self.settle(id, effect, (transaction, finality), made, context)
+                self.settle(id, job, (transaction, finality), made, context)
             }
             (_, ChainStatus::Pending) => Ok(Decision::answer(Reply::Done)),
             (status, ChainStatus::Impossible) => {
-                let decision = Decision::answer(Reply::Done).completes_job(effect);
+                let decision = Decision::answer(Reply::Done).completes_job(job);
                 let decision = match status {
                     Status::Unknown(_) => decision.event(Event::Declined(never_settled(), context.now)),
                     _ => decision,
@@ -191,73 +191,71 @@ impl Entity for Payment {
                 },
             ) => payment.rejoin(id, request, again, context),
             (Status::Claimed, Command::RecordPrepared(prepared)) => Ok(done.event(Event::Settling(prepared, now))),
-            (Status::Claimed, Command::Release { job: effect }) => {
-                Ok(payment.release(effect, Event::Released(now), context))
-            }
-            (Status::Claimed, Command::RecordDeclinedUnsent { job: effect, decline }) => {
-                Ok(payment.release(effect, Event::DeclinedUnsent(decline, now), context))
+            (Status::Claimed, Command::Release { job }) => Ok(payment.release(job, Event::Released(now), context)),
+            (Status::Claimed, Command::RecordDeclinedUnsent { job, decline }) => {
+                Ok(payment.release(job, Event::DeclinedUnsent(decline, now), context))
             }
             (
                 Status::Settling(_),
                 Command::RecordSettled {
-                    job: effect,
+                    job,
                     transaction,
                     finality,
                 },
-            ) => payment.settle(id, effect, (transaction, finality), false, context),
-            (Status::Settling(_), Command::RecordDeclined { job: effect, decline }) => {
-                let declined = done.completes_job(effect).event(Event::Declined(decline, now));
+            ) => payment.settle(id, job, (transaction, finality), false, context),
+            (Status::Settling(_), Command::RecordDeclined { job, decline }) => {
+                let declined = done.completes_job(job).event(Event::Declined(decline, now));
                 let declined = declined.enqueue_as(watch_job_id(id), Job::WatchPayment(*id), context);
                 if mutants::is_enabled(Mutant::CapReservationReleasedTwice) {
                     return Ok(declined.enqueue(payment.release_cap_job(), context));
                 }
                 Ok(declined)
             }
-            (Status::Settling(_), Command::RecordNoResponse { job: effect }) => Ok(done
-                .completes_job(effect)
+            (Status::Settling(_), Command::RecordNoResponse { job }) => Ok(done
+                .completes_job(job)
                 .event(Event::BecameUnknown(now))
                 .enqueue_as(watch_job_id(id), Job::WatchPayment(*id), context)),
             (
                 Status::Unknown(_) | Status::Declined(..),
                 Command::RecordChainLookup {
-                    job: effect,
+                    job,
                     lookup,
                     is_ordered: made,
                 },
-            ) => payment.apply_lookup(id, effect, (lookup, made), context),
+            ) => payment.apply_lookup(id, job, (lookup, made), context),
             // A lookup for a payment that has moved on has nothing left to do.
-            (_, Command::RecordChainLookup { job: effect, .. }) => Ok(done.completes_job(effect)),
+            (_, Command::RecordChainLookup { job, .. }) => Ok(done.completes_job(job)),
             (
                 Status::Settling(_) | Status::Unknown(_) | Status::Declined(..),
                 Command::RecordRestoreCredit {
-                    job: effect,
+                    job,
                     transaction,
                     outcome: taken_in,
                 },
-            ) => Ok(payment.settle_by_deposit(id, effect, (transaction, taken_in), context)),
-            (Status::Settled { .. }, Command::RecordCredit { job: effect }) => {
-                Ok(done.completes_job(effect).event(Event::Credited(now)))
+            ) => Ok(payment.settle_by_deposit(id, job, (transaction, taken_in), context)),
+            (Status::Settled { .. }, Command::RecordCredit { job }) => {
+                Ok(done.completes_job(job).event(Event::Credited(now)))
             }
             (
                 Status::Released | Status::DeclinedUnsent(_),
                 Command::RecordReadmitted {
-                    job: effect,
+                    job,
                     reservation: share,
                     session,
                 },
             ) => Ok(done
-                .completes_job(effect)
+                .completes_job(job)
                 .event(Event::Readmitted(share, session, now))
                 .enqueue(Job::SettlePayment(*id), context)),
             // Another caller's retry was admitted first: this reservation is released.
             (
                 _,
                 Command::RecordReadmitted {
-                    job: effect,
+                    job,
                     reservation: share,
                     ..
                 },
-            ) => Ok(done.completes_job(effect).enqueue(
+            ) => Ok(done.completes_job(job).enqueue(
                 account::Job::ReleaseCapReservation {
                     account: payment.account(),
                     reservation: share,

@@ -181,8 +181,8 @@ impl Payout {
     }
 
     /// The recall was requested. A payout that has ended otherwise meanwhile only completes the job.
-    fn recalled(&self, id: PayoutId, effect: JobId, done: bool, context: &Context) -> Decision<Self> {
-        let decision = Decision::answer(()).completes_job(effect);
+    fn recalled(&self, id: PayoutId, job: JobId, done: bool, context: &Context) -> Decision<Self> {
+        let decision = Decision::answer(()).completes_job(job);
         match (&self.status, done) {
             (Status::InProcess, true) => {
                 let decision = self.settled(id, decision);
@@ -233,25 +233,21 @@ impl Entity for Payout {
                 let credit = account::Job::CreditAccount { account, amount, cause };
                 Ok(decided.post_ledger(&posted, context).enqueue(credit, context))
             }
-            (Status::Queued | Status::InProcess, Command::ResolveManually { job: effect, state })
-                if effect == payout.key =>
-            {
+            (Status::Queued | Status::InProcess, Command::ResolveManually { job, state }) if job == payout.key => {
                 Ok(payout.apply_rail_status(*id, decided, state, context))
             }
             (_, Command::ResolveManually { .. }) => Err(Rejection(payout.status())),
             (_, Command::RecordRailEvent(report)) if report.sequence <= payout.last_sequence => Ok(decided),
             (_, Command::RecordRailEvent(report)) => payout.apply_rail_event(*id, report, context),
-            (Status::AwaitingDetails, Command::Expire { job: effect }) => {
-                let decision = decided.completes_job(effect).event(Event::Expired(context.now));
+            (Status::AwaitingDetails, Command::Expire { job }) => {
+                let decision = decided.completes_job(job).event(Event::Expired(context.now));
                 Ok(payout.reversal(*id, decision, context))
             }
-            (Status::Complete { returnable: true, .. }, Command::CloseReturnWindow { job: effect }) => Ok(decided
-                .completes_job(effect)
-                .event(Event::ReturnWindowClosed(context.now))),
-            (_, Command::Expire { job: effect } | Command::CloseReturnWindow { job: effect }) => {
-                Ok(decided.completes_job(effect))
+            (Status::Complete { returnable: true, .. }, Command::CloseReturnWindow { job }) => {
+                Ok(decided.completes_job(job).event(Event::ReturnWindowClosed(context.now)))
             }
-            (_, Command::RecordRecall { job: effect, done }) => Ok(payout.recalled(*id, effect, done, context)),
+            (_, Command::Expire { job } | Command::CloseReturnWindow { job }) => Ok(decided.completes_job(job)),
+            (_, Command::RecordRecall { job, done }) => Ok(payout.recalled(*id, job, done, context)),
         }
     }
 

@@ -33,36 +33,36 @@ impl ReloadableCard {
 
     /// Events caused by an issuer event; none if it is not newer than the last one. It can report several transactions
     /// at once. Declined and refunded transactions are reported for a card that has ended too.
-    fn apply_card_state(&self, standing: CardSnapshot, at: Timestamp) -> Vec<Event> {
-        if standing.sequence <= self.sequence && !mutants::is_enabled(Mutant::StaleCardEventApplied) {
+    fn apply_card_state(&self, snapshot: CardSnapshot, at: Timestamp) -> Vec<Event> {
+        if snapshot.sequence <= self.sequence && !mutants::is_enabled(Mutant::StaleCardEventApplied) {
             return Vec::new();
         }
         if matches!(self.status, Status::Creating | Status::Failed { .. }) {
             return Vec::new();
         }
-        let standing = CardSnapshot {
-            activity: standing.activity.bounded(),
-            ..standing
+        let snapshot = CardSnapshot {
+            activity: snapshot.activity.bounded(),
+            ..snapshot
         };
-        let charges = standing.activity.changes_since(&self.activity).into_iter();
+        let charges = snapshot.activity.changes_since(&self.activity).into_iter();
         let mut events: Vec<Event> = charges
-            .map(|charge| Event::Charged(standing.clone(), Some(charge), at))
+            .map(|charge| Event::Charged(snapshot.clone(), Some(charge), at))
             .collect();
-        match (&self.status, standing.state) {
-            (Status::Open(_), CardState::Paused) => events.push(Event::Paused(standing, at)),
-            (Status::Paused(_), CardState::Open) => events.push(Event::Resumed(standing, at)),
-            (Status::Open(_) | Status::Paused(_), CardState::Closed) => events.push(Event::Closed(standing, at)),
-            _ if events.is_empty() => events.push(Event::Charged(standing, None, at)),
+        match (&self.status, snapshot.state) {
+            (Status::Open(_), CardState::Paused) => events.push(Event::Paused(snapshot, at)),
+            (Status::Paused(_), CardState::Open) => events.push(Event::Resumed(snapshot, at)),
+            (Status::Open(_) | Status::Paused(_), CardState::Closed) => events.push(Event::Closed(snapshot, at)),
+            _ if events.is_empty() => events.push(Event::Charged(snapshot, None, at)),
             _ => {}
         }
         events
     }
 
     /// State after an issuer event.
-    fn record_state(self, standing: &CardSnapshot, status: Status, at: Timestamp) -> Self {
+    fn record_state(self, snapshot: &CardSnapshot, status: Status, at: Timestamp) -> Self {
         Self {
-            sequence: standing.sequence,
-            activity: standing.activity.clone(),
+            sequence: snapshot.sequence,
+            activity: snapshot.activity.clone(),
             ..self
         }
         .at(status, at)
@@ -146,29 +146,23 @@ impl Entity for ReloadableCard {
                 .enqueue_as(JobId(id.0), Job::OpenReloadableCard(*id), context));
         };
         match (&card.status, command) {
-            (Status::Creating, Command::RecordOpened { job: effect, card }) => {
-                Ok(opened(*id, card, decided.completes_job(effect), at))
+            (Status::Creating, Command::RecordOpened { job, card }) => {
+                Ok(opened(*id, card, decided.completes_job(job), at))
             }
-            (Status::Creating, Command::RecordDecline { job: effect, reason }) => {
-                Ok(decided.completes_job(effect).event(Event::Declined(reason, at)))
+            (Status::Creating, Command::RecordDecline { job, reason }) => {
+                Ok(decided.completes_job(job).event(Event::Declined(reason, at)))
             }
             (_, Command::RequestAction(action)) => card.request_action(*id, action, context),
-            (
-                _,
-                Command::RecordActionResult {
-                    job: effect,
-                    snapshot: standing,
-                },
-            ) if card.pending_action.is_some() => {
-                let decided = decided.completes_job(effect);
+            (_, Command::RecordActionResult { job, snapshot }) if card.pending_action.is_some() => {
+                let decided = decided.completes_job(job);
                 let decided = card
-                    .apply_card_state(standing, at)
+                    .apply_card_state(snapshot, at)
                     .into_iter()
                     .fold(decided, Decision::event);
                 Ok(decided.event(Event::ActionCompleted(at)))
             }
-            (Status::Open(_) | Status::Paused(_) | Status::Closed(_), Command::RecordCardEvent(standing)) => Ok(card
-                .apply_card_state(standing, at)
+            (Status::Open(_) | Status::Paused(_) | Status::Closed(_), Command::RecordCardEvent(snapshot)) => Ok(card
+                .apply_card_state(snapshot, at)
                 .into_iter()
                 .fold(decided, Decision::event)),
             (Status::Open(_) | Status::Paused(_), Command::Reveal) => Ok(decided.event(Event::Revealed(at))),
@@ -235,17 +229,17 @@ impl Entity for ReloadableCard {
                 ..card
             }
             .at(status, *at)),
-            (Status::Open(details), Event::Paused(standing, at)) => Ok(card
-                .record_state(standing, Status::Paused(details), *at)
+            (Status::Open(details), Event::Paused(snapshot, at)) => Ok(card
+                .record_state(snapshot, Status::Paused(details), *at)
                 .record_history(CardHistoryEntry::Paused, *at)),
-            (Status::Paused(details), Event::Resumed(standing, at)) => Ok(card
-                .record_state(standing, Status::Open(details), *at)
+            (Status::Paused(details), Event::Resumed(snapshot, at)) => Ok(card
+                .record_state(snapshot, Status::Open(details), *at)
                 .record_history(CardHistoryEntry::Resumed, *at)),
-            (Status::Open(details) | Status::Paused(details), Event::Closed(standing, at)) => Ok(card
-                .record_state(standing, Status::Closed(details), *at)
+            (Status::Open(details) | Status::Paused(details), Event::Closed(snapshot, at)) => Ok(card
+                .record_state(snapshot, Status::Closed(details), *at)
                 .record_history(CardHistoryEntry::Closed, *at)),
-            (status @ (Status::Open(_) | Status::Paused(_) | Status::Closed(_)), Event::Charged(standing, _, at)) => {
-                Ok(card.record_state(standing, status, *at))
+            (status @ (Status::Open(_) | Status::Paused(_) | Status::Closed(_)), Event::Charged(snapshot, _, at)) => {
+                Ok(card.record_state(snapshot, status, *at))
             }
             (Status::Open(_) | Status::Paused(_), Event::Revealed(_)) => Ok(card),
             (_, event) => Err(InvalidTransition::new(card.status(), event)),

@@ -52,14 +52,14 @@ impl TopUp {
         &self,
         id: &TopUpId,
         decision: Decision<Self>,
-        (first, effect, transaction): (&FirstLeg, JobId, String),
+        (first, job, transaction): (&FirstLeg, JobId, String),
         context: &Context,
     ) -> Decision<Self> {
         let by = LedgerAccount::Provider(LedgerProvider::CardBalances);
         let left = LedgerAccount::Treasury(self.rail);
         let owed = self.charge.provider_amount();
         let booked = LedgerTransaction::new(context.now, id).post(by, left, owed);
-        let decision = decision.completes_job(effect);
+        let decision = decision.completes_job(job);
         match first {
             FirstLeg::Burn(burn) => {
                 let fee = burn.burned.checked_sub(owed).unwrap_or(Usdc::ZERO);
@@ -80,7 +80,7 @@ impl TopUp {
         &self,
         id: &TopUpId,
         decision: Decision<Self>,
-        (effect, burn, index): (JobId, SignedBurn, u32),
+        (job, burn, index): (JobId, SignedBurn, u32),
         (act, evidence): (&AuditedAction, String),
         context: &Context,
     ) -> Decision<Self> {
@@ -100,11 +100,11 @@ impl TopUp {
         };
         let first = FirstLeg::Burn(burn);
         let decision = decision.event(Event::Signed(Box::new(first.clone()), now));
-        self.confirmed(id, decision, (&first, effect, transaction), context)
+        self.confirmed(id, decision, (&first, job, transaction), context)
     }
 
     /// Credits the whole charge: from the amount owed to the provider, or, once it was burned, as our loss.
-    fn failed(&self, id: &TopUpId, effect: JobId, reason: ExternalText, context: &Context) -> Decision<Self> {
+    fn failed(&self, id: &TopUpId, job: JobId, reason: ExternalText, context: &Context) -> Decision<Self> {
         let back = match self.status {
             Status::Bridging(_) => LedgerTransaction::new(context.now, id)
                 .post(
@@ -121,7 +121,7 @@ impl TopUp {
             cause: CreditCause::TopUp(*id),
         };
         Decision::answer(())
-            .completes_job(effect)
+            .completes_job(job)
             .event(Event::Failed(reason, context.now))
             .post_ledger(&back, context)
             .enqueue(credit, context)
@@ -131,11 +131,11 @@ impl TopUp {
     fn minted(
         &self,
         id: &TopUpId,
-        (effect, transaction): (JobId, String),
+        (job, transaction): (JobId, String),
         arrived: Usdc,
         context: &Context,
     ) -> Decision<Self> {
-        let decision = Decision::answer(()).completes_job(effect);
+        let decision = Decision::answer(()).completes_job(job);
         let decision = match arrived.checked_sub(self.delivered_amount()) {
             Ok(surplus) if surplus > Usdc::ZERO => {
                 let booked = LedgerTransaction::new(context.now, id).post(
@@ -194,30 +194,24 @@ impl Entity for TopUp {
                 .requires_present(table::issuer_linked(&top_up.owner))
                 .requires_absent(table::frozen(&top_up.owner))
                 .event(Event::Signed(Box::new(first), now))),
-            (Status::Paid(Some(_)), Command::RecordExpired { job: effect, round })
+            (Status::Paid(Some(_)), Command::RecordExpired { job, round })
                 if round == top_up.expired_signatures && top_up.expired_signatures + 1 >= MAX_SIGNING_ATTEMPTS =>
             {
-                Ok(top_up.failed(id, effect, SIGNATURE_EXPIRED.into(), context))
+                Ok(top_up.failed(id, job, SIGNATURE_EXPIRED.into(), context))
             }
             // The job continues: it signs again.
-            (Status::Paid(Some(_)), Command::RecordExpired { job: effect, round })
-                if round == top_up.expired_signatures =>
-            {
+            (Status::Paid(Some(_)), Command::RecordExpired { job, round }) if round == top_up.expired_signatures => {
                 Ok(decided
-                    .requires_present(table::outbox_job(effect))
+                    .requires_present(table::outbox_job(job))
                     .event(Event::SignatureExpired(now)))
             }
-            (
-                Status::Paid(Some(first)),
-                Command::RecordConfirmed {
-                    job: effect,
-                    transaction,
-                },
-            ) => Ok(top_up.confirmed(id, decided, (first, effect, transaction), context)),
+            (Status::Paid(Some(first)), Command::RecordConfirmed { job, transaction }) => {
+                Ok(top_up.confirmed(id, decided, (first, job, transaction), context))
+            }
             (
                 Status::Paid(first),
                 Command::AttributeBurn {
-                    job: effect,
+                    job,
                     burn,
                     index,
                     expired_burn: dead,
@@ -225,7 +219,7 @@ impl Entity for TopUp {
                     evidence,
                 },
             ) if is_own_burn(first.as_deref()) == Some(dead.as_deref()) => {
-                Ok(top_up.attribute_burn(id, decided, (effect, burn, index), (&act, evidence), context))
+                Ok(top_up.attribute_burn(id, decided, (job, burn, index), (&act, evidence), context))
             }
             (Status::Bridging(burned), Command::RecordAttestation(attested)) if burned.accepts_burn(&attested) => {
                 Ok(decided.event(Event::Attested(Box::new(attested), now)))
@@ -233,22 +227,16 @@ impl Entity for TopUp {
             (Status::Bridging(burned), Command::RecordMintSigned(mint)) if burned.attested.is_some() => {
                 Ok(decided.event(Event::MintSigned(Box::new(mint), now)))
             }
-            (
-                Status::Bridging(burned),
-                Command::RecordMinted {
-                    job: effect,
-                    transaction,
-                },
-            ) => match &burned.attested {
-                Some(attested) => Ok(top_up.minted(id, (effect, transaction), attested.delivered_amount, context)),
+            (Status::Bridging(burned), Command::RecordMinted { job, transaction }) => match &burned.attested {
+                Some(attested) => Ok(top_up.minted(id, (job, transaction), attested.delivered_amount, context)),
                 None => Err(Rejection(top_up.status())),
             },
-            (Status::Bridging(burned), Command::Fail { job: effect, reason }) if burned.attested.is_some() => {
-                Ok(top_up.failed(id, effect, reason, context))
+            (Status::Bridging(burned), Command::Fail { job, reason }) if burned.attested.is_some() => {
+                Ok(top_up.failed(id, job, reason, context))
             }
-            (Status::Paid(_), Command::Fail { job: effect, reason }) => Ok(top_up.failed(id, effect, reason, context)),
-            (Status::Delivered, Command::RecordIssuerCredit { job: effect }) => {
-                Ok(decided.completes_job(effect).event(Event::Credited(now)))
+            (Status::Paid(_), Command::Fail { job, reason }) => Ok(top_up.failed(id, job, reason, context)),
+            (Status::Delivered, Command::RecordIssuerCredit { job }) => {
+                Ok(decided.completes_job(job).event(Event::Credited(now)))
             }
             (_, _) => Err(Rejection(top_up.status())),
         }

@@ -98,15 +98,9 @@ impl Entity for WalletPayment {
                     .requires_absent(table::frozen(&spend.owner))
                     .event(Event::Signed(signed, now)))
             }
-            (
-                Status::Pending,
-                Command::RecordRecognised {
-                    job: effect,
-                    transaction,
-                },
-            ) => {
+            (Status::Pending, Command::RecordRecognised { job, transaction }) => {
                 let row = table::recognised_transfer(OutgoingTransferId::for_name(spend.from.network(), &transaction));
-                let decided = decided.completes_job(effect).put_new(row, id.0.to_be_bytes().to_vec());
+                let decided = decided.completes_job(job).put_new(row, id.0.to_be_bytes().to_vec());
                 let decided = decided.event(Event::Confirmed(transaction, now));
                 Ok(spend.settle_hold(*id, true, decided, context))
             }
@@ -119,38 +113,32 @@ impl Entity for WalletPayment {
             (
                 Status::Signed(_),
                 Command::RecordDeclined {
-                    job: effect,
+                    job,
                     response: answer,
                     body,
                 },
             ) if spend.order.method.is_own() => {
-                let decided = HttpRecordPart::Response.put(*id, &body, decided.completes_job(effect));
+                let decided = HttpRecordPart::Response.put(*id, &body, decided.completes_job(job));
                 let decided = decided.event(Event::ResponseReceived(answer, now));
                 let decided = decided.event(Event::Unsettled(NOT_TAKEN.into(), now));
                 Ok(spend.settle_hold(*id, false, decided, context))
             }
-            (
-                Status::Signed(_) | Status::Sent(..),
-                Command::RecordConfirmed {
-                    job: effect,
-                    transaction,
-                },
-            ) => {
-                let decided = decided.completes_job(effect).event(Event::Confirmed(transaction, now));
+            (Status::Signed(_) | Status::Sent(..), Command::RecordConfirmed { job, transaction }) => {
+                let decided = decided.completes_job(job).event(Event::Confirmed(transaction, now));
                 Ok(spend.settle_hold(*id, true, decided, context))
             }
-            (Status::Pending, Command::Fail { job: effect, reason }) => {
-                let decided = decided.completes_job(effect).event(Event::Failed(reason, now));
+            (Status::Pending, Command::Fail { job, reason }) => {
+                let decided = decided.completes_job(job).event(Event::Failed(reason, now));
                 Ok(spend.settle_hold(*id, false, decided, context))
             }
-            (Status::Signed(_) | Status::Sent(..), Command::Fail { job: effect, reason }) => {
-                let decided = decided.completes_job(effect).event(Event::Unsettled(reason, now));
+            (Status::Signed(_) | Status::Sent(..), Command::Fail { job, reason }) => {
+                let decided = decided.completes_job(job).event(Event::Unsettled(reason, now));
                 Ok(spend.settle_hold(*id, false, decided, context))
             }
-            (_, Command::PurgeHttpRecord { job: effect, rows })
+            (_, Command::PurgeHttpRecord { job, rows })
                 if !spend.is_open() && rows.iter().all(|row| row.starts_with(&table::http_records_of(*id))) =>
             {
-                Ok(rows.into_iter().fold(decided.completes_job(effect), Decision::delete))
+                Ok(rows.into_iter().fold(decided.completes_job(job), Decision::delete))
             }
             (_, _) => Err(Rejection(spend.status())),
         }

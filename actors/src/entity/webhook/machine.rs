@@ -130,7 +130,7 @@ impl Entity for WebhookEndpoint {
         let (decided, now) = (Decision::answer(()), context.now);
         match (endpoint.status, command) {
             // A job completes whatever the state of the endpoint.
-            (_, Command::RecordRedelivered { job: effect }) => Ok(decided.completes_job(effect)),
+            (_, Command::RecordRedelivered { job }) => Ok(decided.completes_job(job)),
             (Status::Deleted, Command::RecordSuccess | Command::RecordFailure { .. }) => Ok(decided),
             (Status::Deleted, _) => Err(Rejection::InvalidState(endpoint.status())),
             (_, command @ Command::Register { .. }) => endpoint.rotate(command, context),

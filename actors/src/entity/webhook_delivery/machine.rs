@@ -60,11 +60,11 @@ impl WebhookDelivery {
     fn record_attempt(
         &self,
         id: WebhookDeliveryId,
-        (effect, round): (JobId, u32),
+        (job, round): (JobId, u32),
         (attempt, verdict): (DeliveryAttempt, AttemptResult),
         context: &Context,
     ) -> Decision<Self> {
-        let decided = Decision::answer(()).completes_job(effect);
+        let decided = Decision::answer(()).completes_job(job);
         match verdict {
             AttemptResult::Delivered => decided.event(Event::Delivered(attempt)),
             // The current round has its own attempts.
@@ -118,36 +118,31 @@ impl Entity for WebhookDelivery {
             (
                 Status::Pending { .. },
                 Command::RecordAttempt {
-                    job: effect,
+                    job,
                     round,
                     attempt,
                     verdict,
                 },
-            ) => delivery.record_attempt(*id, (effect, round), (attempt, verdict), context),
-            (Status::Pending { .. }, Command::Defer { job: effect, round, at })
-                if round == delivery.redelivery_count =>
-            {
+            ) => delivery.record_attempt(*id, (job, round), (attempt, verdict), context),
+            (Status::Pending { .. }, Command::Defer { job, round, at }) if round == delivery.redelivery_count => {
                 decided
-                    .completes_job(effect)
+                    .completes_job(job)
                     .enqueue_at(at, delivery.delivery_job(*id, round), context)
             }
             (
                 Status::Pending { .. },
                 Command::Drop {
-                    job: effect,
+                    job,
                     round,
                     reason: why,
                 },
             ) if round == delivery.redelivery_count => {
-                decided.completes_job(effect).event(Event::Dropped(why, context.now))
+                decided.completes_job(job).event(Event::Dropped(why, context.now))
             }
             // From an earlier round, or after the end.
-            (
-                _,
-                Command::RecordAttempt { job: effect, .. }
-                | Command::Defer { job: effect, .. }
-                | Command::Drop { job: effect, .. },
-            ) => decided.completes_job(effect),
+            (_, Command::RecordAttempt { job, .. } | Command::Defer { job, .. } | Command::Drop { job, .. }) => {
+                decided.completes_job(job)
+            }
         })
     }
 

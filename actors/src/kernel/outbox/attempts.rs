@@ -73,27 +73,27 @@ impl AttemptCounters {
     }
 
     /// The latest attempt did not complete the job and failed.
-    pub(super) fn last_failure(&self, effect: &OutboxJob, error: String, next_at: Timestamp) {
+    pub(super) fn last_failure(&self, outbox_job: &OutboxJob, error: String, next_at: Timestamp) {
         let mut troubles = self.last_failures.lock();
-        troubles.insert(effect.id, LastFailure { error, next_at });
+        troubles.insert(outbox_job.id, LastFailure { error, next_at });
         self.failing_jobs.store(troubles.len(), Ordering::Relaxed);
     }
 
     /// The job's failure is over, or it is no longer attempted.
-    pub(super) fn clear_last_failure(&self, effect: JobId) {
+    pub(super) fn clear_last_failure(&self, job: JobId) {
         if self.failing_jobs.load(Ordering::Relaxed) == 0 {
             return;
         }
         let mut troubles = self.last_failures.lock();
-        troubles.remove(&effect);
+        troubles.remove(&job);
         self.failing_jobs.store(troubles.len(), Ordering::Relaxed);
     }
 
     /// Failure of a job, if there is one.
-    pub fn record_last_failure(&self, effect: JobId) -> Option<LastFailure> {
+    pub fn record_last_failure(&self, job: JobId) -> Option<LastFailure> {
         match self.failing_jobs.load(Ordering::Relaxed) {
             0 => None,
-            _ => self.last_failures.lock().get(&effect).cloned(),
+            _ => self.last_failures.lock().get(&job).cloned(),
         }
     }
 

@@ -29,18 +29,22 @@ impl Actor for JobRunner {
     async fn handle(
         &self,
         myself: ActorRef<OutboxJob>,
-        effect: OutboxJob,
+        outbox_job: OutboxJob,
         (): &mut (),
     ) -> Result<(), ActorProcessingErr> {
-        let (id, request, work) = (effect.id, effect.request_id, self.handler.facts(&effect.job).name);
+        let (id, request, work) = (
+            outbox_job.id,
+            outbox_job.request_id,
+            self.handler.facts(&outbox_job.job).name,
+        );
         // Off by default, and then free: the default log lines name job and request themselves.
-        let span = tracing::debug_span!("delivery", effect = %id, %request, work);
-        let end = match request_context::with_request(request, self.handler.handle(&effect))
+        let span = tracing::debug_span!("delivery", job = %id, %request, work);
+        let end = match request_context::with_request(request, self.handler.handle(&outbox_job))
             .instrument(span)
             .await
         {
             Ok(()) => {
-                self.check_ended(&effect).await?;
+                self.check_ended(&outbox_job).await?;
                 SupervisorMsg::Completed(myself.get_id())
             }
             Err(AttemptFailure {
@@ -57,7 +61,7 @@ impl Actor for JobRunner {
                 kind,
                 message,
             }) => {
-                tracing::debug!(effect = %id, work, error = message, "an attempt failed and is repeated");
+                tracing::debug!(job = %id, work, error = message, "an attempt failed and is repeated");
                 SupervisorMsg::Retry(myself.get_id(), ms, RetryReason::Failed(kind, message))
             }
             Err(failure) => return Err(failure.into()),
@@ -69,10 +73,10 @@ impl Actor for JobRunner {
 
 impl JobRunner {
     /// A job handler that reports success without deleting the row would lose the job until the next start.
-    async fn check_ended(&self, effect: &OutboxJob) -> Result<(), ActorProcessingErr> {
-        let row = self.store.read(&table::outbox_job(effect.id)).await?;
+    async fn check_ended(&self, outbox_job: &OutboxJob) -> Result<(), ActorProcessingErr> {
+        let row = self.store.read(&table::outbox_job(outbox_job.id)).await?;
         let open: Option<OutboxJob> = row.map(|row| codec::decode(&row.value)).transpose()?;
-        if open.is_some_and(|open| open.created_at == effect.created_at) {
+        if open.is_some_and(|open| open.created_at == outbox_job.created_at) {
             return Err(AttemptFailure::temporary("the attempt ended and the job is still open").into());
         }
         Ok(())

@@ -45,23 +45,23 @@ pub(super) enum QueueDecision {
 }
 
 impl PartitionQueues {
-    pub(super) fn admit(&mut self, effect: OutboxJob, partition: Option<u128>) -> QueueDecision {
+    pub(super) fn admit(&mut self, outbox_job: OutboxJob, partition: Option<u128>) -> QueueDecision {
         let Some(name) = partition else {
-            return QueueDecision::Run(effect);
+            return QueueDecision::Run(outbox_job);
         };
         let lane = self.queues.entry(name).or_default();
         if lane.running < MAX_RUNNING {
             lane.running += 1;
-            return QueueDecision::Run(effect);
+            return QueueDecision::Run(outbox_job);
         }
         let most = match self.waiting < MAX_WAITING_TOTAL {
             true => MAX_WAITING,
             false => MIN_WAITING_SHARE,
         };
         if lane.waiting.len() >= most {
-            return QueueDecision::Full(effect);
+            return QueueDecision::Full(outbox_job);
         }
-        lane.waiting.push_back(effect);
+        lane.waiting.push_back(outbox_job);
         self.waiting += 1;
         QueueDecision::Queued
     }
@@ -84,19 +84,19 @@ impl PartitionQueues {
 
 impl OutboxSupervisor {
     /// Makes a job wait as a row: it is due again like any scheduled job.
-    pub(super) fn reschedule(&self, myself: ActorRef<SupervisorMsg>, mut effect: OutboxJob) {
+    pub(super) fn reschedule(&self, myself: ActorRef<SupervisorMsg>, mut outbox_job: OutboxJob) {
         let jitter = (self.deps.entropy.random() % u128::from(RESCHEDULE_MS)) as u64;
-        effect.next_attempt_at = self.deps.clock.now().plus_ms(RESCHEDULE_MS + jitter);
+        outbox_job.next_attempt_at = self.deps.clock.now().plus_ms(RESCHEDULE_MS + jitter);
         let batch = Batch {
-            conditions: vec![Condition::Present(table::outbox_job(effect.id))],
+            conditions: vec![Condition::Present(table::outbox_job(outbox_job.id))],
             writes: vec![
                 Write::Delete {
-                    key: table::outbox_job(effect.id),
+                    key: table::outbox_job(outbox_job.id),
                 },
                 Write::Put {
-                    key: table::timer(effect.next_attempt_at, effect.id),
+                    key: table::timer(outbox_job.next_attempt_at, outbox_job.id),
                     revision: 0,
-                    value: codec::encode(&effect),
+                    value: codec::encode(&outbox_job),
                 },
             ],
             ..Batch::default()
@@ -106,7 +106,7 @@ impl OutboxSupervisor {
             Box::new(move |done| match done {
                 // It was completed meanwhile, or the store stops and the next start finds it.
                 Ok(_) | Err(CommitError::Condition(_) | CommitError::Stopped) => {}
-                Err(_) => drop(myself.cast(SupervisorMsg::Start(effect))),
+                Err(_) => drop(myself.cast(SupervisorMsg::Start(outbox_job))),
             }),
         );
     }

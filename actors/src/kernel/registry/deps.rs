@@ -11,7 +11,7 @@ use crate::port::{Clock, Entropy};
 /// Starts jobs that have become durable.
 pub trait JobStarter: Send + Sync {
     /// Must not block; called on the committing thread.
-    fn start(&self, effect: OutboxJob);
+    fn start(&self, outbox_job: OutboxJob);
 }
 
 /// Shared dependencies of the registries.

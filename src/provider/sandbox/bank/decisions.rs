@@ -111,11 +111,11 @@ impl SandboxBank {
         let cents = amount.get();
         let digest = Sha256::digest(format!("move {transfer} {account} {cents} {to_account}")).into();
         let outcome = self.call(BankCall::Transfer, (key, digest), |book, due, declined| {
-            let standing = book.accounts.get(&account.0);
-            let refused = match standing {
+            let state = book.accounts.get(&account.0);
+            let refused = match state {
                 None => Some("no_such_account"),
                 _ if declined || cents % 100 == REJECTED_CENTS => Some("declined_by_bank"),
-                Some(standing) if !to_account && standing.cents < cents => Some("insufficient_funds"),
+                Some(state) if !to_account && state.cents < cents => Some("insufficient_funds"),
                 Some(_) => None,
             };
             BankRecord::Transferred {

@@ -151,18 +151,18 @@ impl RecordBook for BankRecords {
                 ..
             } => {
                 self.totals.transfers += 1;
-                let standing = self.accounts.change(&account.0).ok_or("a move of no account")?;
+                let state = self.accounts.change(&account.0).ok_or("a move of no account")?;
                 let after = if *to_account {
-                    standing.cents.checked_add(*cents)
+                    state.cents.checked_add(*cents)
                 } else {
-                    standing.cents.checked_sub(*cents)
+                    state.cents.checked_sub(*cents)
                 };
-                standing.cents = after.ok_or("a move of more than there is")?;
+                state.cents = after.ok_or("a move of more than there is")?;
             }
             BankRecord::Returned { account, cents, .. } => {
-                let standing = self.accounts.change(&account.0).ok_or("a return of no account")?;
-                let after = standing.cents.checked_sub(*cents);
-                standing.cents = after.ok_or("a return of more than there is")?;
+                let state = self.accounts.change(&account.0).ok_or("a return of no account")?;
+                let after = state.cents.checked_sub(*cents);
+                state.cents = after.ok_or("a return of more than there is")?;
             }
             // Incoming money is reported at once.
             BankRecord::Transferred { .. } | BankRecord::Deposited { .. } => {}

@@ -20,9 +20,9 @@ pub(crate) struct ReloadableCardList(pub(crate) Arc<SandboxReloadableCards<Sandb
 /// Remaining balance of each card, under the key of its order.
 pub(crate) struct ReloadableCardBalanceList(pub(crate) Arc<SandboxReloadableCards<SandboxCardBalances>>);
 
-fn listed(key: JobId, product: &'static str, (standing, amount): (EntryStatus, Cents), at: Timestamp) -> ProviderEntry {
+fn listed(key: JobId, product: &'static str, (snapshot, amount): (EntryStatus, Cents), at: Timestamp) -> ProviderEntry {
     let amount = EntryAmount::Cents(amount, Currency::USD);
-    entry(EntryKey::for_order(key), product, amount, standing, at)
+    entry(EntryKey::for_order(key), product, amount, snapshot, at)
 }
 
 /// Current entry of an order.
@@ -44,12 +44,12 @@ fn order(book: &ReloadableCardRecords, key: JobId) -> Option<ProviderEntry> {
             at,
             ..
         } => {
-            let standing = if paid {
+            let snapshot = if paid {
                 EntryStatus::Completed
             } else {
                 EntryStatus::Returned
             };
-            Some(listed(key, "reservation", (standing, amount), at))
+            Some(listed(key, "reservation", (snapshot, amount), at))
         }
         ReloadableCardRecord::StateChanged { .. }
         | ReloadableCardRecord::Charged { .. }

@@ -348,11 +348,11 @@ impl ReloadableCardRecords {
             changed.len() < limit
         });
         let word = |(number, card): (u64, CardId)| {
-            let standing = self.card(card)?.snapshot();
+            let snapshot = self.card(card)?.snapshot();
             Some(CardEvent {
                 position: number,
                 card,
-                snapshot: standing,
+                snapshot,
             })
         };
         changed.into_iter().filter_map(word).collect()

@@ -10,14 +10,14 @@ use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, Re
 
 /// A transfer that the bank was asked to make. Its return is a separate entry, among the incoming transfers.
 pub(super) fn from_bank_transfer(number: u128, transfer: &BankTransfer) -> Option<InternalEntry> {
-    let standing = match &transfer.status {
+    let status = match &transfer.status {
         _ if transfer.direction == TransferDirection::Incoming => return None,
         transfer::Status::Pending(_) => EntryStatus::Pending,
         transfer::Status::Complete(_) | transfer::Status::Returned(_) => EntryStatus::Completed,
         transfer::Status::Failed(_) => EntryStatus::Declined,
     };
     let named = (ReconciliationSource::BankTransfers, number, BankTransferId(number));
-    let money = (standing, transfer.cents, Currency::USD);
+    let money = (status, transfer.cents, Currency::USD);
     Some(order_entry(named, money, transfer.updated_at))
 }
 
@@ -47,13 +47,13 @@ pub(super) fn from_bank_deposit(number: u128, transfer: &BankTransfer) -> Option
 
 pub(super) fn from_card_opening(number: u128, card: &ReloadableCard) -> InternalEntry {
     use reloadable_card::Status;
-    let standing = match &card.status {
+    let status = match &card.status {
         Status::Creating => EntryStatus::Pending,
         Status::Open(_) | Status::Paused(_) | Status::Closed(_) => EntryStatus::Completed,
         Status::Failed { .. } => EntryStatus::Declined,
     };
     let named = (ReconciliationSource::ReloadableCards, number, CardId(number));
-    order_entry(named, (standing, card.amount, Currency::USD), card.updated_at)
+    order_entry(named, (status, card.amount, Currency::USD), card.updated_at)
 }
 
 /// Amount left on a card that was opened.
@@ -66,7 +66,7 @@ pub(super) fn from_card_balance(number: u128, card: &ReloadableCard) -> Option<I
 
 pub(super) fn from_hold(number: u128, withdrawal: &CardWithdrawal) -> InternalEntry {
     use card_withdrawal::Status;
-    let standing = match &withdrawal.status {
+    let status = match &withdrawal.status {
         Status::Pending => EntryStatus::Pending,
         Status::Queued | Status::Claimed(_) => EntryStatus::Held,
         Status::Complete { .. } | Status::ClosedAtIssuer { paid: true } => EntryStatus::Completed,
@@ -74,9 +74,5 @@ pub(super) fn from_hold(number: u128, withdrawal: &CardWithdrawal) -> InternalEn
         Status::Failed { .. } => EntryStatus::Declined,
     };
     let named = (ReconciliationSource::ReloadableCards, number, WithdrawalId(number));
-    order_entry(
-        named,
-        (standing, withdrawal.amount, Currency::USD),
-        withdrawal.updated_at,
-    )
+    order_entry(named, (status, withdrawal.amount, Currency::USD), withdrawal.updated_at)
 }

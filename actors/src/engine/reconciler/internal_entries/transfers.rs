@@ -24,7 +24,7 @@ pub(in crate::engine::reconciler) async fn deposit_entry(
     let id = payment::id_for_claim(&moved.counterparty, &claim, secret);
     let payment: Option<Payment> = read(store, &table::entity(EntityKind::Payment, &id.0.to_be_bytes())).await?;
     let under_way = |payment: &Payment| {
-        let standing = match payment.status {
+        let status = match payment.status {
             payment::Status::Released | payment::Status::DeclinedUnsent(_) | payment::Status::Refused(_) => {
                 EntryStatus::NotSubmitted
             }
@@ -38,7 +38,7 @@ pub(in crate::engine::reconciler) async fn deposit_entry(
             payer: Some(moved.counterparty),
             subject: id.to_string(),
             listed: ListedEntry {
-                status: standing,
+                status,
                 amount: EntryAmount::Usdc(payment.price()),
                 at: payment.updated_at,
             },

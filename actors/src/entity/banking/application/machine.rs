@@ -57,14 +57,12 @@ impl BankingApplication {
             .enqueue_as(key, Job::SubmitBankApplication(*wallet), context))
     }
 
-    fn reviewed(&self, effect: JobId, review: ReviewDecision, context: &Context) -> Decision<Self> {
-        Decision::answer(())
-            .completes_job(effect)
-            .event(match review.truncated() {
-                ReviewDecision::Approved { customer } => Event::Approved(customer, context.now),
-                ReviewDecision::Rejected { reason } => Event::Rejected(reason, context.now),
-                ReviewDecision::InformationRequested { what } => Event::InformationRequested(what, context.now),
-            })
+    fn reviewed(&self, job: JobId, review: ReviewDecision, context: &Context) -> Decision<Self> {
+        Decision::answer(()).completes_job(job).event(match review.truncated() {
+            ReviewDecision::Approved { customer } => Event::Approved(customer, context.now),
+            ReviewDecision::Rejected { reason } => Event::Rejected(reason, context.now),
+            ReviewDecision::InformationRequested { what } => Event::InformationRequested(what, context.now),
+        })
     }
 }
 
@@ -101,8 +99,8 @@ impl Entity for BankingApplication {
                 application.attach(document, sealed_key, context)
             }
             (Status::Incomplete, Command::Submit) => application.submit(wallet, context),
-            (Status::Submitted(key), Command::RecordReview { job: effect, review }) if *key == effect => {
-                Ok(application.reviewed(effect, review, context))
+            (Status::Submitted(key), Command::RecordReview { job, review }) if *key == job => {
+                Ok(application.reviewed(job, review, context))
             }
             (_, _) => Err(Rejection::State(application.status())),
         }
