@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use purser::system::{SystemClock, SystemEntropy};
 use purser::wallet::TestWallet;
-use purser_actors::account::{Account, Event};
+use purser_actors::entity::account::{Account, Event};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::{Entity, EntityKind, table};
 use purser_actors::port::Clock;

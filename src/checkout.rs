@@ -21,10 +21,10 @@ use std::time::Duration;
 use axum::response::Response;
 use http::HeaderMap;
 use purser_actors::engine::{ClaimError, Engine, PaymentRequest, PaymentResult};
-use purser_actors::entities::Purchase;
+use purser_actors::entity::Purchase;
+use purser_actors::entity::payment::Outcome;
 use purser_actors::id::PaymentId;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::Outcome;
 use purser_actors::port::{Authorization, Clock, Timestamp};
 use tokio::time::error::Elapsed;
 

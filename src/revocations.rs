@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
-use purser_actors::account;
+use purser_actors::entity::account;
 use purser_actors::id::{ApiKeyId, SessionId, Wallet};
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::event_record::EventRecord;

@@ -2,38 +2,38 @@
 
 use std::collections::BTreeSet;
 
-use purser_actors::account::Account;
-use purser_actors::agent_wallet::AgentWallet;
-use purser_actors::api_key::ApiKey;
-use purser_actors::bank_destination::BankDestination;
-use purser_actors::banking::account::BankAccount;
-use purser_actors::banking::application::BankingApplication;
-use purser_actors::banking::profile::BankingProfile;
-use purser_actors::card::Card;
-use purser_actors::card_withdrawal::CardWithdrawal;
 use purser_actors::engine::GateHold;
-use purser_actors::entities::PRODUCTS;
-use purser_actors::gift_card::GiftCard;
+use purser_actors::entity::PRODUCTS;
+use purser_actors::entity::account::Account;
+use purser_actors::entity::agent_wallet::AgentWallet;
+use purser_actors::entity::api_key::ApiKey;
+use purser_actors::entity::bank_destination::BankDestination;
+use purser_actors::entity::banking::account::BankAccount;
+use purser_actors::entity::banking::application::BankingApplication;
+use purser_actors::entity::banking::profile::BankingProfile;
+use purser_actors::entity::card::Card;
+use purser_actors::entity::card_withdrawal::CardWithdrawal;
+use purser_actors::entity::gift_card::GiftCard;
+use purser_actors::entity::identity_verification::IdentityVerification;
+use purser_actors::entity::intl_order::IntlOrder;
+use purser_actors::entity::issuer_link::IssuerLink;
+use purser_actors::entity::late_return::LateReturn;
+use purser_actors::entity::payment::Payment;
+use purser_actors::entity::payment_recipient::PaymentRecipient;
+use purser_actors::entity::payout::Payout;
+use purser_actors::entity::refund::Refund;
+use purser_actors::entity::reloadable_card::ReloadableCard;
+use purser_actors::entity::session::Session;
+use purser_actors::entity::top_up::TopUp;
+use purser_actors::entity::wallet_payment::WalletPayment;
+use purser_actors::entity::webhook::WebhookEndpoint;
+use purser_actors::entity::webhook_delivery::WebhookDelivery;
+use purser_actors::entity::withdrawal::Withdrawal;
 use purser_actors::id::Network;
-use purser_actors::identity_verification::IdentityVerification;
-use purser_actors::intl_order::IntlOrder;
-use purser_actors::issuer_link::IssuerLink;
 use purser_actors::kernel::StateMachine;
 use purser_actors::kernel::chart::Chart;
-use purser_actors::late_return::LateReturn;
-use purser_actors::payment::Payment;
-use purser_actors::payment_recipient::PaymentRecipient;
-use purser_actors::payout::Payout;
 use purser_actors::port::{CardAction as ActionOnCard, TransactionStatus};
 use purser_actors::product::ProductLine;
-use purser_actors::refund::Refund;
-use purser_actors::reloadable_card::ReloadableCard;
-use purser_actors::session::Session;
-use purser_actors::top_up::TopUp;
-use purser_actors::wallet_payment::WalletPayment;
-use purser_actors::webhook::WebhookEndpoint;
-use purser_actors::webhook_delivery::WebhookDelivery;
-use purser_actors::withdrawal::Withdrawal;
 use serde::{Deserialize, Serialize};
 
 /// `closed_set! { "Status of a card." CardStatus = values }` becomes
@@ -554,20 +554,20 @@ pub enum SettlementPendingStatus {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use purser_actors::account;
-    use purser_actors::bank_destination;
-    use purser_actors::banking::application::DocumentType;
-    use purser_actors::banking::transfer::{BankTransfer, TransferDirection};
-    use purser_actors::card::lifecycle::LifecycleChange;
     use purser_actors::engine::GateHold;
+    use purser_actors::entity::account;
+    use purser_actors::entity::bank_destination;
+    use purser_actors::entity::banking::application::DocumentType;
+    use purser_actors::entity::banking::transfer::{BankTransfer, TransferDirection};
+    use purser_actors::entity::card::lifecycle::LifecycleChange;
+    use purser_actors::entity::payment::Resolution;
+    use purser_actors::entity::reloadable_card::CardHistoryEntry;
+    use purser_actors::entity::webhook::DisabledReason;
+    use purser_actors::entity::webhook_delivery::DroppedReason;
     use purser_actors::id::Network;
-    use purser_actors::payment::Resolution;
     use purser_actors::port::banking::AccountType;
     use purser_actors::port::payouts::Platform;
     use purser_actors::product::ProductLine;
-    use purser_actors::reloadable_card::CardHistoryEntry;
-    use purser_actors::webhook::DisabledReason;
-    use purser_actors::webhook_delivery::DroppedReason;
     use serde_json::{Value, json};
     #[cfg(feature = "documents")]
     use utoipa::PartialSchema;

@@ -13,10 +13,13 @@ use crate::answer::{Address, ExactDecimal, NetworkId, Time, UserId};
 use crate::id::Network;
 use crate::kernel::NamedState;
 use crate::{
-    account, agent_wallet, api_key, bank_destination, banking, card, card_withdrawal, currency, discrepancy, engine,
-    entities, gift_card, id, identity_verification, incoming, intl_order, issuer_link, late_return, line, payment,
-    payment_recipient, payout, port, product, reconciliation, refund, reloadable_card, session, top_up, wallet_payment,
-    webhook, webhook_delivery, withdrawal,
+    currency, engine,
+    entity::{
+        self, account, agent_wallet, api_key, bank_destination, banking, card, card_withdrawal, discrepancy, gift_card,
+        identity_verification, incoming, intl_order, issuer_link, late_return, line, payment, payment_recipient,
+        payout, refund, reloadable_card, session, top_up, wallet_payment, webhook, webhook_delivery, withdrawal,
+    },
+    id, port, product, reconciliation,
 };
 
 impl PartialSchema for ExactDecimal {
@@ -52,7 +55,7 @@ text! {
     id::BankTransferId, id::BankingApplicationId, id::CardId, id::DepositId, id::DiscrepancyId, id::DocumentId,
     id::EventId, id::JobId, id::LateReturnId, id::OutgoingTransferId, id::PaymentId, id::PaymentRecipientId,
     id::PayoutId, id::RefundId, id::RequestId, id::SessionId, id::StatementLineId, id::TopUpId, id::WalletPaymentId,
-    id::WebhookDeliveryId, id::WebhookId, id::WithdrawalId, entities::PurchasedProduct,
+    id::WebhookDeliveryId, id::WebhookId, id::WithdrawalId, entity::PurchasedProduct,
 }
 
 fn closed_set(description: &'static str, values: impl IntoIterator<Item = &'static str>) -> RefOr<Schema> {

@@ -1,5 +1,5 @@
 //! What every product has: the terms of a purchase, its preconditions, caps, and the purchased product. Names no product:
-//! [`crate::entities`] lists them. The HTTP layer has the prices; each product's own state machine has its lifecycle.
+//! [`crate::entity`] lists them. The HTTP layer has the prices; each product's own state machine has its lifecycle.
 
 mod list;
 

@@ -21,11 +21,11 @@ use purser::payment::evm::SignatureRecovery;
 use purser::payment::{BasePayee, Payee, SolanaPayee, Terms, decode, payment_header, verify};
 use purser::sandbox::keys::fee_payer;
 use purser::system::{SystemClock, SystemEntropy};
+use purser_actors::entity::session::AuthMethod;
 use purser_actors::id::{Network, PaymentId, Wallet};
 use purser_actors::kernel::to_json;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Clock;
-use purser_actors::session::AuthMethod;
 
 use super::clients::CENTS;
 use super::process::Constant;

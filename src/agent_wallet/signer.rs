@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::entity::agent_wallet::AgentWallet;
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
 use purser_actors::money::Usdc;
 use purser_actors::port::{

@@ -1,9 +1,9 @@
 //! Errors of a paid call without a challenge: paying again would not fix them.
 
-use purser_actors::account;
 use purser_actors::engine::{ClaimError, LineUnavailable};
+use purser_actors::entity::account;
+use purser_actors::entity::payment::Resolution;
 use purser_actors::id::PaymentId;
-use purser_actors::payment::Resolution;
 use purser_actors::product::{Precondition, ProductLine};
 
 use crate::edge::error::{ApiError, ErrorCode};

@@ -1,7 +1,7 @@
 //! The fingerprint of a paid request. A payment claimed for one request is refused for another, so it must stay the same
 //! across upgrades.
 
-use purser_actors::entities::Purchase;
+use purser_actors::entity::Purchase;
 use sha2::{Digest, Sha256};
 
 /// The exact request, in canonical form: the notation and order of parameters do not matter, the purchase does.
@@ -18,16 +18,16 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::collections::BTreeSet;
 
-    use purser_actors::card::CardPurchase;
     use purser_actors::currency::Currency;
-    use purser_actors::gift_card::GiftCardPurchase;
+    use purser_actors::entity::card::CardPurchase;
+    use purser_actors::entity::gift_card::GiftCardPurchase;
+    use purser_actors::entity::intl_order::IntlCardPurchase;
+    use purser_actors::entity::payout::{AppPaymentPurchase, BankPaymentPurchase, PushToCardPurchase};
+    use purser_actors::entity::top_up::CardBalancePurchase;
     use purser_actors::id::BankDestinationId;
-    use purser_actors::intl_order::IntlCardPurchase;
     use purser_actors::money::Cents;
-    use purser_actors::payout::{AppPaymentPurchase, BankPaymentPurchase, PushToCardPurchase};
     use purser_actors::port::payouts::{AppPayee, Platform};
     use purser_actors::product::ProductLine;
-    use purser_actors::top_up::CardBalancePurchase;
 
     use super::*;
 

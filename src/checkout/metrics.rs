@@ -1,7 +1,7 @@
 //! Paid calls by result.
 
 use purser_actors::engine::{ClaimError, PaymentResult};
-use purser_actors::payment::Outcome;
+use purser_actors::entity::payment::Outcome;
 use purser_storage::stats::Counter;
 
 /// Result of a call to a paid route.

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use axum::response::Response;
 use purser_actors::answer::{Address, ExactDecimal, Time, UserId};
-use purser_actors::card::Card;
 use purser_actors::currency::{Country, Currency};
 use purser_actors::engine::Engine;
-use purser_actors::entities::PurchasedProduct;
-use purser_actors::gift_card::GiftCard;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::card::Card;
+use purser_actors::entity::gift_card::GiftCard;
+use purser_actors::entity::intl_order::IntlOrder;
+use purser_actors::entity::payout::{Payout, PayoutTarget};
+use purser_actors::entity::top_up::TopUp;
 use purser_actors::id::{BankDestinationId, CardId, PaymentId, PaymentRecipientId, PayoutId, TopUpId, Wallet};
-use purser_actors::intl_order::IntlOrder;
-use purser_actors::payout::{Payout, PayoutTarget};
 use purser_actors::port::payouts::{BankDetails, Platform};
-use purser_actors::top_up::TopUp;
 use serde::Serialize;
 
 use super::response::ResponseWriter;

@@ -2,8 +2,8 @@
 //! prices, rates and catalogs do not matter.
 
 use http::HeaderMap;
-use purser_actors::entities::Purchase;
-use purser_actors::payment::{Payment, Status};
+use purser_actors::entity::Purchase;
+use purser_actors::entity::payment::{Payment, Status};
 use purser_actors::port::Authorization;
 
 use super::Checkout;

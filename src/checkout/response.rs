@@ -8,11 +8,11 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use purser_actors::answer::rfc3339;
 use purser_actors::engine::Engine;
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::session::AuthMethod;
 use purser_actors::id::{PaymentId, SessionId, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, Decline, Timestamp};
-use purser_actors::session::AuthMethod;
 
 use serde::Serialize;
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::discrepancy::DiscrepancyDetails;
 use purser_actors::engine::{Reconciler, ReconciliationCursor};
+use purser_actors::entity::discrepancy::DiscrepancyDetails;
 use purser_actors::id::DiscrepancyId;
 use purser_storage::Store;
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use purser_actors::agent_wallet::WalletCaps;
+use purser_actors::entity::agent_wallet::WalletCaps;
 use purser_actors::money::Cents;
 use serde::Deserialize;
 

@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use purser_actors::engine::PayoutSettings;
+use purser_actors::entity::payout::RailTerms;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::Role;
-use purser_actors::payout::RailTerms;
 use purser_actors::product::{DailyCap, ProductLine};
 use serde::Deserialize;
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use purser_actors::agent_wallet::WalletCaps;
+use purser_actors::entity::agent_wallet::WalletCaps;
 use purser_actors::id::Network;
 use purser_actors::operator::system;
 use rust_decimal::Decimal;

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use purser_actors::engine::webhooks::{MAX_ATTEMPTS, WebhookSettings};
-use purser_actors::webhook::FailureThresholds;
+use purser_actors::entity::webhook::FailureThresholds;
 use serde::Deserialize;
 
 use super::found::ConfigErrors;

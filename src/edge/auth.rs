@@ -6,9 +6,9 @@ use axum::extract::FromRequestParts;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use purser_actors::entity::session::AuthMethod;
 use purser_actors::id::{ApiKeyId, PaymentId, SessionId, Wallet};
 use purser_actors::port::{BoxFuture, Timestamp};
-use purser_actors::session::AuthMethod;
 
 use super::error::{ApiError, ErrorCode};
 pub use super::request_id::{RequestId, RequestIds};

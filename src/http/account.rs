@@ -6,9 +6,9 @@ use axum::extract::{FromRequestParts, RawQuery, State};
 use axum::response::Response;
 use http::request::Parts;
 use purser_actors::engine::Engine;
+use purser_actors::entity::payment::Payment;
 use purser_actors::id::PaymentId;
 use purser_actors::kernel::{Entity, JsonObject};
-use purser_actors::payment::Payment;
 
 use super::app::App;
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer};

@@ -12,7 +12,7 @@ mod wallet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::agent_wallet::{AgentWallet, Rejection};
+use purser_actors::entity::agent_wallet::{AgentWallet, Rejection};
 use purser_actors::id::{Network, Wallet};
 use serde::Deserialize;
 

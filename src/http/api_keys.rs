@@ -12,11 +12,11 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, header};
 use purser_actors::answer::UserId;
-use purser_actors::api_key::{ApiKey, MAX_NAME_LEN, Rejection};
 use purser_actors::engine::OperationError;
+use purser_actors::entity::api_key::{ApiKey, MAX_NAME_LEN, Rejection};
+use purser_actors::entity::session::{AgentInfo, AuthMethod};
 use purser_actors::id::{ApiKeyId, SessionId};
 use purser_actors::kernel::{Entity as _, JsonObject};
-use purser_actors::session::{AgentInfo, AuthMethod};
 use serde::{Deserialize, Serialize};
 
 use super::account::BearerClaims;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::card::{self, Card};
 use purser_actors::engine::{Engine, OperationError};
+use purser_actors::entity::card::{self, Card};
+use purser_actors::entity::intl_order::{self, IntlOrder};
+use purser_actors::entity::reloadable_card::{self, ReloadableCard};
 use purser_actors::id::CardId;
-use purser_actors::intl_order::{self, IntlOrder};
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::port::CardAction;
-use purser_actors::reloadable_card::{self, ReloadableCard};
 use serde::{Deserialize, Serialize};
 
 use super::account::{BearerClaims, authenticated_account};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::card_withdrawal::{CardWithdrawal, INSUFFICIENT, Status};
+use purser_actors::entity::card_withdrawal::{CardWithdrawal, INSUFFICIENT, Status};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Cents;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, Uri, header};
-use purser_actors::card::CardPurchase;
 use purser_actors::engine::Engine;
-use purser_actors::entities::Purchase;
+use purser_actors::entity::Purchase;
+use purser_actors::entity::card::CardPurchase;
 use purser_actors::id::{CardId, PaymentId};
 use purser_actors::kernel::JsonObject;
 

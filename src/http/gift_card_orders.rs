@@ -6,8 +6,8 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
 use purser_actors::currency::{Country, Currency};
-use purser_actors::entities::Purchase;
-use purser_actors::gift_card::GiftCardPurchase;
+use purser_actors::entity::Purchase;
+use purser_actors::entity::gift_card::GiftCardPurchase;
 use purser_actors::money::Cents;
 use purser_actors::product::ProductLine;
 

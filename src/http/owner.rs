@@ -9,10 +9,10 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use purser_actors::account::{OwnerCap, OwnerCaps};
-use purser_actors::agent_wallet::WalletCaps;
-use purser_actors::api_key::Rejection;
 use purser_actors::engine::OperationError;
+use purser_actors::entity::account::{OwnerCap, OwnerCaps};
+use purser_actors::entity::agent_wallet::WalletCaps;
+use purser_actors::entity::api_key::Rejection;
 use purser_actors::money::Cents;
 use purser_actors::product::ProductLine;
 

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use purser_actors::account::{Account, OwnerCap};
-use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::answer::rfc3339;
-use purser_actors::api_key::ApiKey;
+use purser_actors::entity::account::{Account, OwnerCap};
+use purser_actors::entity::agent_wallet::AgentWallet;
+use purser_actors::entity::api_key::ApiKey;
+use purser_actors::entity::identity_verification::{IdentityVerification, Status as IdentityStatus};
+use purser_actors::entity::issuer_link::{IssuerLink, Status as LinkStatus};
 use purser_actors::id::{ApiKeyId, Network, Wallet};
-use purser_actors::identity_verification::{IdentityVerification, Status as IdentityStatus};
-use purser_actors::issuer_link::{IssuerLink, Status as LinkStatus};
 use purser_actors::money::Cents;
 use purser_actors::product::DailyCap;
 

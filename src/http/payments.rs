@@ -6,10 +6,10 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::engine::Engine;
+use purser_actors::entity::payment::{Payment, Status};
 use purser_actors::id::{PaymentId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
-use purser_actors::payment::{Payment, Status};
 
 use serde::Serialize;
 

@@ -9,14 +9,14 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
 use purser_actors::currency::Currency;
-use purser_actors::entities::Purchase;
-use purser_actors::id::{BankDestinationId, LateReturnId, PayoutId};
-use purser_actors::kernel::Entity as _;
-use purser_actors::late_return::LateReturn;
-use purser_actors::payout;
-use purser_actors::payout::{
+use purser_actors::entity::Purchase;
+use purser_actors::entity::late_return::LateReturn;
+use purser_actors::entity::payout;
+use purser_actors::entity::payout::{
     AppPaymentPurchase, BankPaymentPurchase, Payout, PayoutTarget, PushToCardPurchase, Status,
 };
+use purser_actors::id::{BankDestinationId, LateReturnId, PayoutId};
+use purser_actors::kernel::Entity as _;
 
 pub(super) use self::payee::{is_email, platform};
 use serde::Serialize;

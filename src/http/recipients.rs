@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use purser_actors::bank_destination::BankDestination;
 use purser_actors::engine::OperationError;
+use purser_actors::entity::bank_destination::BankDestination;
+use purser_actors::entity::payment_recipient::{PaymentRecipient, Status};
 use purser_actors::id::{BankDestinationId, BankRecipientId, PaymentRecipientId, Wallet};
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};
-use purser_actors::payment_recipient::{PaymentRecipient, Status};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 

@@ -8,12 +8,12 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::engine::Engine;
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::payment;
+use purser_actors::entity::reloadable_card::{INSUFFICIENT, ReloadableCard, Status};
 use purser_actors::id::{CardId, PaymentId};
 use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Cents;
-use purser_actors::payment;
-use purser_actors::reloadable_card::{INSUFFICIENT, ReloadableCard, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

@@ -8,8 +8,8 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use purser_actors::answer::UserId;
 use purser_actors::engine::{OperationError, UserIdCollision};
+use purser_actors::entity::session::{AuthMethod, Command, Rejection, Reply, Session};
 use purser_actors::id::Network;
-use purser_actors::session::{AuthMethod, Command, Rejection, Reply, Session};
 use serde::{Deserialize, Serialize};
 
 use super::app::App;

@@ -16,7 +16,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, StatusCode, header};
 use purser_actors::answer::UserId;
-use purser_actors::api_key::ApiKey;
+use purser_actors::entity::api_key::ApiKey;
 use purser_actors::id::ApiKeyId;
 use purser_actors::kernel::Entity as _;
 use serde::{Deserialize, Serialize};

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use dashmap::DashMap;
 use purser_actors::engine::Engine;
+use purser_actors::entity::session::{AuthMethod, ID_TOKEN_MAX_S};
 use purser_actors::id::{ApiKeyId, SessionId, Wallet};
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::port::{BoxFuture, Clock, Timestamp};
-use purser_actors::session::{AuthMethod, ID_TOKEN_MAX_S};
 use purser_storage::{EventSink, StoreError, StoredEvent};
 
 use super::auth::{AccountStatus, AuthClaims, Authenticator, TokenError};

@@ -8,13 +8,13 @@ use axum::response::Response;
 use http::{HeaderMap, Uri};
 use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::engine::Engine;
-use purser_actors::entities::Purchase;
+use purser_actors::entity::Purchase;
+use purser_actors::entity::top_up;
+use purser_actors::entity::top_up::{CardBalancePurchase, Status, TopUp};
 use purser_actors::id::{CardId, TopUpId, Wallet};
 use purser_actors::kernel::Entity;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
-use purser_actors::top_up;
-use purser_actors::top_up::{CardBalancePurchase, Status, TopUp};
 
 use serde::Serialize;
 

@@ -9,11 +9,11 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::{RegistrationError, WebhookRegistration, parse_entity_ref};
+use purser_actors::entity::webhook::WebhookView;
+use purser_actors::entity::webhook::{Rejection, Status, WebhookEndpoint};
 use purser_actors::id::WebhookId;
 use purser_actors::kernel::Entity;
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
-use purser_actors::webhook::WebhookView;
-use purser_actors::webhook::{Rejection, Status, WebhookEndpoint};
 use serde::{Deserialize, Serialize};
 
 use super::account::{BearerClaims, authenticated_account};

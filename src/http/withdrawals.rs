@@ -6,14 +6,14 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use purser_actors::account::StatementLineView;
-use purser_actors::account::{Account, Rejection};
 use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationError, TreasuryReservation};
+use purser_actors::entity::account::StatementLineView;
+use purser_actors::entity::account::{Account, Rejection};
+use purser_actors::entity::withdrawal;
 use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::{AmountError, Cents, Usdc};
-use purser_actors::withdrawal;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use purser_actors::entity::intl_order::BillingAddress;
 use purser_actors::id::{CardId, JobId};
-use purser_actors::intl_order::BillingAddress;
 use purser_actors::money::Cents;
 use purser_actors::port::{
     self, CardAction, CardActionRequest, CardActivity, CardEvent, CardIssuer, CardSnapshot, CardState, ErrorKind,

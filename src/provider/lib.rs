@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
-pub use purser_actors::intl_order::BillingAddress;
+pub use purser_actors::entity::intl_order::BillingAddress;
 use purser_actors::port::{
     Bridge, CardBalances, IdentityCheck, IssuerAccounts, KeyShredder, PaidHttpClient, Ports, ProviderList, Settlement,
     WalletSigner, WebhookSender,

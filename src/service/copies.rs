@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use purser_actors::banking::application::BankingApplication;
+use purser_actors::entity::banking::application::BankingApplication;
 use purser_actors::id::{DocumentId, Network};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::port::BoxFuture;

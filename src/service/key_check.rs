@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use purser_actors::entity::intl_order::IntlOrder;
 use purser_actors::id::CardId;
-use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::port::{Entropy, Timestamp};
 use purser_storage::{Store, codec};

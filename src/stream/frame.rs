@@ -147,7 +147,7 @@ impl EventFilter {
             let name = std::slice::from_ref(name);
             KNOWN
                 .iter()
-                .any(|kind| purser_actors::webhook::matches_filter(name, kind))
+                .any(|kind| purser_actors::entity::webhook::matches_filter(name, kind))
         };
         match types.iter().find(|name| !fits(name)) {
             Some(unknown) => Err(FilterError::Unknown(unknown.clone())),
@@ -165,7 +165,7 @@ impl EventFilter {
 
     /// Whether events of a type are delivered.
     pub fn matches(&self, kind: &str) -> bool {
-        purser_actors::webhook::matches_filter(&self.0, kind)
+        purser_actors::entity::webhook::matches_filter(&self.0, kind)
     }
 }
 

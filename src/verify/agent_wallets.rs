@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use purser_actors::agent_wallet::{self, AgentWallet};
+use purser_actors::entity::agent_wallet::{self, AgentWallet};
+use purser_actors::entity::wallet_payment::{self, PaymentMethod, Status, WalletPayment};
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::port::Timestamp;
-use purser_actors::wallet_payment::{self, PaymentMethod, Status, WalletPayment};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 

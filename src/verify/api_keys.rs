@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::api_key::{self, ApiKey};
+use purser_actors::entity::api_key::{self, ApiKey};
 use purser_actors::id::ApiKeyId;
 use purser_actors::kernel::{EntityKind, table};
 use purser_storage::codec::{self, DecodeError};

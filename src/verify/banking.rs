@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::account::CreditCause;
-use purser_actors::banking::account::{self, BankAccount};
-use purser_actors::banking::application::{self, BankingApplication};
-use purser_actors::banking::profile::{self, BankingProfile};
-use purser_actors::banking::transfer::{self, BankTransfer, TransferDirection};
+use purser_actors::entity::account::CreditCause;
+use purser_actors::entity::banking::account::{self, BankAccount};
+use purser_actors::entity::banking::application::{self, BankingApplication};
+use purser_actors::entity::banking::profile::{self, BankingProfile};
+use purser_actors::entity::banking::transfer::{self, BankTransfer, TransferDirection};
 use purser_actors::id::{BankAccountId, BankTransferId, Wallet};
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::job::AnyJob;
@@ -174,7 +174,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
         .jobs
         .iter()
         .filter_map(|effect| match effect.job.typed()? {
-            purser_actors::account::Job::CreditAccount {
+            purser_actors::entity::account::Job::CreditAccount {
                 cause: CreditCause::BankTransfer(id),
                 ..
             } => Some(id.to_string()),

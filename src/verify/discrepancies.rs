@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::discrepancy::{Discrepancy, Event, Status};
+use purser_actors::entity::discrepancy::{Discrepancy, Event, Status};
 use purser_actors::id::DiscrepancyId;
 use purser_actors::kernel::{EntityKind, table};
 use purser_storage::codec::{self, DecodeError};

@@ -5,9 +5,9 @@ mod status_only;
 
 use std::collections::BTreeMap;
 
+use purser_actors::entity::{account, session, withdrawal};
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::event_record::EventRecord;
-use purser_actors::{account, session, withdrawal};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 

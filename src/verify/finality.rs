@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::account;
-use purser_actors::account::{provisional_hold_cause, underlying_payment};
+use purser_actors::entity::account;
+use purser_actors::entity::account::{provisional_hold_cause, underlying_payment};
+use purser_actors::entity::payment;
+use purser_actors::entity::payment::Status;
 use purser_actors::id::PaymentId;
-use purser_actors::payment;
-use purser_actors::payment::Status;
 
 use super::ledger::LedgerTotals;
 use super::{StoreContents, VerifyReport, outcomes};

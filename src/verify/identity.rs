@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use purser_actors::entity::identity_verification::{self, IdentityVerification};
+use purser_actors::entity::issuer_link::{self, IssuerLink};
 use purser_actors::id::{JobId, Wallet};
-use purser_actors::identity_verification::{self, IdentityVerification};
-use purser_actors::issuer_link::{self, IssuerLink};
 use purser_actors::kernel::{EntityKind, table};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};

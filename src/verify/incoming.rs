@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::account;
-use purser_actors::account::CreditCause;
+use purser_actors::entity::account;
+use purser_actors::entity::account::CreditCause;
+use purser_actors::entity::incoming;
+use purser_actors::entity::incoming::{Event, Incoming, Status};
+use purser_actors::entity::payment;
 use purser_actors::id::{DepositId, PaymentId, WithdrawalId};
-use purser_actors::incoming;
-use purser_actors::incoming::{Event, Incoming, Status};
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::payment;
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::account;
-use purser_actors::account::CreditCause;
+use purser_actors::entity::account;
+use purser_actors::entity::account::CreditCause;
+use purser_actors::entity::late_return;
+use purser_actors::entity::late_return::{Event, Status};
+use purser_actors::entity::payment;
 use purser_actors::id::{LateReturnId, PayoutId};
 use purser_actors::kernel::EntityKind;
-use purser_actors::late_return;
-use purser_actors::late_return::{Event, Status};
-use purser_actors::payment;
 use purser_storage::codec::{self, DecodeError};
 
 use super::ledger::LedgerTotals;

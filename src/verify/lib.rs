@@ -35,16 +35,16 @@ mod withdrawals;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use purser_actors::account::Account;
 use purser_actors::engine::lost_windows;
+use purser_actors::entity::account::Account;
+use purser_actors::entity::late_return::LateReturn;
+use purser_actors::entity::payment::Payment;
+use purser_actors::entity::session::Session;
+use purser_actors::entity::withdrawal::Withdrawal;
 use purser_actors::id::{LateReturnId, PaymentId, SessionId, Wallet, WalletPaymentId, WithdrawalId};
 use purser_actors::kernel::{EntityKind, OutboxJob, table};
-use purser_actors::late_return::LateReturn;
 use purser_actors::lost_order::AttributedOrder;
-use purser_actors::payment::Payment;
 use purser_actors::port::{AttributedTransfer, BoxFuture};
-use purser_actors::session::Session;
-use purser_actors::withdrawal::Withdrawal;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Row, Store, StoreError};
 

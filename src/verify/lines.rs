@@ -1,8 +1,8 @@
 //! Product lines: whether a line is open, failing or closed matches its events.
 
+use purser_actors::entity::line::{Event, LineState, Status};
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::entity::EntityId as _;
-use purser_actors::line::{Event, LineState, Status};
 use purser_actors::product::ProductLine;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::account;
-use purser_actors::account::{CreditCause, underlying_payment};
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::account;
+use purser_actors::entity::account::{CreditCause, underlying_payment};
+use purser_actors::entity::payment;
+use purser_actors::entity::payment::Status;
 use purser_actors::id::PaymentId;
-use purser_actors::payment;
-use purser_actors::payment::Status;
 
 use super::ledger::LedgerTotals;
 use super::money_history::MoneyHistory;

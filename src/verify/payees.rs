@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use purser_actors::bank_destination::{self, BankDestination, DestinationType};
+use purser_actors::entity::bank_destination::{self, BankDestination, DestinationType};
+use purser_actors::entity::payment_recipient::{self, PaymentRecipient};
 use purser_actors::id::{BankDestinationId, PaymentRecipientId};
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::payment_recipient::{self, PaymentRecipient};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 

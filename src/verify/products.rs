@@ -9,10 +9,10 @@ mod payout;
 mod tests;
 mod top_up;
 
-use purser_actors::account;
-use purser_actors::account::{CreditCause, DebitPurpose};
 use purser_actors::currency::Currency;
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::account;
+use purser_actors::entity::account::{CreditCause, DebitPurpose};
 use purser_actors::id::{
     BankTransferId, CardId, LateReturnId, OutgoingTransferId, PayoutId, RefundId, TopUpId, Wallet,
 };

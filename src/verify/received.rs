@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use purser_actors::entity::payment;
 use purser_actors::id::{PaymentId, Wallet};
-use purser_actors::payment;
 
 use super::{ChainTransfer, StoreContents, VerifyReport};
 

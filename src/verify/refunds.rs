@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::account;
-use purser_actors::account::CreditCause;
+use purser_actors::entity::account;
+use purser_actors::entity::account::CreditCause;
+use purser_actors::entity::refund::{Event, Refund, Status};
+use purser_actors::entity::{payment, refund};
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::refund::{Event, Refund, Status};
-use purser_actors::{payment, refund};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 

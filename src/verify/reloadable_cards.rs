@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::card_withdrawal::{self, CardWithdrawal};
-use purser_actors::entities::Purchase;
+use purser_actors::entity::Purchase;
+use purser_actors::entity::card_withdrawal::{self, CardWithdrawal};
+use purser_actors::entity::reloadable_card::{self, ReloadableCard};
+use purser_actors::entity::top_up::CardBalancePurchase;
 use purser_actors::id::{CardId, JobId, PaymentId, WithdrawalId};
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::reloadable_card::{self, ReloadableCard};
-use purser_actors::top_up::CardBalancePurchase;
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 

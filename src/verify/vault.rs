@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use purser_actors::agent_wallet::AgentWallet;
-use purser_actors::bank_destination;
+use purser_actors::entity::agent_wallet::AgentWallet;
+use purser_actors::entity::bank_destination;
 use purser_actors::id::{BankDestinationId, CardId};
 use purser_actors::kernel::job::AnyJob;
 

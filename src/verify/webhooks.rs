@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use purser_actors::entity::webhook::{self, Status, WebhookEndpoint};
+use purser_actors::entity::webhook_delivery::{self as delivery, WebhookDelivery};
 use purser_actors::id::{WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::webhook::{self, Status, WebhookEndpoint};
-use purser_actors::webhook_delivery::{self as delivery, WebhookDelivery};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 

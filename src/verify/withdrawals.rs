@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::account;
+use purser_actors::entity::account;
+use purser_actors::entity::withdrawal;
+use purser_actors::entity::withdrawal::{Status, Withdrawal};
 use purser_actors::id::WithdrawalId;
-use purser_actors::withdrawal;
-use purser_actors::withdrawal::{Status, Withdrawal};
 
 use super::ledger::LedgerTotals;
 use super::onchain::{UnmatchedTransfers, is_exact};

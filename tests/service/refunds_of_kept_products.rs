@@ -1,8 +1,8 @@
 //! A refund leaves its payer with money and product only if an operator consents.
 
+use purser_actors::entity::refund::Refund;
 use purser_actors::id::Network;
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::refund::Refund;
 use purser_storage::codec;
 use serde_json::{Value, json};
 

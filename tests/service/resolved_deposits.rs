@@ -1,8 +1,8 @@
 //! Payments whose incoming transfer an operator resolved, and the response when they are presented afterwards.
 
+use purser_actors::entity::payment::{Payment, Resolution, Status};
 use purser_actors::id::Network;
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::payment::{Payment, Resolution, Status};
 use purser_storage::codec;
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! Sealed data outside of entities: customer documents across a backup, and recorded responses of paid calls.
 
+use purser_actors::entity::wallet_payment;
 use purser_actors::id::{Network, WalletPaymentId};
 use purser_actors::kernel::{OutboxJob, table};
-use purser_actors::wallet_payment;
 use purser_storage::{Write, codec};
 use serde_json::json;
 

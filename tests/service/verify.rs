@@ -6,13 +6,13 @@ use std::sync::Arc;
 use purser::config::DataDir;
 use purser::config::{Config, ConfigSources};
 use purser::service::dependencies;
-use purser_actors::account::Account;
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::account::Account;
+use purser_actors::entity::payment::{Payment, Status};
 use purser_actors::id::{CardId, Network};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::ledger::LedgerTransaction;
 use purser_actors::money::Usdc;
-use purser_actors::payment::{Payment, Status};
 use purser_storage::{Batch, Row, RowKey, Store, Write, codec};
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! `purser verify` on agent wallets: owners of addresses and wallet payments.
 
+use purser_actors::entity::payment::Payment;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::payment::Payment;
 use purser_storage::{Row, RowKey, Write, codec};
 use serde_json::json;
 

@@ -1,9 +1,9 @@
 //! `purser verify` on sealed records, scheduled jobs and quotes.
 
-use purser_actors::card;
-use purser_actors::gift_card::GiftCard;
+use purser_actors::entity::card;
+use purser_actors::entity::gift_card::GiftCard;
+use purser_actors::entity::intl_order;
 use purser_actors::id::{CardId, Network};
-use purser_actors::intl_order;
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::kernel::{EntityKind, OutboxJob, table};
 use purser_actors::money::Cents;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use purser_actors::account::LoginCode;
+use purser_actors::entity::account::LoginCode;
+use purser_actors::entity::session::{AuthMethod, Command, Reply, Session};
 use purser_actors::id::{SessionId, Wallet};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::port::{CardAction, Clock as _, Entropy};
-use purser_actors::session::{AuthMethod, Command, Reply, Session};
 use purser_storage::codec::{self, Stored};
 
 use crate::clients::{Clients, Freeze, card as card_of, token, wallet};

@@ -8,14 +8,14 @@ use base64::engine::general_purpose::STANDARD;
 use purser::agent_wallet::offer_selection::{OwnAddresses, PaymentPins, SelectedOffer};
 use purser::payment::terms::Token;
 use purser::wallet::PaymentRequired;
-use purser_actors::agent_wallet::{AgentWallet, WalletCaps};
 use purser_actors::engine::{KeyState, OperationError};
+use purser_actors::entity::agent_wallet::{AgentWallet, WalletCaps};
+use purser_actors::entity::wallet_payment::{PaymentMethod, WalletPayment, WalletPaymentOrder};
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
 use purser_actors::kernel::idempotency::{CommandResult, RecordedResponse};
 use purser_actors::kernel::{Entity as _, EntityKind, IdempotencyRecorder};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{Entropy as _, WalletAddresses};
-use purser_actors::wallet_payment::{PaymentMethod, WalletPayment, WalletPaymentOrder};
 use purser_storage::sim_disk::SeededRng;
 use serde_json::{Value, json};
 

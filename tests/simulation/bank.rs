@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purser_actors::account::BankDebit;
-use purser_actors::banking::account::{self, BankAccount};
-use purser_actors::banking::transfer::{BankTransfer, Status, TransferDirection, TransferRequest};
+use purser_actors::entity::account::BankDebit;
+use purser_actors::entity::banking::account::{self, BankAccount};
+use purser_actors::entity::banking::transfer::{BankTransfer, Status, TransferDirection, TransferRequest};
 use purser_actors::id::{BankAccountId, BankTransferId, JobId, Wallet};
 use purser_actors::kernel::{Entity as _, EntityKind, table};
 use purser_actors::money::{Cents, Usdc};

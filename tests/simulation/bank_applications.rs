@@ -1,13 +1,15 @@
 //! Bank applications, payouts from a balance to other people's accounts, and the bank's review.
 
-use purser_actors::account::{Account, BalancePayout, BankDebit};
-use purser_actors::banking::application::{BankingApplication, Document, DocumentType, MediaType, Question, Status};
-use purser_actors::banking::profile::{BankingProfile, CustomerType};
+use purser_actors::entity::account::{Account, BalancePayout, BankDebit};
+use purser_actors::entity::banking::application::{
+    BankingApplication, Document, DocumentType, MediaType, Question, Status,
+};
+use purser_actors::entity::banking::profile::{BankingProfile, CustomerType};
+use purser_actors::entity::identity_verification::{self, IdentityVerification};
+use purser_actors::entity::payout::{Payout, PayoutPlan, PayoutTarget};
 use purser_actors::id::{DocumentId, PayoutId, Wallet};
-use purser_actors::identity_verification::{self, IdentityVerification};
 use purser_actors::kernel::EntityKind;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payout::{Payout, PayoutPlan, PayoutTarget};
 use purser_actors::port::banking::{BankApplicationRequest, ReviewDecision};
 use purser_actors::port::{Entropy as _, Timestamp};
 use purser_actors::quote::QuoteFacts;

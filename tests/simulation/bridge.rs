@@ -7,6 +7,7 @@ mod ledger;
 
 use std::sync::Arc;
 
+use purser_actors::entity::top_up::{Status, TopUp};
 use purser_actors::id::TopUpId;
 use purser_actors::kernel::EntityKind;
 use purser_actors::money::Usdc;
@@ -14,7 +15,6 @@ use purser_actors::port::{
     AttestationStatus, AttestedMessage, BoxFuture, Bridge, BridgeTransfer, ChainStatus, Decline, ErrorKind, Finality,
     MintResult, PortError, SignedBurn, SignedMint, SubmitResult,
 };
-use purser_actors::top_up::{Status, TopUp};
 
 use crate::account_steps::durable;
 use crate::environment::{Environment, ORDERED_PANIC};

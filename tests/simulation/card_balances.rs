@@ -5,16 +5,16 @@ mod plans;
 
 use std::time::Duration;
 
-use purser_actors::card_withdrawal::CardWithdrawal;
 use purser_actors::engine::{KeyGuard, KeyState, OperationError};
+use purser_actors::entity::card_withdrawal::CardWithdrawal;
+use purser_actors::entity::issuer_link::{self, IssuerLink};
+use purser_actors::entity::reloadable_card::{self, Event, ReloadableCard};
 use purser_actors::id::{CardId, WithdrawalId};
-use purser_actors::issuer_link::{self, IssuerLink};
 use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::kernel::idempotency::{CommandResult, RecordedResponse};
 use purser_actors::kernel::{Entity, EntityKind, IdempotencyRecorder, table};
 use purser_actors::money::Cents;
 use purser_actors::port::{CardAction, Entropy as _};
-use purser_actors::reloadable_card::{self, Event, ReloadableCard};
 use purser_storage::codec::{self, Stored};
 
 use crate::account_steps::durable;

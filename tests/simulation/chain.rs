@@ -7,15 +7,15 @@ mod lists;
 use std::sync::Arc;
 
 use purser::verify::ChainTransfer;
+use purser_actors::entity::payment::{Payment, Status};
+use purser_actors::entity::wallet_payment::SendTarget;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::Usdc;
-use purser_actors::payment::{Payment, Status};
 use purser_actors::port::{
     Authorization, BoxFuture, ChainStatus, ChainTransactionStatus, Decline, ErrorKind, Finality, OutgoingTransfer,
     OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp,
 };
-use purser_actors::wallet_payment::SendTarget;
 use purser_storage::codec;
 
 use crate::clients::{number_of, valid_until_ms};

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt;
 use purser::verify::{ChainTransfer, verify};
-use purser_actors::account;
-use purser_actors::card::Card;
 use purser_actors::engine::Engine;
+use purser_actors::entity::account;
+use purser_actors::entity::card::Card;
+use purser_actors::entity::late_return::LateReturn;
+use purser_actors::entity::payment::{Payment, Status};
+use purser_actors::entity::session::Session;
 use purser_actors::id::{CardId, LateReturnId, PaymentId, SessionId};
 use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::kernel::{EntityKind, OutboxJob, table};
-use purser_actors::late_return::LateReturn;
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
-use purser_actors::payment::{Payment, Status};
 use purser_actors::product::ProductLine;
-use purser_actors::session::Session;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{JournalStore, Row, RowKey, Store};
 

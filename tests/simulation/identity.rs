@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use purser_actors::engine::OperationError;
+use purser_actors::entity::identity_verification::{self, IdentityVerification};
+use purser_actors::entity::issuer_link::{self, IssuerLink};
 use purser_actors::id::{JobId, Wallet};
-use purser_actors::identity_verification::{self, IdentityVerification};
-use purser_actors::issuer_link::{self, IssuerLink};
 use purser_actors::kernel::{Entity as _, EntityKind, table};
 use purser_actors::port::{
     BoxFuture, CheckStatus, ErrorKind, IdentityCheck, IdentityCheckRequest, IssuerAccountResult, IssuerAccounts,

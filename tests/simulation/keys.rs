@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::api_key::{ApiKey, Rejection};
 use purser_actors::engine::{Engine, OperationError};
+use purser_actors::entity::api_key::{ApiKey, Rejection};
+use purser_actors::entity::session::Session;
 use purser_actors::id::{ApiKeyId, SessionId};
 use purser_actors::kernel::EntityKind;
-use purser_actors::session::Session;
 use purser_storage::sim_disk::SeededRng;
 
 use crate::account_steps::durable;

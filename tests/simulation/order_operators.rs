@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_actors::engine::{ApprovalPending, OperationError};
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, Status};
 use purser_actors::id::{CardId, RequestId};
-use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, EntityKind};
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::{BoxFuture, ErrorKind, KeyShredder, PortError};

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::breaker::BreakerSettings;
-use purser_actors::card;
 use purser_actors::engine::Engine;
-use purser_actors::gift_card;
+use purser_actors::entity::card;
+use purser_actors::entity::gift_card;
 use purser_actors::id::JobId;
 use purser_actors::kernel::OutboxJob;
 use purser_actors::kernel::job::AnyJob;

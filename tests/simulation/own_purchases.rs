@@ -2,9 +2,9 @@
 //! A spend is the price of a call of our own route, so each has a number of both kinds.
 
 use purser_actors::engine::{ClaimError, Engine, PaymentResult};
+use purser_actors::entity::payment::Outcome;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::payment::Outcome;
 use purser_actors::port::{Authorization, CallFailure, ServerResponse};
 use purser_storage::sim_disk::SeededRng;
 

@@ -1,11 +1,11 @@
 //! Answers to payments, judged at the moment they are given: what they rest on is durable, and the outside bears it
 //! out.
 
-use purser_actors::account;
 use purser_actors::engine::{ClaimError, PaymentResult};
+use purser_actors::entity::account;
+use purser_actors::entity::payment::{Outcome, Payment, Status};
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::event_record::EventRecord;
-use purser_actors::payment::{Outcome, Payment, Status};
 use purser_actors::product::ProductLine;
 use purser_storage::codec;
 

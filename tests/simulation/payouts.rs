@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use purser_actors::entity::payout::{Payout, PayoutTarget};
 use purser_actors::id::{JobId, PayoutId};
 use purser_actors::kernel::EntityKind;
-use purser_actors::payout::{Payout, PayoutTarget};
 use purser_actors::port::payouts::{
     PayoutEvent, PayoutRailStatus, PayoutRails, PayoutRequest, PayoutStatusUpdate, RecallResult,
 };

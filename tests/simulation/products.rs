@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::card::{self, Card};
-use purser_actors::entities::PurchasedProduct;
-use purser_actors::gift_card::{self, GiftCard};
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::card::{self, Card};
+use purser_actors::entity::gift_card::{self, GiftCard};
+use purser_actors::entity::intl_order::{self, IntlOrder};
+use purser_actors::entity::payout;
+use purser_actors::entity::payout::Payout;
+use purser_actors::entity::top_up;
+use purser_actors::entity::top_up::TopUp;
 use purser_actors::id::{CardId, PaymentId, PayoutId, TopUpId, Wallet};
-use purser_actors::intl_order::{self, IntlOrder};
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::kernel::{Entity, EntityKind, table};
-use purser_actors::payout;
-use purser_actors::payout::Payout;
-use purser_actors::top_up;
-use purser_actors::top_up::TopUp;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Row, RowKey};
 

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purser_actors::card::Card;
 use purser_actors::currency::{Country, Currency};
-use purser_actors::gift_card::GiftCard;
+use purser_actors::entity::card::Card;
+use purser_actors::entity::gift_card::GiftCard;
 use purser_actors::id::JobId;
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::Cents;

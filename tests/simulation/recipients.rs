@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
 use purser_actors::currency::Currency;
-use purser_actors::entities::{Purchase, PurchasedProduct};
+use purser_actors::entity::bank_destination::{BankDestination, BankRecipient, DestinationType};
+use purser_actors::entity::payment_recipient::PaymentRecipient;
+use purser_actors::entity::payout::{AppPaymentPurchase, BankPaymentPurchase, Payout, PushToCardPurchase, Status};
+use purser_actors::entity::{Purchase, PurchasedProduct};
 use purser_actors::id::BankDestinationId;
 use purser_actors::id::BankRecipientId;
 use purser_actors::id::PaymentRecipientId;
@@ -12,8 +14,6 @@ use purser_actors::id::PayoutId;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::table;
-use purser_actors::payment_recipient::PaymentRecipient;
-use purser_actors::payout::{AppPaymentPurchase, BankPaymentPurchase, Payout, PushToCardPurchase, Status};
 use purser_actors::port::payouts::{AppPayee, BankDetails, Platform};
 use purser_storage::codec;
 

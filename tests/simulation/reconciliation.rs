@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use purser::verify::ChainTransfer;
-use purser_actors::banking::transfer::BankTransfer;
 use purser_actors::currency::Currency;
-use purser_actors::discrepancy::DiscrepancyDetails;
 use purser_actors::engine::{Reconciler, ReconcilerDeps, ReconcilerSettings, ReconciliationCursor};
+use purser_actors::entity::banking::transfer::BankTransfer;
+use purser_actors::entity::discrepancy::DiscrepancyDetails;
 use purser_actors::id::{JobId, Network};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::{Cents, Usdc};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use purser_actors::account::UnclaimedCapUsage;
+use purser_actors::entity::account::UnclaimedCapUsage;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::table;
 use purser_storage::codec;

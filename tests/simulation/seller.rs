@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::entity::agent_wallet::AgentWallet;
+use purser_actors::entity::wallet_payment::{HttpRecordPart, SendTarget, Status, WalletPayment};
 use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::Usdc;
@@ -14,7 +15,6 @@ use purser_actors::port::{
     Authorization, BoxFuture, CallFailure, ErrorKind, EvmAuthorization, OutgoingTransferRequest, PaidHttpClient,
     PortError, SealedHttpPart, SealedKeys, ServerResponse, SolanaTransfer, SubmitResult, WalletAddresses, WalletSigner,
 };
-use purser_actors::wallet_payment::{HttpRecordPart, SendTarget, Status, WalletPayment};
 
 use crate::account_steps::{check_outgoing, check_signing, durable};
 use crate::agents::addresses;

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use purser_actors::entity::payment::Payment;
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::payment::Payment;
 use purser_actors::product::ProductLine;
 use purser_storage::{
     Batch, BoxFuture, CommitCallback, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Span, Store, StoreError,

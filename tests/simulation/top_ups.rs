@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use purser::verify::ChainTransfer;
 use purser_actors::engine::Engine;
-use purser_actors::entities::Purchase;
+use purser_actors::entity::Purchase;
+use purser_actors::entity::top_up;
+use purser_actors::entity::top_up::{CardBalancePurchase, FirstLeg, Status, TopUp};
 use purser_actors::id::{TopUpId, Wallet};
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::kernel::{EntityKind, OutboxJob};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{Authorization, EvmAuthorization, OutgoingTransferRequest, PreparedTransaction};
-use purser_actors::top_up;
-use purser_actors::top_up::{CardBalancePurchase, FirstLeg, Status, TopUp};
 use purser_storage::sim_disk::SeededRng;
 
 use crate::account_steps::durable;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
 use purser_actors::engine::{ApprovalPending, OperationError};
+use purser_actors::entity::card_withdrawal::{CardWithdrawal, Rejection};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, EntityKind};
 use purser_actors::lease::Leasable as _;

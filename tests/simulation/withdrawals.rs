@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use purser::verify::ChainTransfer;
-use purser_actors::account::Account;
 use purser_actors::engine::{KeyState, OperationError};
+use purser_actors::entity::account::Account;
+use purser_actors::entity::withdrawal::{Status, Withdrawal};
 use purser_actors::id::{Wallet, WithdrawalId};
 use purser_actors::kernel::idempotency::{CommandResult, RecordedResponse};
 use purser_actors::kernel::{Entity, EntityKind, IdempotencyRecorder, table};
@@ -13,7 +14,6 @@ use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
     Authorization, Entropy as _, EvmAuthorization, OutgoingTransferRequest, PreparedTransaction, SolanaTransfer,
 };
-use purser_actors::withdrawal::{Status, Withdrawal};
 use purser_storage::codec;
 use purser_storage::sim_disk::SeededRng;
 

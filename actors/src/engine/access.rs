@@ -5,15 +5,15 @@ use std::convert::Infallible;
 use purser_storage::{StoreError, codec};
 
 use super::{Engine, MAX_CONFLICT_RETRIES};
-use crate::account::{self, LoginCode, LoginGrant};
-use crate::card::{self, Card};
-use crate::gift_card;
+use crate::entity::account::{self, LoginCode, LoginGrant};
+use crate::entity::card::{self, Card};
+use crate::entity::gift_card;
+use crate::entity::payment::SessionSeed;
+use crate::entity::session::{self, AuthMethod};
 use crate::id::{ApprovalId, CardId, SessionId, Wallet};
 use crate::kernel::{AskError, IdempotencyRecorder, table};
 use crate::operator::OperatorAction;
-use crate::payment::SessionSeed;
 use crate::port::CardAction;
-use crate::session::{self, AuthMethod};
 
 /// Why an identity or account operation did not happen.
 #[derive(Debug)]

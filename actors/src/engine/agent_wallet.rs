@@ -3,13 +3,13 @@
 use purser_storage::{Store, StoreError};
 
 use super::{Engine, OperationError};
-use crate::agent_wallet::{self, AgentWallet, SavedAddress, WalletCaps};
+use crate::entity::agent_wallet::{self, AgentWallet, SavedAddress, WalletCaps};
+use crate::entity::wallet_payment::{HttpRecordPart, WalletPayment, WalletPaymentOrder};
 use crate::id::{AddressId, Network, Wallet, WalletPaymentId, WithdrawalId};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{IdempotencyRecorder, table};
 use crate::money::Usdc;
 use crate::port::WalletAddresses;
-use crate::wallet_payment::{HttpRecordPart, WalletPayment, WalletPaymentOrder};
 
 type WalletError = OperationError<agent_wallet::Rejection>;
 

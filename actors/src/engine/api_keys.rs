@@ -3,12 +3,12 @@
 use purser_storage::StoreError;
 
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
-use crate::api_key::{ApiKey, Command, Rejection};
+use crate::entity::api_key::{ApiKey, Command, Rejection};
+use crate::entity::payment::SessionSeed;
+use crate::entity::session::{self, AgentInfo, Session};
 use crate::id::{ApiKeyId, SessionId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, table};
-use crate::payment::SessionSeed;
-use crate::session::{self, AgentInfo, Session};
 
 impl Engine {
     /// An API key by its id.

@@ -10,12 +10,12 @@ use super::{
     JobResolution, ListPosition, OperationError, ResolveError,
 };
 use crate::approval::{ApprovableAction, OperatorDailyTotal, PendingApproval};
+use crate::entity::{card_withdrawal, intl_order};
 use crate::id::{ApprovalId, ShardId};
 use crate::kernel::{Context, Entity, table};
 use crate::money::Usdc;
 use crate::operator::{AuditAction, AuditExtras, AuditPosition, AuditedAction, OperatorAction};
 use crate::port::DAY_MS;
-use crate::{card_withdrawal, intl_order};
 
 /// Authority under which an action runs.
 #[derive(Clone, Copy)]

@@ -3,12 +3,12 @@
 use purser_storage::{StoreError, codec};
 
 use super::{Engine, OperationError};
-use crate::account::{self, Account, StatementLine};
+use crate::entity::account::{self, Account, StatementLine};
+use crate::entity::withdrawal::Withdrawal;
 use crate::id::{StatementLineId, Wallet, WithdrawalId};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{IdempotencyRecorder, table};
 use crate::money::Usdc;
-use crate::withdrawal::Withdrawal;
 
 impl Engine {
     /// Starts a withdrawal from a balance. The amount is put on hold and the transfer is queued.

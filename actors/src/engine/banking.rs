@@ -9,11 +9,11 @@ use tokio::sync::Notify;
 use super::provider_events::ProviderEventSource;
 use super::registries::Registries;
 use super::{Engine, Inner, OperationError};
-use crate::account::{self, Account, BalancePayout, BankDebit};
-use crate::banking::account::{BankAccount, Command as AccountCommand};
-use crate::banking::application::{self, BankingApplication, Document, Question};
-use crate::banking::profile::{self, BankingProfile};
-use crate::banking::transfer::{
+use crate::entity::account::{self, Account, BalancePayout, BankDebit};
+use crate::entity::banking::account::{BankAccount, Command as AccountCommand};
+use crate::entity::banking::application::{self, BankingApplication, Document, Question};
+use crate::entity::banking::profile::{self, BankingProfile};
+use crate::entity::banking::transfer::{
     BankTransfer, Command as TransferCommand, Rejection as TransferRejection, ReturnDetails, TransferRequest,
 };
 use crate::id::{BankAccountId, BankTransferId, BankingApplicationId, Wallet};
@@ -124,7 +124,7 @@ impl Engine {
         customer: String,
         (ramp, label): (AccountType, Option<String>),
         memo: Option<IdempotencyRecorder<BankAccount>>,
-    ) -> Result<(), OperationError<crate::banking::account::Rejection>> {
+    ) -> Result<(), OperationError<crate::entity::banking::account::Rejection>> {
         let command = AccountCommand::Request {
             owner,
             customer,
@@ -214,7 +214,7 @@ impl Engine {
     }
 
     /// Current limits and fees of bank payments.
-    pub fn bank_payment_terms(&self) -> crate::payout::RailTerms {
+    pub fn bank_payment_terms(&self) -> crate::entity::payout::RailTerms {
         self.0.settings.payouts.bank_payment
     }
 
@@ -255,7 +255,7 @@ impl Engine {
         owner: &Wallet,
         after: Option<(crate::port::Timestamp, u128)>,
         limit: usize,
-    ) -> Result<(Vec<(crate::id::PayoutId, crate::payout::Payout)>, bool), LoadError> {
+    ) -> Result<(Vec<(crate::id::PayoutId, crate::entity::payout::Payout)>, bool), LoadError> {
         let family = &self.0.registries.payouts;
         self.list_owned(family, owner, crate::id::PayoutId, after, limit).await
     }

@@ -9,7 +9,7 @@ use super::approvals::Authority;
 use super::jobs::with_timeout_ms;
 use super::{ApprovalPending, Engine, OperationError};
 use crate::approval::ApprovableAction;
-use crate::card_withdrawal::{CardWithdrawal, Command, Rejection};
+use crate::entity::card_withdrawal::{CardWithdrawal, Command, Rejection};
 use crate::id::{Wallet, WithdrawalId};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, IdempotencyRecorder, table};

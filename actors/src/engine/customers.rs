@@ -7,15 +7,15 @@ use purser_storage::{RowKey, codec};
 
 use super::Engine;
 use super::registries::Registries;
-use crate::account::Account;
-use crate::card::Card;
+use crate::entity::account::Account;
+use crate::entity::card::Card;
+use crate::entity::intl_order::IntlOrder;
+use crate::entity::reloadable_card::ReloadableCard;
 use crate::id::{CardId, JobId, PaymentId, RequestId, Wallet};
-use crate::intl_order::IntlOrder;
 use crate::kernel::entity::EntityId as _;
 use crate::kernel::job::AnyJob;
 use crate::kernel::registry::LoadError;
 use crate::kernel::{Entity, EntityKind, JsonObject, OutboxJob, table};
-use crate::reloadable_card::ReloadableCard;
 
 /// Rows that one call scans, for the last digits of cards or the case of an address.
 const SCAN_LIMIT: usize = 20_000;

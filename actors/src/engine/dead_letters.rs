@@ -9,13 +9,13 @@ use super::jobs::table;
 use super::operator_actions::AuditEntry;
 use super::operators::corrupt;
 use super::{Engine, OperationError};
+use crate::entity::payment::Status;
 use crate::id::{JobId, PaymentId, Wallet};
 use crate::kernel::OutboxJob;
 use crate::kernel::job::AnyJob;
 use crate::kernel::registry::JobStarter as _;
 use crate::kernel::table::outbox_job;
 use crate::operator::{AuditAction, OperatorAction};
-use crate::payment::Status;
 use crate::port::Timestamp;
 use crate::reconciliation::{EntryAmount, EntryStatus};
 

@@ -3,7 +3,7 @@
 use purser_storage::{Batch, Condition, Row, RowKey, StoreError, Write, codec};
 
 use super::Inner;
-use crate::account::LoginGrant;
+use crate::entity::account::LoginGrant;
 use crate::kernel::table;
 
 impl Inner {

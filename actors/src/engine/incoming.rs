@@ -14,11 +14,11 @@ use ractor::ActorId;
 
 use super::operators::corrupt;
 use super::{ClaimError, Engine, ListPosition};
-use crate::account::UnclaimedCapUsage;
+use crate::entity::account::UnclaimedCapUsage;
+use crate::entity::incoming::{Incoming, Transfer};
+use crate::entity::payment::{Payment, Status};
 use crate::id::{DepositId, Network, PaymentId};
-use crate::incoming::{Incoming, Transfer};
 use crate::kernel::table;
-use crate::payment::{Payment, Status};
 use crate::port::Timestamp;
 use crate::product::ProductLine;
 

@@ -18,13 +18,13 @@ use super::operator_actions::{AuditEntry, OperatorLock};
 use super::operators::corrupt;
 use crate::approval::ApprovableAction;
 use crate::currency::Currency;
+use crate::entity::payment::{self, Payment, Status};
 use crate::id::{ApprovalId, JobId, PaymentId};
 use crate::jobs::{Credits, OperatorPolicy};
 use crate::kernel::OutboxJob;
 use crate::money::Usdc;
 use crate::named_enum::named_enum;
 use crate::operator::{AuditAction, OperatorAction};
-use crate::payment::{self, Payment, Status};
 use crate::reconciliation::{EntryAmount, EntryStatus};
 
 named_enum! {

@@ -10,15 +10,15 @@ use super::operator_actions::{AuditEntry, OperatorLock};
 use super::refunds::refunded_amount;
 use super::{ApprovalPending, Engine, ExceedsOperatorLimit, MAX_CONFLICT_RETRIES, OperationError};
 use crate::approval::ApprovableAction;
+use crate::entity::intl_order::{self, EnteredCard, IntlOrder, Status};
+use crate::entity::late_return::LateReturn;
+use crate::entity::refund::Refunded;
 use crate::id::{CardId, LateReturnId};
-use crate::intl_order::{self, EnteredCard, IntlOrder, Status};
 use crate::kernel::{AskError, IdempotencyRecorder, audit_log, table};
-use crate::late_return::LateReturn;
 use crate::lease::Lease;
 use crate::money::Usdc;
 use crate::operator::{AuditAction, AuditExtras, AuditRecord, AuditedAction, OperatorAction, OperatorToken};
 use crate::port::{CardAction, Timestamp};
-use crate::refund::Refunded;
 
 /// An order that an operator still has to decide.
 #[derive(Clone, Debug)]

@@ -4,10 +4,10 @@
 use purser_storage::StoreError;
 
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
-use crate::account::{self, OwnerCaps};
+use crate::entity::account::{self, OwnerCaps};
+use crate::entity::identity_verification::{self, IdentityVerification};
+use crate::entity::issuer_link::{self, IssuerLink};
 use crate::id::Wallet;
-use crate::identity_verification::{self, IdentityVerification};
-use crate::issuer_link::{self, IssuerLink};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, Entity, EntityRegistry, table};
 use crate::port::Verdict;

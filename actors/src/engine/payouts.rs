@@ -8,14 +8,16 @@ use tokio::sync::Notify;
 use super::provider_events::ProviderEventSource;
 use super::registries::Registries;
 use super::{ClaimError, Engine, Inner, OperationError, PaymentRequest};
-use crate::bank_destination::{self, BankDestination};
-use crate::entities::Purchase;
+use crate::entity::Purchase;
+use crate::entity::bank_destination::{self, BankDestination};
+use crate::entity::late_return::LateReturn;
+use crate::entity::payment_recipient::{self, PaymentRecipient};
+use crate::entity::payout::{
+    self, AppPaymentPurchase, BankPaymentPurchase, Payout, PayoutPlan, PayoutTarget, RailTerms,
+};
 use crate::id::{BankDestinationId, LateReturnId, PaymentRecipientId, PayoutId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, IdempotencyRecorder, table};
-use crate::late_return::LateReturn;
-use crate::payment_recipient::{self, PaymentRecipient};
-use crate::payout::{self, AppPaymentPurchase, BankPaymentPurchase, Payout, PayoutPlan, PayoutTarget, RailTerms};
 use crate::port::payouts::{AppPayee, PayoutEvent, PayoutRails, Platform};
 use crate::port::{BoxFuture, PortError};
 use crate::product::Precondition;

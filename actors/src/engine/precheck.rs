@@ -3,7 +3,7 @@
 use super::Engine;
 use super::payments::{ClaimError, PaymentRequest};
 use super::preconditions::map_account_rejection;
-use crate::account;
+use crate::entity::account;
 use crate::id::Wallet;
 
 impl Engine {

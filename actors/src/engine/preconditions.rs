@@ -5,12 +5,12 @@ use std::time::Duration;
 use super::jobs::with_timeout_ms;
 use super::payments::{ClaimError, PaymentRequest};
 use super::{Engine, ReservationError};
-use crate::account;
-use crate::entities::Purchase;
-use crate::gift_card::GiftCardPurchase;
+use crate::entity::Purchase;
+use crate::entity::account;
+use crate::entity::gift_card::GiftCardPurchase;
+use crate::entity::payment::ResolvedPreconditions;
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::AskError;
-use crate::payment::ResolvedPreconditions;
 use crate::port::GiftCardOffer;
 use crate::product::Precondition;
 

@@ -5,19 +5,19 @@ use std::collections::VecDeque;
 use purser_storage::{StoreError, codec};
 
 use super::Engine;
-use crate::account::Account;
-use crate::card::Card;
-use crate::entities::PurchasedProduct;
-use crate::gift_card::GiftCard;
+use crate::entity::PurchasedProduct;
+use crate::entity::account::Account;
+use crate::entity::card::Card;
+use crate::entity::gift_card::GiftCard;
+use crate::entity::intl_order::IntlOrder;
+use crate::entity::payment::Payment;
+use crate::entity::session::Session;
+use crate::entity::top_up::TopUp;
 use crate::id::{CardId, PaymentId, SessionId, TopUpId, Wallet};
-use crate::intl_order::IntlOrder;
 use crate::kernel::registry::LoadError;
 use crate::kernel::{Entity, EntityRegistry, JsonObject, OutboxJob, table};
-use crate::payment::Payment;
 use crate::port::Timestamp;
 use crate::product::ProductRecord;
-use crate::session::Session;
-use crate::top_up::TopUp;
 
 /// Current load of the engine, for operators.
 #[derive(Clone, Copy, Debug)]

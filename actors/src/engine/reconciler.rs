@@ -16,7 +16,7 @@ use purser_storage::Store;
 use self::cursor::ReconciliationPhase;
 use self::internal_entries::InternalEntry;
 use super::untracked_transfers::recorded::RecordedTransfers;
-use crate::discrepancy::DiscrepancyDetails;
+use crate::entity::discrepancy::DiscrepancyDetails;
 use crate::port::{
     BoxFuture, ChainMovement, Clock, EntryKey, ErrorKind, PortError, ProviderEntry, ReconciliationLists,
 };

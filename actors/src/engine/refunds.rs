@@ -7,17 +7,17 @@ use purser_storage::{Condition, StoreError};
 use super::operators::corrupt;
 use super::registries::Registries;
 use super::{Engine, ListPosition, MAX_CONFLICT_RETRIES};
-use crate::card::Card;
-use crate::entities::PurchasedProduct;
+use crate::entity::PurchasedProduct;
+use crate::entity::card::Card;
+use crate::entity::payment::{Payment, Status};
+use crate::entity::refund::{self, Command, Refund, RefundRequest, Refunded, Rejection};
 use crate::id::{PaymentId, RefundId};
 use crate::kernel::entity::EntityId as _;
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, EntityKind, table};
 use crate::money::Usdc;
 use crate::operator::{AuditExtras, OperatorAction};
-use crate::payment::{Payment, Status};
 use crate::port::CardSnapshot;
-use crate::refund::{self, Command, Refund, RefundRequest, Refunded, Rejection};
 
 /// Why there is no refund. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use ractor::{ActorCell, SpawnErr};
 use super::customers::CustomerResource;
 use super::jobs::table::JobKind;
 use super::stats::{EntityStats, EntitySupervisorInfo};
-use crate::entities::entities;
+use crate::entity::entities;
 use crate::kernel::chart::Chart;
 use crate::kernel::entity::EntityId;
 use crate::kernel::registry::{EntityDeps, LoadError};

@@ -8,19 +8,19 @@ use super::provider_events::ProviderEventSource;
 use super::refunds::refunded_for_snapshot;
 use super::registries::Registries;
 use super::{Engine, Inner, OperationError};
-use crate::card;
-use crate::card_withdrawal::CardWithdrawal;
-use crate::entities::PurchasedProduct;
+use crate::entity::PurchasedProduct;
+use crate::entity::card;
+use crate::entity::card_withdrawal::CardWithdrawal;
+use crate::entity::payment;
+use crate::entity::refund::Refunded;
+use crate::entity::reloadable_card::{self, ReloadableCard};
+use crate::entity::top_up;
+use crate::entity::withdrawal::{Withdrawal, WithdrawalView};
 use crate::id::{CardId, PaymentId, Wallet, WithdrawalId};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, Entity as _, EntityKind, IdempotencyRecorder, table};
 use crate::money::Cents;
-use crate::payment;
 use crate::port::{BoxFuture, CardAction, CardEvent, CardIssuer, PortError, ReloadableCardProvider};
-use crate::refund::Refunded;
-use crate::reloadable_card::{self, ReloadableCard};
-use crate::top_up;
-use crate::withdrawal::{Withdrawal, WithdrawalView};
 
 /// A withdrawal from the account's balance or from the card balance.
 #[derive(Clone, Debug)]

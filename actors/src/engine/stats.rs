@@ -8,9 +8,9 @@ use purser_storage::{StoreError, codec};
 
 use super::job_resolution::watched_payment;
 use super::{Engine, GateHold, LineStatus};
+use crate::entity::payment::Status;
 use crate::kernel::outbox::AttemptCounts;
 use crate::kernel::{Entity, EntityRegistry, OutboxJob, table};
-use crate::payment::Status;
 use crate::product::ProductLine;
 
 pub use self::supervision::{EntitySupervisorInfo, ScheduledJobs, Supervises, SupervisionTree, SupervisorInfo};

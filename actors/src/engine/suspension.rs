@@ -10,12 +10,12 @@ use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write};
 use super::operator_actions::AuditEntry;
 use super::operators::{corrupt, put_row};
 use super::{Engine, OperationError, commit};
-use crate::api_key;
+use crate::entity::api_key;
+use crate::entity::session;
 use crate::id::{ApiKeyId, SessionId};
 use crate::kernel::{AskError, table};
 use crate::operator::{AuditAction, AuditExtras, OperatorAction, OperatorToken};
 use crate::port::Timestamp;
-use crate::session;
 
 /// META key: the restore that was started, and when by the service's clock.
 const FIRST_START_KEY: &str = "restored-start";

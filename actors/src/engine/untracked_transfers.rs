@@ -24,9 +24,9 @@ use self::recorded::RecordedTransfers;
 use self::rows::{for_each, put_row};
 use self::treasury_reservations::TreasuryReservations;
 use super::Engine;
+use crate::entity::withdrawal::{self, Withdrawal};
 use crate::kernel::table;
 use crate::port::{Clock, OutgoingTransfer, ReconciliationLists, Settlement, Timestamp};
-use crate::withdrawal::{self, Withdrawal};
 
 pub use attribution::{Attribution, AttributionError, AttributionWait};
 pub use candidates::UntrackedTransfer;

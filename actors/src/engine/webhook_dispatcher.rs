@@ -20,11 +20,11 @@ use tokio::task::JoinSet;
 use super::provider_events::persist_cursor;
 use super::registries::Registries;
 use super::{Engine, Inner};
+use crate::entity::webhook::{WebhookEndpoint, matches_filter};
+use crate::entity::webhook_delivery::{Command, Rejection, WebhookMessage};
 use crate::id::{Wallet, WebhookDeliveryId, WebhookId};
 use crate::kernel::event_record::EventRecord;
 use crate::kernel::{AskError, Entity as _, EntityKind, table};
-use crate::webhook::{WebhookEndpoint, matches_filter};
-use crate::webhook_delivery::{Command, Rejection, WebhookMessage};
 
 /// Events read from the journal in one page.
 const PAGE: usize = 500;

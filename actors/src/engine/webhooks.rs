@@ -11,14 +11,14 @@ pub use super::jobs::{OUTCOMES, WebhookStats};
 use super::operators::corrupt;
 use super::webhook_dispatcher::WebhookDispatcher;
 use super::{Engine, OperationError};
+use crate::entity::webhook::{self, WebhookEndpoint};
+use crate::entity::webhook_delivery::{self, WebhookDelivery};
 use crate::id::{SessionId, Wallet, WebhookDeliveryId, WebhookId};
 use crate::kernel::idempotency::{IdempotencySlot, RecordedResponse};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{EntityKind, IdempotencyRecorder, table};
 use crate::operator::OperatorAction;
 use crate::port::{Entropy, Timestamp};
-use crate::webhook::{self, WebhookEndpoint};
-use crate::webhook_delivery::{self, WebhookDelivery};
 
 pub use settings::{MAX_ATTEMPTS, WebhookSettings};
 

@@ -83,7 +83,7 @@ pub struct SealedKeys<'a> {
 pub struct SealedHttpPart<'a> {
     /// Wallet payment that the part belongs to.
     pub payment: WalletPaymentId,
-    /// Sealed content; see [`crate::wallet_payment::HttpRecordPart`].
+    /// Sealed content; see [`crate::entity::wallet_payment::HttpRecordPart`].
     pub sealed: &'a [u8],
 }
 
@@ -102,7 +102,7 @@ pub trait WalletSigner: Send + Sync {
     /// Signs the payment that the terms of a call require, sealed as [`HttpRecordPart::PaymentHeader`]. `Permanent` for
     /// terms that cannot be met.
     ///
-    /// [`HttpRecordPart::PaymentHeader`]: crate::wallet_payment::HttpRecordPart::PaymentHeader
+    /// [`HttpRecordPart::PaymentHeader`]: crate::entity::wallet_payment::HttpRecordPart::PaymentHeader
     fn sign_call<'a>(
         &'a self,
         keys: SealedKeys<'a>,
@@ -116,6 +116,6 @@ pub trait PaidHttpClient: Send + Sync {
     /// [`HttpRecordPart::Response`]. The error is `Permanent` where another attempt would fail the same way (a blocked
     /// address, a response that is too large). After any other error the same payment may be sent again.
     ///
-    /// [`HttpRecordPart::Response`]: crate::wallet_payment::HttpRecordPart::Response
+    /// [`HttpRecordPart::Response`]: crate::entity::wallet_payment::HttpRecordPart::Response
     fn call<'a>(&'a self, call: SealedHttpPart<'a>, payment: &'a [u8]) -> PortFuture<'a, (ServerResponse, Vec<u8>)>;
 }

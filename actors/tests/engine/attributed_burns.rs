@@ -1,14 +1,14 @@
 //! An outgoing transfer from before a restore that an operator attributes to a top-up as its burn.
 
 use purser_actors::engine::{Attribution, AttributionError, AttributionWait, PaymentRequest, RestoreWindow};
-use purser_actors::entities::{Purchase, PurchasedProduct};
+use purser_actors::entity::payment::Outcome;
+use purser_actors::entity::top_up::{CardBalancePurchase, FirstLeg, LegKind, Status};
+use purser_actors::entity::{Purchase, PurchasedProduct};
 use purser_actors::id::{RequestId, TopUpId, Wallet};
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{OperatorAction, Role};
-use purser_actors::payment::Outcome;
 use purser_actors::port::{Clock as _, OutgoingTransfer, Timestamp};
-use purser_actors::top_up::{CardBalancePurchase, FirstLeg, LegKind, Status};
 
 use crate::support::bridge::{CallBehavior, CallSite, FEE};
 use crate::support::eventually;

@@ -1,16 +1,16 @@
 //! Banking through the engine: incoming and outgoing transfers, every bank behavior, and crashes in between.
 
-use purser_actors::account::{BalancePayout, BankDebit, Rejection};
-use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
-use purser_actors::banking::profile::{BankingProfile, CustomerType};
-use purser_actors::banking::transfer;
-use purser_actors::banking::transfer::{Status, TransferRequest};
 use purser_actors::engine::{GateHold, OperationError};
+use purser_actors::entity::account::{BalancePayout, BankDebit, Rejection};
+use purser_actors::entity::bank_destination::{BankDestination, BankRecipient, DestinationType};
+use purser_actors::entity::banking::profile::{BankingProfile, CustomerType};
+use purser_actors::entity::banking::transfer;
+use purser_actors::entity::banking::transfer::{Status, TransferRequest};
+use purser_actors::entity::payout::{PayoutPlan, PayoutTarget};
 use purser_actors::id::{BankAccountId, BankDestinationId, BankRecipientId, BankTransferId, PayoutId, Wallet};
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payout::{PayoutPlan, PayoutTarget};
 use purser_actors::port::banking::AccountType;
 use purser_actors::port::payouts::BankDetails;
 

@@ -1,7 +1,7 @@
 //! Withdrawals from card balances after a restore, where the issuer has later information.
 
-use purser_actors::card_withdrawal::{self, Rejection as No};
 use purser_actors::engine::OperationError;
+use purser_actors::entity::card_withdrawal::{self, Rejection as No};
 use purser_actors::id::WithdrawalId;
 
 use crate::reloadable_cards::{ACCOUNT, act, harness_with_balance, withdraw, withdrawal};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use purser_actors::entity::payment::{Outcome, Status};
 use purser_actors::id::Network;
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
-use purser_actors::payment::{Outcome, Status};
 
 use crate::support::harness::{Harness, bought_card, card_for, evm, session};
 use crate::support::ports::{IssuerBehavior, PaymentBehavior};
@@ -138,7 +138,7 @@ async fn declined_card_is_credited_once() {
     assert_eq!(world.issuer.cards(), 0);
     let card = world.engine.card(&bought_card(&paid)).await.unwrap().unwrap();
     assert!(
-        matches!(card.status, purser_actors::card::Status::Failed { .. }),
+        matches!(card.status, purser_actors::entity::card::Status::Failed { .. }),
         "{card:?}"
     );
     let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();

@@ -1,12 +1,12 @@
 //! Payments and transfers that the chain would decline: declined in preparation and never sent.
 
 use purser_actors::engine::ClaimError;
+use purser_actors::entity::payment::{self, Outcome};
+use purser_actors::entity::top_up;
+use purser_actors::entity::wallet_payment::{self, PaymentMethod};
+use purser_actors::entity::withdrawal;
 use purser_actors::id::{Network, Wallet};
-use purser_actors::payment::{self, Outcome};
 use purser_actors::port::{Clock as _, ExternalText, OutgoingTransfer};
-use purser_actors::top_up;
-use purser_actors::wallet_payment::{self, PaymentMethod};
-use purser_actors::withdrawal;
 
 use crate::support::eventually;
 use crate::support::harness::{Harness, bought_card, card_for, evm, session};

@@ -1,10 +1,10 @@
 //! Job attempts fail, panic and are dead-lettered; supervisors and jobs survive.
 
-use purser_actors::card;
+use purser_actors::entity::card;
+use purser_actors::entity::payment::Outcome;
 use purser_actors::id::{JobId, RequestId};
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::kernel::{OutboxJob, table};
-use purser_actors::payment::Outcome;
 use purser_actors::port::Timestamp;
 use purser_storage::{Batch, Store as _, Write, codec};
 

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use purser_actors::engine::{IncomingDecision, IncomingDecisionError, LostHistory};
+use purser_actors::entity::withdrawal::Status;
 use purser_actors::id::{DepositId, Network, RequestId, WithdrawalId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::Usdc;
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::{ChainMovement, Clock as _, Timestamp};
-use purser_actors::withdrawal::Status;
 
 use crate::reconciliation::{kinds, wait_for_discrepancies, wait_for_full_run};
 use crate::support::eventually;

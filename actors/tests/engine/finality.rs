@@ -3,18 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use purser_actors::account;
-use purser_actors::account::Rejection;
 use purser_actors::engine::JOB_NAMES;
 use purser_actors::engine::{GateHold, OperationError};
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::account;
+use purser_actors::entity::account::Rejection;
+use purser_actors::entity::payment::{Outcome, Status};
+use purser_actors::entity::payout;
+use purser_actors::entity::top_up;
 use purser_actors::id::{JobId, Network, PaymentId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::Usdc;
-use purser_actors::payment::{Outcome, Status};
-use purser_actors::payout;
-use purser_actors::top_up;
 
 use crate::gate::{assert_stays_held, gate_hold};
 use crate::gift_cards;

@@ -1,19 +1,19 @@
 //! The gate: transfers of a frozen account that were not sent stay unsent at every step, and continue after the
 //! unfreeze.
 
-use purser_actors::account::Rejection;
 use purser_actors::engine::{ClaimError, GateHold, OperationError, PaymentRequest, ReservationError};
-use purser_actors::entities::{Purchase, PurchasedProduct};
+use purser_actors::entity::account::Rejection;
+use purser_actors::entity::payment::Outcome;
+use purser_actors::entity::payout;
+use purser_actors::entity::top_up;
+use purser_actors::entity::top_up::CardBalancePurchase;
+use purser_actors::entity::withdrawal;
+use purser_actors::entity::withdrawal::{Status, Withdrawal};
+use purser_actors::entity::{Purchase, PurchasedProduct};
 use purser_actors::id::{Network, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::job::EntityJob;
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::Outcome;
-use purser_actors::payout;
-use purser_actors::top_up;
-use purser_actors::top_up::CardBalancePurchase;
-use purser_actors::withdrawal;
-use purser_actors::withdrawal::{Status, Withdrawal};
 use purser_storage::{Batch, Store as _};
 
 use crate::payouts::{to_app, verified};

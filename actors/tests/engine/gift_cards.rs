@@ -1,13 +1,13 @@
 //! Gift cards through the whole engine: stock before settlement, one order under one key, credit after a decline.
 
 use purser_actors::engine::{ClaimError, PaymentRequest};
-use purser_actors::entities::{Purchase, PurchasedProduct};
-use purser_actors::gift_card::GiftCardPurchase;
+use purser_actors::entity::gift_card::GiftCardPurchase;
+use purser_actors::entity::payment::Outcome;
+use purser_actors::entity::{Purchase, PurchasedProduct};
 use purser_actors::id::CardId;
 use purser_actors::kernel::Entity;
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::Outcome;
 use purser_actors::port::{Authorization, ErrorKind, GiftCardOffer};
 use purser_actors::product::Precondition;
 use purser_actors::quote::QuoteFacts;

@@ -1,10 +1,10 @@
 //! Sign-in: look-alike wallets, used nonces, one-time links and frozen accounts.
 
-use purser_actors::account::LoginCode;
 use purser_actors::engine::{ClaimError, OperationError, UserIdCollision};
+use purser_actors::entity::account::LoginCode;
+use purser_actors::entity::session::AuthMethod;
+use purser_actors::entity::session::Command;
 use purser_actors::id::{PaymentId, Wallet};
-use purser_actors::session::AuthMethod;
-use purser_actors::session::Command;
 
 use crate::support::harness::{Harness, bought_card, card_for, evm, session};
 use crate::support::{NOON_MS, eventually, in_time};

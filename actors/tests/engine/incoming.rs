@@ -6,16 +6,16 @@ use std::sync::Arc;
 use purser_actors::engine::{
     Attribution, AttributionError, AttributionWait, IncomingDecision, IncomingDecisionError, LostHistory, RestoreWindow,
 };
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::incoming::{Incoming, Status};
+use purser_actors::entity::top_up::CardBalancePurchase;
 use purser_actors::id::{DepositId, JobId, Network, RequestId, Wallet};
-use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::Usdc;
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::{ChainMovement, ErrorKind, OutgoingTransfer, Timestamp};
 use purser_actors::reconciliation::EntryStatus;
-use purser_actors::top_up::CardBalancePurchase;
 
 use super::payouts::{buy as paid_out, to_app, verified};
 use crate::support::eventually;
@@ -257,7 +257,7 @@ async fn declined_payment_settled_after_the_backup_has_its_card() {
     })
     .await;
     let payment = world.engine.payment(&result.payment).await.unwrap().unwrap();
-    let purser_actors::payment::Status::Fulfilled { product, .. } = payment.status else {
+    let purser_actors::entity::payment::Status::Fulfilled { product, .. } = payment.status else {
         panic!("{payment:?}")
     };
     assert!(matches!(product, PurchasedProduct::Card(card) if card.0 == result.payment.product_id()));
@@ -375,7 +375,7 @@ async fn declined_top_up_sent_after_the_backup_is_not_credited() {
     // forwarded. After the restore the top-up waits for its burn, and nothing is credited.
     use crate::support::ports::PaymentBehavior;
     use purser_actors::engine::PaymentRequest;
-    use purser_actors::entities::Purchase;
+    use purser_actors::entity::Purchase;
     use purser_actors::kernel::table;
     use purser_actors::money::Cents;
     let payer = Wallet::Solana([1; 32]);

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use purser_actors::engine::{OperationError, RestoreWindow};
+use purser_actors::entity::intl_order::{
+    BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, OVERDUE_AFTER_MS, Rejection,
+};
 use purser_actors::id::{CardId, Network, RequestId};
-use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, OVERDUE_AFTER_MS, Rejection};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::lease::LeaseError;
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};

@@ -1,10 +1,10 @@
 //! Returns after a payout's return window, and their effect on recipient totals.
 
+use purser_actors::entity::late_return;
+use purser_actors::entity::payout::Status;
 use purser_actors::id::{LateReturnId, PayoutId};
-use purser_actors::late_return;
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payout::Status;
 
 use super::payouts::{OWN_DESTINATION, balance, buy, register, to_app, to_bank, verified, wait_for_status};
 use crate::support::eventually;

@@ -1,15 +1,15 @@
 //! Agent wallets: products, credits, caps, freezes and later transfers belong to the account owner.
 
-use purser_actors::agent_wallet::WalletCaps;
 use purser_actors::engine::{ClaimError, PaymentRequest};
-use purser_actors::entities::Purchase;
+use purser_actors::entity::Purchase;
+use purser_actors::entity::agent_wallet::WalletCaps;
+use purser_actors::entity::payment::Outcome;
+use purser_actors::entity::top_up::CardBalancePurchase;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::table;
 use purser_actors::money::Cents;
-use purser_actors::payment::Outcome;
 use purser_actors::port::WalletAddresses;
 use purser_actors::product::Precondition;
-use purser_actors::top_up::CardBalancePurchase;
 
 use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::ports::IssuerBehavior;

@@ -1,7 +1,7 @@
 //! Operator work besides orders: dead letters, tokens and the audit log.
 
-use purser_actors::card::Status;
 use purser_actors::engine::{JobOutcome, JobResolution, OperationError, ResolveError};
+use purser_actors::entity::card::Status;
 use purser_actors::id::{JobId, RequestId};
 use purser_actors::operator::{AuditPosition, OperatorAction, OperatorToken, Role};
 use purser_actors::port::Clock;

@@ -2,13 +2,13 @@
 //! holds.
 
 use purser_actors::engine::{ClaimError, OperationError};
-use purser_actors::entities::Purchase;
-use purser_actors::identity_verification::{Rejection, Status};
+use purser_actors::entity::Purchase;
+use purser_actors::entity::identity_verification::{Rejection, Status};
+use purser_actors::entity::top_up::CardBalancePurchase;
 use purser_actors::kernel::{Entity, table, to_json};
 use purser_actors::money::Cents;
 use purser_actors::port::Verdict;
 use purser_actors::product::Precondition;
-use purser_actors::top_up::CardBalancePurchase;
 
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::identity::{CallBehavior, address_of};

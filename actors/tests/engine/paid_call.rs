@@ -1,7 +1,7 @@
 //! A payment buys once, however often and concurrently it is presented.
 
 use purser_actors::engine::ClaimError;
-use purser_actors::payment::{Outcome, Status};
+use purser_actors::entity::payment::{Outcome, Status};
 use purser_storage::Store;
 
 use crate::support::harness::{Harness, bought_card, card_for, evm, session};

@@ -1,8 +1,8 @@
 //! Payment identifiers: another payment under the same identifier is no other purchase.
 
 use purser_actors::engine::{ClaimError, PaymentRequest, PaymentResult};
+use purser_actors::entity::payment::Outcome;
 use purser_actors::kernel::idempotency::RECORD_TTL_S;
-use purser_actors::payment::Outcome;
 
 use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::ports::PaymentBehavior;

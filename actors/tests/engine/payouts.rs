@@ -1,16 +1,16 @@
 //! Payouts through the whole engine: preconditions before settlement, one order under one key, rail events in any
 //! order, returns, recalls and operator decisions.
 
-use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
 use purser_actors::currency::Currency;
 use purser_actors::engine::{ClaimError, PaymentRequest};
-use purser_actors::entities::{Purchase, PurchasedProduct};
+use purser_actors::entity::bank_destination::{BankDestination, BankRecipient, DestinationType};
+use purser_actors::entity::payment::Outcome;
+use purser_actors::entity::payout::{AppPaymentPurchase, BankPaymentPurchase, PushToCardPurchase};
+use purser_actors::entity::{Purchase, PurchasedProduct};
 use purser_actors::id::{BankDestinationId, BankRecipientId, PayoutId, Wallet};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::Outcome;
-use purser_actors::payout::{AppPaymentPurchase, BankPaymentPurchase, PushToCardPurchase};
 use purser_actors::port::ErrorKind;
 use purser_actors::port::payouts::{AppPayee, BankDetails, PayoutDestination, Platform, RecallResult};
 use purser_actors::product::Precondition;

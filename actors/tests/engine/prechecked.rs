@@ -1,8 +1,8 @@
 //! The chain's check of a payment before its claim.
 
 use purser_actors::engine::ClaimError;
+use purser_actors::entity::payment::Outcome;
 use purser_actors::id::Wallet;
-use purser_actors::payment::Outcome;
 
 use crate::support::harness::{Harness, bought_card, card_for, evm, session};
 use crate::support::settings::{cards_a_day, fast};

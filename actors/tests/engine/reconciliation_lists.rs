@@ -3,19 +3,19 @@
 
 use std::sync::Arc;
 
-use purser_actors::account::BankDebit;
-use purser_actors::banking::transfer::TransferRequest;
 use purser_actors::engine::{PaymentRequest, ProviderReport, Reconciler, ReconciliationCursor, ResolveError};
-use purser_actors::entities::{Purchase, PurchasedProduct};
+use purser_actors::entity::account::BankDebit;
+use purser_actors::entity::banking::transfer::TransferRequest;
+use purser_actors::entity::payment::Outcome;
+use purser_actors::entity::top_up::{CardBalancePurchase, LegKind};
+use purser_actors::entity::{Purchase, PurchasedProduct};
 use purser_actors::id::{BankAccountId, BankTransferId, CardId, JobId, RequestId, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{OperatorAction, Role};
-use purser_actors::payment::Outcome;
 use purser_actors::port::banking::AccountType;
 use purser_actors::port::{ChainMovement, ProviderEntry, Timestamp};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
-use purser_actors::top_up::{CardBalancePurchase, LegKind};
 
 use crate::reconciliation::{kinds, pay_and_list, wait_for_discrepancies, wait_for_full_run};
 use crate::support::harness::{Harness, bought_card, card_for, evm};

@@ -1,7 +1,7 @@
 //! A refund of a card's payment and the remainder of the card: together never more than the charge, in any order.
 
 use purser_actors::engine::{RefundError, RefundParams};
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
 use purser_actors::id::{CardId, PaymentId, RequestId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::LedgerAccount;

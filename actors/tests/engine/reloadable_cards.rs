@@ -1,15 +1,15 @@
 //! Cards and withdrawals that spend a card balance, through the engine: issuer faults and crashes. The issuer's own
 //! records prove where the money is.
 
-use purser_actors::card_withdrawal::{self, CardWithdrawal, Rejection as No};
 use purser_actors::engine::OperationError;
+use purser_actors::entity::card_withdrawal::{self, CardWithdrawal, Rejection as No};
+use purser_actors::entity::reloadable_card::{INSUFFICIENT, Rejection, ReloadableCard, Status};
 use purser_actors::id::{CardId, RequestId, Wallet, WithdrawalId};
 use purser_actors::kernel::table;
 use purser_actors::lease::LeaseError;
 use purser_actors::money::Cents;
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::CardAction;
-use purser_actors::reloadable_card::{INSUFFICIENT, Rejection, ReloadableCard, Status};
 use purser_storage::{Batch, Store as _, Write};
 
 use crate::support::harness::{Harness, evm};

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use purser_actors::card::CardPurchase;
 use purser_actors::engine::{JobOutcome, JobResolution, RefundError, RefundParams, ResolveError};
-use purser_actors::entities::Purchase;
+use purser_actors::entity::Purchase;
+use purser_actors::entity::card::CardPurchase;
+use purser_actors::entity::payment::Status;
 use purser_actors::id::RequestId;
 use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{OperatorAction, Role};
-use purser_actors::payment::Status;
 use purser_actors::port::{Authorization, CardAction};
 use purser_actors::reconciliation::EntryStatus;
 

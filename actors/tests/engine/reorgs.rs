@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use purser_actors::entity::payment::{Outcome, Status};
 use purser_actors::id::{Network, PaymentId, Wallet};
 use purser_actors::ledger::LedgerAccount;
-use purser_actors::payment::{Outcome, Status};
 use purser_actors::reconciliation::EntryStatus;
 
 use crate::reconciliation::{kinds, pay_and_list, wait_for_discrepancies, wait_for_full_run};

@@ -1,28 +1,28 @@
 //! After a restore, a transfer that the lost history may have signed is signed again only when that one can't settle
 //! any more and the chain does not show it.
 
-use purser_actors::account::{BalancePayout, BankDebit};
-use purser_actors::agent_wallet::WalletCaps;
-use purser_actors::banking::transfer;
-use purser_actors::banking::transfer::TransferRequest;
 use purser_actors::engine::{GateHold, LostHistory, PaymentRequest, RestoreWindow};
-use purser_actors::entities::{Purchase, PurchasedProduct};
+use purser_actors::entity::account::{BalancePayout, BankDebit};
+use purser_actors::entity::agent_wallet::WalletCaps;
+use purser_actors::entity::banking::transfer;
+use purser_actors::entity::banking::transfer::TransferRequest;
+use purser_actors::entity::payment::Outcome;
+use purser_actors::entity::payout;
+use purser_actors::entity::payout::{PayoutPlan, PayoutTarget};
+use purser_actors::entity::top_up;
+use purser_actors::entity::top_up::CardBalancePurchase;
+use purser_actors::entity::wallet_payment;
+use purser_actors::entity::wallet_payment::{PaymentMethod, Status, WalletPayment, WalletPaymentOrder};
+use purser_actors::entity::withdrawal;
+use purser_actors::entity::{Purchase, PurchasedProduct};
 use purser_actors::id::{BankAccountId, BankTransferId, PayoutId, TopUpId, Wallet, WalletPaymentId, WithdrawalId};
 use purser_actors::kernel::{Entity as _, table, to_json};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::Outcome;
-use purser_actors::payout;
-use purser_actors::payout::{PayoutPlan, PayoutTarget};
 use purser_actors::port::Clock as _;
 use purser_actors::port::OutgoingTransfer;
 use purser_actors::port::WalletAddresses;
 use purser_actors::port::banking::AccountType;
 use purser_actors::port::payouts::BankDetails;
-use purser_actors::top_up;
-use purser_actors::top_up::CardBalancePurchase;
-use purser_actors::wallet_payment;
-use purser_actors::wallet_payment::{PaymentMethod, Status, WalletPayment, WalletPaymentOrder};
-use purser_actors::withdrawal;
 
 use crate::gate::{assert_stays_held, gate_hold, set_frozen};
 use crate::payouts::{OWN_DESTINATION, register};

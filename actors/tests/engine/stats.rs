@@ -1,7 +1,7 @@
 //! Engine statistics, and the request ids of jobs.
 
-use purser_actors::card;
 use purser_actors::engine::stats::OverloadReason;
+use purser_actors::entity::card;
 use purser_actors::id::RequestId;
 use purser_actors::kernel::request_context;
 

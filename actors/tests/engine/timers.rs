@@ -1,6 +1,6 @@
 //! Scheduled jobs.
 
-use purser_actors::card;
+use purser_actors::entity::card;
 use purser_actors::id::JobId;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::port::{CardAction, Clock, Timestamp, add_months, month_end};

@@ -2,15 +2,15 @@
 //! balance, or one credit.
 
 use purser_actors::engine::{ClaimError, PaymentRequest};
-use purser_actors::entities::{Purchase, PurchasedProduct};
+use purser_actors::entity::payment::Outcome;
+use purser_actors::entity::top_up::{CardBalancePurchase, LegKind, Status, TopUp};
+use purser_actors::entity::{Purchase, PurchasedProduct};
 use purser_actors::id::{Network, RequestId, TopUpId, Wallet};
 use purser_actors::kernel::{OutboxJob, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{OperatorAction, Role};
-use purser_actors::payment::Outcome;
 use purser_actors::product::Precondition;
-use purser_actors::top_up::{CardBalancePurchase, LegKind, Status, TopUp};
 use purser_storage::{Batch, Store, Write};
 
 use crate::support::bridge::{CallBehavior, CallSite, FEE};

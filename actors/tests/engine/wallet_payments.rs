@@ -1,15 +1,15 @@
 //! Agent wallets through the engine: caps, every server behavior, and crashes.
 
-use purser_actors::agent_wallet::{AgentWallet, Rejection, WalletCaps};
 use purser_actors::engine::{GateHold, OperationError};
+use purser_actors::entity::agent_wallet::{AgentWallet, Rejection, WalletCaps};
+use purser_actors::entity::wallet_payment;
+use purser_actors::entity::wallet_payment::{
+    HTTP_RECORD_RETENTION_MS, HttpRecordPart, PaymentMethod, Status, WalletPayment, WalletPaymentOrder,
+};
 use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{Authorization, CallFailure, WalletAddresses};
-use purser_actors::wallet_payment;
-use purser_actors::wallet_payment::{
-    HTTP_RECORD_RETENTION_MS, HttpRecordPart, PaymentMethod, Status, WalletPayment, WalletPaymentOrder,
-};
 
 use crate::gate::{assert_stays_held, set_frozen};
 use crate::support::harness::{Harness, evm};

@@ -6,10 +6,10 @@ use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::{
     DeliveryPage, DeliveryQuery, RegistrationError, WebhookRegistration, WebhookSettings,
 };
+use purser_actors::entity::webhook_delivery::WebhookDelivery;
 use purser_actors::id::{WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::Entity;
 use purser_actors::port::{Clock as _, Timestamp};
-use purser_actors::webhook_delivery::WebhookDelivery;
 
 use crate::support::eventually;
 use crate::support::harness::{Harness, card_for, evm};

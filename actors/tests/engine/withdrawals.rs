@@ -1,13 +1,13 @@
 //! Withdrawals through the engine: the balance, the chain, and crashes.
 
-use purser_actors::account::Rejection;
 use purser_actors::engine::{Attribution, AttributionError, OperationError, RestoreWindow};
+use purser_actors::entity::account::Rejection;
+use purser_actors::entity::withdrawal::{Status, Withdrawal};
 use purser_actors::id::{Network, RequestId, Wallet, WithdrawalId};
 use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::Usdc;
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::{Clock, OutgoingTransfer, Timestamp};
-use purser_actors::withdrawal::{Status, Withdrawal};
 
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::ports::{IssuerBehavior, PaymentBehavior, outgoing};

@@ -1,7 +1,7 @@
 //! The account: caps to the cent and the day, freezing, and credits at the largest amount.
 
-use purser_actors::account::CreditCause;
-use purser_actors::account::{Account, Command, Event, Rejection};
+use purser_actors::entity::account::CreditCause;
+use purser_actors::entity::account::{Account, Command, Event, Rejection};
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
@@ -91,7 +91,7 @@ fn cap_day_ends_at_midnight_utc() {
 fn released_cap_reservation_is_free_on_its_day_only() {
     // Checks: what is released today is free today; what is released for yesterday does not count for today.
     let freed = |account, share| fold(Some(account), &WALLET, &[Event::CapReleased(share)]);
-    let share = |day, cents| purser_actors::account::CapReservation {
+    let share = |day, cents| purser_actors::entity::account::CapReservation {
         day,
         cap_group: ProductLine::UsaCard,
         cents: Cents::new(cents),
@@ -115,11 +115,11 @@ fn case_49_frozen_account_rejects_only_spending() {
     let message = "call us".to_owned();
     let refused = |command| Account::decide(Some(frozen), &WALLET, command, &at(NOW)).map(drop);
     let no = Err(Rejection::Frozen { message });
-    let code = purser_actors::account::LoginCode {
+    let code = purser_actors::entity::account::LoginCode {
         hash: [1; 32],
         expires_s: 9,
     };
-    let amr = purser_actors::session::AuthMethod::Wallet;
+    let amr = purser_actors::entity::session::AuthMethod::Wallet;
     let session = crate::fixtures::session();
     assert_eq!(refused(Command::Claim(claim_request(Cents::new(5_00), CAPS))), no);
     let purchase = five_dollar_card();
@@ -264,7 +264,7 @@ fn case_26_largest_caps_do_not_wrap() {
 fn case_79_incoming_transfer_without_an_account_is_credited_or_returned() {
     // Checks: the credit opens the sender's account. A return is credited and held in one batch, so it can't be spent,
     // and its withdrawal id derives from the transfer.
-    use purser_actors::account::CreditCause;
+    use purser_actors::entity::account::CreditCause;
     use purser_actors::id::DepositId;
     let (deposit, effect, amount) = (DepositId(9), JOB, Usdc::from_atomic(7));
     let credit = Command::Credit {

@@ -1,12 +1,12 @@
 //! API key state machine: every command in every state.
 
-use purser_actors::api_key::{ApiKey, Command, Event, REVEAL_WINDOW_MS, Rejection};
+use purser_actors::entity::api_key::{ApiKey, Command, Event, REVEAL_WINDOW_MS, Rejection};
+use purser_actors::entity::session::{
+    AgentInfo, AuthMethod, Command as OfSession, Event as InSession, ID_TOKEN_MAX_S, Session,
+};
 use purser_actors::id::{ApiKeyId, Wallet};
 use purser_actors::kernel::{Entity, StateMachine, table, to_json};
 use purser_actors::port::Timestamp;
-use purser_actors::session::{
-    AgentInfo, AuthMethod, Command as OfSession, Event as InSession, ID_TOKEN_MAX_S, Session,
-};
 use purser_storage::{Condition, Write, codec};
 
 use crate::fixtures::{NOW, WALLET, at, event_names, fold, session, status};

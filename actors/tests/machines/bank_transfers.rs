@@ -1,8 +1,8 @@
 //! Bank transfer state machine: every command in every state.
 
-use purser_actors::account;
-use purser_actors::account::CreditCause;
-use purser_actors::banking::transfer::{self, BankTransfer, TransferDirection};
+use purser_actors::entity::account;
+use purser_actors::entity::account::CreditCause;
+use purser_actors::entity::banking::transfer::{self, BankTransfer, TransferDirection};
 use purser_actors::id::{BankAccountId, JobId};
 use purser_actors::kernel::Entity;
 use purser_actors::kernel::job::AnyJob;

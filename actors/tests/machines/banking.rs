@@ -1,15 +1,15 @@
 //! Banking state machines: every command in every state.
 
-use purser_actors::account::CreditCause;
-use purser_actors::account::{
+use purser_actors::entity::account::CreditCause;
+use purser_actors::entity::account::{
     Account, BankDebit, Command as AccountCommand, Event as AccountEvent, Rejection as Refused,
 };
-use purser_actors::banking::account::{self, BankAccount};
-use purser_actors::banking::application::{
+use purser_actors::entity::banking::account::{self, BankAccount};
+use purser_actors::entity::banking::application::{
     self, BankingApplication, Document, DocumentType, MediaType, Question, Rejection,
 };
-use purser_actors::banking::profile::{self, AlreadyExists, BankingProfile, CustomerType};
-use purser_actors::banking::transfer::TransferRequest;
+use purser_actors::entity::banking::profile::{self, AlreadyExists, BankingProfile, CustomerType};
+use purser_actors::entity::banking::transfer::TransferRequest;
 use purser_actors::id::{BankAccountId, BankTransferId, BankingApplicationId, CardId, DepositId, DocumentId, JobId};
 use purser_actors::kernel::{Entity, table, to_json};
 use purser_actors::money::{Cents, Usdc};

@@ -1,7 +1,7 @@
 //! Daily caps beyond an account's own purchases: what a lost history has bought or may have bought.
 
-use purser_actors::account::{Account, Command, Rejection};
-use purser_actors::account::{CapReservation, UnclaimedCapUsage};
+use purser_actors::entity::account::{Account, Command, Rejection};
+use purser_actors::entity::account::{CapReservation, UnclaimedCapUsage};
 use purser_actors::kernel::{Decision, Entity, EntityKind, table};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
@@ -47,7 +47,7 @@ fn past_purchase_counts_and_is_never_rejected() {
     assert_eq!(event_names(&decision), "=");
     assert!(claim(Some(&full), 1, CAPS, tomorrow).is_err());
     // A clock slightly behind the chain's counts it today.
-    let ahead = purser_actors::account::CapReservation {
+    let ahead = purser_actors::entity::account::CapReservation {
         day: DAY + 1,
         ..CAP_RESERVATION
     };

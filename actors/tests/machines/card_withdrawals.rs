@@ -1,6 +1,6 @@
 //! Card withdrawal state machine: every command in every state.
 
-use purser_actors::card_withdrawal::{CardWithdrawal, Command, Event, Rejection, Status};
+use purser_actors::entity::card_withdrawal::{CardWithdrawal, Command, Event, Rejection, Status};
 use purser_actors::id::RequestId;
 use purser_actors::kernel::{Decision, Entity, table, to_json};
 use purser_actors::lease::{LeaseError, LeaseHolder};

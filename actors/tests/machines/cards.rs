@@ -1,7 +1,8 @@
 //! Prepaid card state machine: every command in every state.
 
-use purser_actors::account;
-use purser_actors::card::{Card, Command, Event, Rejection};
+use purser_actors::entity::account;
+use purser_actors::entity::card::{Card, Command, Event, Rejection};
+use purser_actors::entity::refund::Refunded;
 use purser_actors::kernel::{Decision, Entity, StateMachine, table, to_json};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
@@ -9,7 +10,6 @@ use purser_actors::port::{
     CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, ChargeChange, Timestamp, TransactionStatus,
     month_end,
 };
-use purser_actors::refund::Refunded;
 use purser_storage::{Write, codec};
 
 use crate::fixtures::{CARD, CARD_SEQUENCE, JOB, NOW, at, cards, event_names, fold, issued, job_names, status};

@@ -1,21 +1,21 @@
 //! Shared fixtures of the tables: one entity in every state.
 
-use purser_actors::account::CapReservation;
-use purser_actors::account::{Account, ClaimRequest};
-use purser_actors::card::lifecycle::CardLifecycle;
-use purser_actors::card::{Card, CardDetails, CardPurchase};
-use purser_actors::entities::{Purchase, PurchasedProduct};
+use purser_actors::entity::account::CapReservation;
+use purser_actors::entity::account::{Account, ClaimRequest};
+use purser_actors::entity::card::lifecycle::CardLifecycle;
+use purser_actors::entity::card::{Card, CardDetails, CardPurchase};
+use purser_actors::entity::payment::{Claim, Payment, Resolution, ResolvedPreconditions, SessionSeed, Status};
+use purser_actors::entity::withdrawal::{SignedTransfer, Withdrawal};
+use purser_actors::entity::{Purchase, PurchasedProduct};
 use purser_actors::id::{CardId, JobId, PaymentId, RequestId, SessionId, ShardId, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Context, Decision, Entity};
 use purser_actors::ledger::Charge;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{AuditPosition, AuditedAction, OperatorAction, Role};
-use purser_actors::payment::{Claim, Payment, Resolution, ResolvedPreconditions, SessionSeed, Status};
 use purser_actors::port::{
     Authorization, CardAction, Decline, EvmAuthorization, IssuedCard, PreparedTransaction, Timestamp,
 };
 use purser_actors::product::{DailyCap, ProductLine};
-use purser_actors::withdrawal::{SignedTransfer, Withdrawal};
 
 pub(crate) const WALLET: Wallet = Wallet::Evm([1; 20]);
 pub(crate) const PAYMENT: PaymentId = PaymentId(11);
@@ -190,7 +190,7 @@ pub(crate) const CARD_SEQUENCE: u64 = 4;
 
 /// A card in every state; usable with a pending action, and closed before the action had a result.
 pub(crate) fn cards() -> Vec<Card> {
-    use purser_actors::card::Status;
+    use purser_actors::entity::card::Status;
     let card = |action, status| Card {
         owner: WALLET,
         charge: charge(),
@@ -227,7 +227,7 @@ pub(crate) fn outgoing() -> SignedTransfer {
 
 /// A withdrawal in every state.
 pub(crate) fn withdrawals() -> Vec<Withdrawal> {
-    use purser_actors::withdrawal::Status;
+    use purser_actors::entity::withdrawal::Status;
     let withdrawal = |status| Withdrawal {
         owner: WALLET,
         to: WALLET,
@@ -251,7 +251,7 @@ pub(crate) fn withdrawals() -> Vec<Withdrawal> {
 
 /// A new account, and a frozen one.
 pub(crate) fn accounts() -> Vec<Account> {
-    use purser_actors::account::Event;
+    use purser_actors::entity::account::Event;
     let active = fold::<Account>(None, &WALLET, &[Event::Opened(NOW)]);
     let frozen = fold(Some(active.clone()), &WALLET, &[Event::Frozen("call us".into())]);
     vec![active, frozen]

@@ -1,7 +1,7 @@
 //! Gift card state machine: every command in every state.
 
-use purser_actors::account;
-use purser_actors::gift_card::{Command, Event, GiftCard, Rejection};
+use purser_actors::entity::account;
+use purser_actors::entity::gift_card::{Command, Event, GiftCard, Rejection};
 use purser_actors::kernel::{Entity, table, to_json};
 use purser_actors::money::Cents;
 use purser_actors::port::GiftCardOrder;

@@ -1,9 +1,9 @@
 //! Identity and issuer link state machines: every command in every state.
 
-use purser_actors::account::{Account, OwnerCap, OwnerCaps, Rejection as AccountRejection};
+use purser_actors::entity::account::{Account, OwnerCap, OwnerCaps, Rejection as AccountRejection};
+use purser_actors::entity::identity_verification::{self, IdentityVerification};
+use purser_actors::entity::issuer_link::{self, IssuerLink};
 use purser_actors::id::JobId;
-use purser_actors::identity_verification::{self, IdentityVerification};
-use purser_actors::issuer_link::{self, IssuerLink};
 use purser_actors::kernel::{Decision, Entity, table, to_json};
 use purser_actors::money::Cents;
 use purser_actors::port::{StartedCheck, Verdict};
@@ -284,7 +284,7 @@ fn with_owner_caps(count: Option<u32>, sum: Option<u64>) -> Account {
         sum: sum.map(Cents::new),
     };
     let caps = OwnerCaps::default().with(ProductLine::UsaCard, cap);
-    let command = purser_actors::account::Command::SetCaps(caps);
+    let command = purser_actors::entity::account::Command::SetCaps(caps);
     let account = accounts().remove(0);
     let decision = Account::decide(Some(&account), &WALLET, command, &at(NOW)).unwrap();
     fold(Some(account), &WALLET, decision.events())
@@ -297,7 +297,7 @@ fn owner_caps_only_tighten_the_service_caps() {
     let claim = |account: &Account, cents, cap| {
         let mut admission = claim_request(Cents::new(cents), SERVICE);
         admission.cap = cap;
-        let command = purser_actors::account::Command::Claim(admission);
+        let command = purser_actors::entity::account::Command::Claim(admission);
         Account::decide(Some(account), &WALLET, command, &at(NOW)).map(drop)
     };
     let sum = |cents| Err(AccountRejection::DailyAmountCap { cap: Cents::new(cents) });
@@ -330,7 +330,7 @@ fn owner_caps_are_announced_once_and_deleted_when_empty() {
     assert!(caps.clone().with(ProductLine::UsaCard, OwnerCap::default()).is_empty());
     let account = with_owner_caps(Some(2), None);
     assert_eq!(account.owner_caps, caps);
-    let again = purser_actors::account::Command::SetCaps(caps);
+    let again = purser_actors::entity::account::Command::SetCaps(caps);
     let decision = Account::decide(Some(&account), &WALLET, again.clone(), &at(NOW)).unwrap();
     assert_eq!(event_names(&decision), "=");
     let shown = to_json(&account.view(&WALLET));

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::account;
-use purser_actors::account::CapReservation;
-use purser_actors::entities::PurchasedProduct;
-use purser_actors::id::{DepositId, Network, OutgoingTransferId, Wallet};
-use purser_actors::incoming::{
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::account;
+use purser_actors::entity::account::CapReservation;
+use purser_actors::entity::incoming::{
     AdoptableProduct, Command, Event, Incoming, OperatorDecision, PaidFor, Rejection, Transfer, Verdict,
 };
+use purser_actors::id::{DepositId, Network, OutgoingTransferId, Wallet};
 use purser_actors::kernel::{Decision, Entity, EntityKind, table};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};

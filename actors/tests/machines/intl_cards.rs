@@ -1,7 +1,7 @@
 //! Actions of owners on international cards, and reports of operators.
 
-use purser_actors::account;
-use purser_actors::intl_order::{IntlOrder, Rejection, Reply};
+use purser_actors::entity::account;
+use purser_actors::entity::intl_order::{IntlOrder, Rejection, Reply};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
 use purser_actors::port::CardState;

@@ -1,19 +1,19 @@
 //! International order state machine: every command in every state.
 
-use purser_actors::account;
-use purser_actors::card::lifecycle::CardLifecycle;
-use purser_actors::id::RequestId;
-use purser_actors::intl_order;
-use purser_actors::intl_order::{
+use purser_actors::entity::account;
+use purser_actors::entity::card::lifecycle::CardLifecycle;
+use purser_actors::entity::intl_order;
+use purser_actors::entity::intl_order::{
     BillingAddress, CardReport, Command, EnteredCard, Event, IntlCardDetails, IntlOrder, Rejection, Reply, Status,
 };
+use purser_actors::entity::refund::Refunded;
+use purser_actors::id::RequestId;
 use purser_actors::kernel::{Decision, Entity, OutboxJob, table, to_json};
 use purser_actors::lease::{LeaseError, LeaseHolder};
 use purser_actors::ledger::LedgerTransaction;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{AuditPosition, AuditRecord, AuditedAction, OperatorAction, Role};
 use purser_actors::port::{CardAction, CardActivity, CardState, Timestamp, month_end};
-use purser_actors::refund::Refunded;
 use purser_storage::{Condition, Write, codec};
 
 use crate::fixtures::{CARD, JOB, NOW, WALLET, at, charge, event_names, fold, job_names, status};

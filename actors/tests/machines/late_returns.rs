@@ -1,13 +1,13 @@
 //! Returns after a payout's return window: the payout's part, and every command in every state of the late return.
 
-use purser_actors::account;
-use purser_actors::account::CreditCause;
+use purser_actors::entity::account;
+use purser_actors::entity::account::CreditCause;
+use purser_actors::entity::late_return::{Command, Event, LateReturn, LateReturnDetails, Rejection};
+use purser_actors::entity::payout::{self, Payout};
 use purser_actors::id::{LateReturnId, PayoutId};
 use purser_actors::kernel::{Decision, Entity, table, to_json};
-use purser_actors::late_return::{Command, Event, LateReturn, LateReturnDetails, Rejection};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::money::Usdc;
-use purser_actors::payout::{self, Payout};
 use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use purser_storage::{Condition, Write, codec};
 

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::account::{self, Account};
-use purser_actors::card::{self, Card};
+use purser_actors::entity::account::{self, Account};
+use purser_actors::entity::card::{self, Card};
+use purser_actors::entity::payment::{self, Payment};
+use purser_actors::entity::withdrawal::{self, Withdrawal};
 use purser_actors::id::{CardId, JobId, Network, PaymentId, ShardId, WithdrawalId};
 use purser_actors::kernel::job::{AnyJob, OutboxJob};
 use purser_actors::kernel::{Context, Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::{self, Payment};
 use purser_actors::port::{Authorization, ChainStatus, Finality, Timestamp};
 use purser_actors::product::DailyCap;
-use purser_actors::withdrawal::{self, Withdrawal};
 use purser_storage::{Write, codec};
 
 use crate::fixtures::{NOW, WALLET, claim_request, decline, fold, issued, prepared, session, transaction};

@@ -1,7 +1,7 @@
 //! Product line state machine: every command in every state, its events and audit records.
 
+use purser_actors::entity::line::{Command, Event, LineState, Rejection};
 use purser_actors::kernel::{Entity, table};
-use purser_actors::line::{Command, Event, LineState, Rejection};
 use purser_actors::product::ProductLine;
 use purser_storage::Write;
 

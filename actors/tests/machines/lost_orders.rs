@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::account::{Account, Command, Event, Rejection};
 use purser_actors::currency::Currency;
+use purser_actors::entity::account::{Account, Command, Event, Rejection};
 use purser_actors::id::JobId;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};

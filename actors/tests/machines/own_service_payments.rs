@@ -1,8 +1,8 @@
 //! A wallet payment that our own service rejected: the only end without proof from the chain.
 
-use purser_actors::agent_wallet;
+use purser_actors::entity::agent_wallet;
+use purser_actors::entity::wallet_payment::{Event, PaymentMethod, WalletPayment};
 use purser_actors::kernel::Entity;
-use purser_actors::wallet_payment::{Event, PaymentMethod, WalletPayment};
 
 use crate::fixtures::{NOW, WALLET, at, fold};
 use crate::wallet_payments::{PAYMENT_ID, answer, commands, order, wallet_payments};

@@ -1,12 +1,12 @@
 //! Payment state machine: every command in every state.
 
-use purser_actors::account;
+use purser_actors::entity::account;
+use purser_actors::entity::payment::{
+    Command, IncomingOutcome, Outcome, Payment, Rejection, Reply, Resolution, SessionSeed, Status, id_for_authorization,
+};
 use purser_actors::id::{Network, SessionId, Wallet};
 use purser_actors::kernel::{Decision, Entity, to_json};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
-use purser_actors::payment::{
-    Command, IncomingOutcome, Outcome, Payment, Rejection, Reply, Resolution, SessionSeed, Status, id_for_authorization,
-};
 use purser_actors::port::{Authorization, ChainStatus, Finality};
 use purser_storage::codec;
 use purser_storage::{Condition, Write};
@@ -310,7 +310,7 @@ fn case_73_agent_wallet_payment_belongs_to_its_owner() {
 #[test]
 fn readmitted_payment_has_its_new_cap_reservation() {
     // Checks: a later release returns the newest reservation.
-    let share = purser_actors::account::CapReservation {
+    let share = purser_actors::entity::account::CapReservation {
         day: DAY + 1,
         ..CAP_RESERVATION
     };

@@ -1,11 +1,13 @@
 //! Payout state machine: every command and every rail event in every state.
 
-use purser_actors::account;
 use purser_actors::currency::Currency;
+use purser_actors::entity::account;
+use purser_actors::entity::payout::{
+    Command, Event, Payout, PayoutOrdered, PayoutPlan, PayoutTarget, RailTerms, Rejection,
+};
 use purser_actors::id::{BankDestinationId, CardId, JobId, PaymentRecipientId, PayoutId};
 use purser_actors::kernel::{Entity, table, to_json};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payout::{Command, Event, Payout, PayoutOrdered, PayoutPlan, PayoutTarget, RailTerms, Rejection};
 use purser_actors::port::ExternalText;
 use purser_actors::port::payouts::{AppPayee, BankDetails, PayoutRailStatus, PayoutStatusUpdate, Platform};
 use purser_storage::{Condition, Write};

@@ -1,12 +1,12 @@
 //! Before finality: the payment that is awaited, and the credit that is held until its payment is final or reversed.
 
-use purser_actors::account;
-use purser_actors::account::CreditCause;
-use purser_actors::account::{Account, Command, Event, Rejection, provisional_hold_cause, underlying_payment};
+use purser_actors::entity::account;
+use purser_actors::entity::account::CreditCause;
+use purser_actors::entity::account::{Account, Command, Event, Rejection, provisional_hold_cause, underlying_payment};
+use purser_actors::entity::payment::{Command as Paid, Payment, Status};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::money::Usdc;
-use purser_actors::payment::{Command as Paid, Payment, Status};
 use purser_actors::port::{ChainStatus, Finality};
 use purser_storage::{Condition, Write, codec};
 

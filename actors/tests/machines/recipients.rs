@@ -1,10 +1,10 @@
 //! Saved recipients and bank destinations: every command in every state.
 
-use purser_actors::bank_destination::{self, BankDestination, BankRecipient, DestinationType};
+use purser_actors::entity::bank_destination::{self, BankDestination, BankRecipient, DestinationType};
+use purser_actors::entity::payment_recipient::{self, PaymentRecipient};
 use purser_actors::id::{BankDestinationId, BankRecipientId, CardId, PaymentRecipientId};
 use purser_actors::kernel::{Decision, Entity, table, to_json};
 use purser_actors::money::Cents;
-use purser_actors::payment_recipient::{self, PaymentRecipient};
 use purser_actors::port::payouts::{AppPayee, BankDetails, Platform};
 use purser_storage::{Condition, RowKey, Write, codec};
 

@@ -1,7 +1,7 @@
 //! Comparison of two lists as a table, and every command in every state of a discrepancy.
 
 use purser_actors::currency::Currency;
-use purser_actors::discrepancy::{Command, Discrepancy, DiscrepancyDetails, Event};
+use purser_actors::entity::discrepancy::{Command, Discrepancy, DiscrepancyDetails, Event};
 use purser_actors::id::DiscrepancyId;
 use purser_actors::kernel::{Entity, to_json};
 use purser_actors::money::{Cents, Usdc};

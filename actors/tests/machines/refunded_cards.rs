@@ -1,12 +1,12 @@
 //! Remainder of a card whose payment was refunded: how the state machine splits it between the account owner and the
 //! service.
 
-use purser_actors::card::{Card, Command};
+use purser_actors::entity::card::{Card, Command};
+use purser_actors::entity::refund::Refunded;
 use purser_actors::kernel::{Decision, Entity, EntityKind, table};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction, Posting};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::CardState;
-use purser_actors::refund::Refunded;
 use purser_storage::{Condition, Write, codec};
 
 use crate::cards::card_snapshot;

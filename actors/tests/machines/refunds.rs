@@ -1,14 +1,14 @@
 //! Refund state machine: every command in every state, its postings, and who may approve.
 
-use purser_actors::account;
-use purser_actors::account::CreditCause;
+use purser_actors::entity::account;
+use purser_actors::entity::account::CreditCause;
+use purser_actors::entity::refund::{Command, Event, Refund, RefundRequest, Rejection};
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::{Decision, Entity, table, to_json};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction, Posting};
 use purser_actors::money::Usdc;
 use purser_actors::operator::{AuditRecord, AuditedAction};
 use purser_actors::port::Timestamp;
-use purser_actors::refund::{Command, Event, Refund, RefundRequest, Rejection};
 use purser_storage::{Write, codec};
 
 use crate::fixtures::{JOB, NOW, PAYMENT, WALLET, at, event_names, fold, job_names, operator, status};

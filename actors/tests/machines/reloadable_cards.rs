@@ -1,12 +1,12 @@
 //! Reloadable card state machine: every command in every state.
 
+use purser_actors::entity::reloadable_card::{
+    CardHistoryEntry, Command, Event, MAX_HISTORY, Rejection, ReloadableCard, Status,
+};
 use purser_actors::kernel::{Decision, Entity, table, to_json};
 use purser_actors::money::Cents;
 use purser_actors::port::{
     CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, Timestamp, TransactionStatus,
-};
-use purser_actors::reloadable_card::{
-    CardHistoryEntry, Command, Event, MAX_HISTORY, Rejection, ReloadableCard, Status,
 };
 use purser_storage::{Condition, Write};
 

@@ -1,10 +1,10 @@
 //! Refresh tokens: each is used once, its predecessor once more within the grace period; any other reuse revokes the
 //! session.
 
+use purser_actors::entity::session::{AuthMethod, Command, GRACE_MS, Rejection, Reply, Session};
 use purser_actors::id::SessionId;
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::port::Timestamp;
-use purser_actors::session::{AuthMethod, Command, GRACE_MS, Rejection, Reply, Session};
 use purser_storage::codec;
 
 use crate::fixtures::{NOW, PAYMENT, WALLET, at, fold};

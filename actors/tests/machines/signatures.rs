@@ -1,6 +1,6 @@
 //! Signatures of payments on Base, as stored.
 
-use purser_actors::payment::{Event, Payment, Status};
+use purser_actors::entity::payment::{Event, Payment, Status};
 use purser_actors::port::{Authorization, EvmAuthorization, EvmSignature};
 use purser_storage::codec;
 

@@ -1,14 +1,14 @@
 //! Top-up state machine: every command in every state and step.
 
-use purser_actors::account;
+use purser_actors::entity::account;
+use purser_actors::entity::top_up::{
+    Command, Event, FirstLeg, LegKind, MAX_SIGNING_ATTEMPTS, Rejection, SIGNATURE_EXPIRED, Status, TopUp,
+};
 use purser_actors::id::Network;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{AttestedMessage, BridgeTransfer, SignedBurn, SignedMint};
-use purser_actors::top_up::{
-    Command, Event, FirstLeg, LegKind, MAX_SIGNING_ATTEMPTS, Rejection, SIGNATURE_EXPIRED, Status, TopUp,
-};
 use purser_storage::{Condition, Write, codec};
 
 use crate::fixtures::{

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use purser_actors::account::{self, CreditCause};
-use purser_actors::card::lifecycle::CardUpdate;
-use purser_actors::card::{self, Card};
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::account::{self, CreditCause};
+use purser_actors::entity::card::lifecycle::CardUpdate;
+use purser_actors::entity::card::{self, Card};
+use purser_actors::entity::identity_verification::IdentityVerification;
+use purser_actors::entity::intl_order::IntlOrder;
+use purser_actors::entity::issuer_link::IssuerLink;
+use purser_actors::entity::payment::{self, Payment, Resolution};
+use purser_actors::entity::session::{self, AuthMethod, RevocationReason, Session};
+use purser_actors::entity::top_up::TopUp;
+use purser_actors::entity::withdrawal::{self, Withdrawal};
 use purser_actors::id::{OutgoingTransferId, SessionId};
-use purser_actors::identity_verification::IdentityVerification;
-use purser_actors::intl_order::IntlOrder;
-use purser_actors::issuer_link::IssuerLink;
 use purser_actors::kernel::{Entity, to_json};
 use purser_actors::money::Usdc;
-use purser_actors::payment::{self, Payment, Resolution};
 use purser_actors::port::{CardAction, CardState, ChargeChange};
-use purser_actors::session::{self, AuthMethod, RevocationReason, Session};
-use purser_actors::top_up::TopUp;
-use purser_actors::withdrawal::{self, Withdrawal};
 
 use crate::cards::card_snapshot;
 use crate::fixtures::{

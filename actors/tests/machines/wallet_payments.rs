@@ -1,16 +1,16 @@
 //! Wallet payment and agent wallet state machines: every command in every state.
 
-use purser_actors::agent_wallet;
-use purser_actors::agent_wallet::{
+use purser_actors::entity::agent_wallet;
+use purser_actors::entity::agent_wallet::{
     AgentWallet, Command as Ask, Event as WalletEvent, Rejection as No, SavedAddress, WalletCaps, WalletHold,
+};
+use purser_actors::entity::wallet_payment::{
+    Command, Event, PaymentMethod, Rejection, SendTarget, SignedWalletPayment, WalletPayment, WalletPaymentOrder,
 };
 use purser_actors::id::{AddressId, CardId, Network, Wallet, WalletPaymentId};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{CallFailure, ServerResponse, Timestamp, WalletAddresses};
-use purser_actors::wallet_payment::{
-    Command, Event, PaymentMethod, Rejection, SendTarget, SignedWalletPayment, WalletPayment, WalletPaymentOrder,
-};
 
 use crate::fixtures::{
     DAY, DAY_MS, JOB, NOW, WALLET, at, authorization, event_names, fold, job_names, status, transaction,

@@ -1,12 +1,14 @@
 //! Endpoints and deliveries: every command in every state, and the transitions.
 
+use purser_actors::entity::webhook::{
+    self, EndpointHealth, FailureThresholds, Rejection, WebhookEndpoint, matches_filter,
+};
+use purser_actors::entity::webhook_delivery::{
+    self as delivery, AttemptResult, DeliveryAttempt, WebhookDelivery, WebhookMessage,
+};
 use purser_actors::id::{EventId, WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::{Decision, Entity, StateMachine, to_json};
 use purser_actors::port::Timestamp;
-use purser_actors::webhook::{self, EndpointHealth, FailureThresholds, Rejection, WebhookEndpoint, matches_filter};
-use purser_actors::webhook_delivery::{
-    self as delivery, AttemptResult, DeliveryAttempt, WebhookDelivery, WebhookMessage,
-};
 use purser_storage::Write;
 
 use crate::fixtures::{JOB, NOW, WALLET, at, event_names, fold, job_names, status};

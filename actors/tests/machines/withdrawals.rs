@@ -1,13 +1,13 @@
 //! Withdrawal state machine: every command in every state, and the account's part in it.
 
-use purser_actors::account;
-use purser_actors::account::CreditCause;
-use purser_actors::account::{Account, Command as Ask, Event, Rejection as No};
+use purser_actors::entity::account;
+use purser_actors::entity::account::CreditCause;
+use purser_actors::entity::account::{Account, Command as Ask, Event, Rejection as No};
+use purser_actors::entity::withdrawal::{Command, Rejection, Withdrawal};
 use purser_actors::id::{Network, OutgoingTransferId};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Usdc;
 use purser_actors::port::OutgoingTransfer;
-use purser_actors::withdrawal::{Command, Rejection, Withdrawal};
 use purser_storage::codec;
 use purser_storage::{Condition, Write};
 

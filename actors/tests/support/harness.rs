@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_actors::card::{Card, CardPurchase};
 use purser_actors::engine::{
     ClaimError, Engine, EngineDeps, EngineSettings, LostHistory, PaymentRequest, PaymentResult, Ports, ReconcilerDeps,
     RestoreWindow,
 };
-use purser_actors::entities::{Purchase, PurchasedProduct};
+use purser_actors::entity::card::{Card, CardPurchase};
+use purser_actors::entity::intl_order::IntlCardPurchase;
+use purser_actors::entity::payment::{Outcome, SessionSeed};
+use purser_actors::entity::{Purchase, PurchasedProduct};
 use purser_actors::id::{CardId, SessionId, Wallet};
-use purser_actors::intl_order::IntlCardPurchase;
 use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::{Outcome, SessionSeed};
 use purser_actors::port::{Authorization, EvmAuthorization, SolanaTransfer};
 use purser_storage::codec;
 

@@ -4,10 +4,10 @@ use purser_actors::approval::ApprovalLimits;
 use purser_actors::breaker::BreakerSettings;
 use purser_actors::engine::webhooks::WebhookSettings;
 use purser_actors::engine::{EngineSettings, PayoutSettings};
+use purser_actors::entity::payout::RailTerms;
 use purser_actors::kernel::outbox::RetryPolicy;
 use purser_actors::kernel::registry;
 use purser_actors::money::{Cents, FeeRule, Usdc};
-use purser_actors::payout::RailTerms;
 use purser_actors::product::{DailyCap, DailyCaps, PriceRange, ProductLine};
 use rust_decimal::Decimal;
 

@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::agent_wallet::{AgentWallet, Rejection, SavedAddress};
 use purser_actors::engine::OperationError;
+use purser_actors::entity::agent_wallet::{AgentWallet, Rejection, SavedAddress};
 use purser_actors::id::AddressId;
 use serde::{Deserialize, Serialize};
 

@@ -6,11 +6,11 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderValue, Method, header};
-use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::entity::agent_wallet::AgentWallet;
+use purser_actors::entity::wallet_payment::{PaymentMethod, WalletPaymentOrder};
 use purser_actors::id::WalletPaymentId;
 use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Usdc;
-use purser_actors::wallet_payment::{PaymentMethod, WalletPaymentOrder};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

@@ -1,14 +1,14 @@
 //! Runs a wallet payment: reserved under the idempotency key, followed until its outcome is known, and rendered.
 
-use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::engine::{Engine, OperationError};
+use purser_actors::entity::agent_wallet::AgentWallet;
+use purser_actors::entity::wallet_payment;
+use purser_actors::entity::wallet_payment::{HttpRecordPart, Status, WalletPayment, WalletPaymentOrder};
 use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
 use purser_actors::port::CallFailure;
-use purser_actors::wallet_payment;
-use purser_actors::wallet_payment::{HttpRecordPart, Status, WalletPayment, WalletPaymentOrder};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};

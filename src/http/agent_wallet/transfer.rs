@@ -3,9 +3,9 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use purser_actors::entity::wallet_payment::{PaymentMethod, WalletPaymentOrder};
 use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::money::Usdc;
-use purser_actors::wallet_payment::{PaymentMethod, WalletPaymentOrder};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

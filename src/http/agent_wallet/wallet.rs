@@ -3,9 +3,9 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::agent_wallet::{AgentWallet, WalletHold};
 use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::OperationError;
+use purser_actors::entity::agent_wallet::{AgentWallet, WalletHold};
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};
@@ -296,7 +296,7 @@ impl App {
         &self,
         claims: &AuthClaims,
         text: &str,
-    ) -> Result<(WalletPaymentId, purser_actors::wallet_payment::WalletPayment), ApiError> {
+    ) -> Result<(WalletPaymentId, purser_actors::entity::wallet_payment::WalletPayment), ApiError> {
         let unknown = || ApiError::new(ErrorCode::WalletPaymentNotFound, "There is no such spend.");
         let id: WalletPaymentId = text.parse().map_err(|_| unknown())?;
         let found = self.engine.wallet_payment(&id).await;

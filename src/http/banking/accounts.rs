@@ -3,9 +3,9 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::banking::account::{BankAccount, Status};
-use purser_actors::banking::application;
 use purser_actors::engine::OperationError;
+use purser_actors::entity::banking::account::{BankAccount, Status};
+use purser_actors::entity::banking::application;
 use purser_actors::id::{BankAccountId, Wallet};
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};

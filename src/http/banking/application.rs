@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::banking::application::{BankingApplication, Question, Rejection};
 use purser_actors::engine::OperationError;
+use purser_actors::entity::banking::application::{BankingApplication, Question, Rejection};
 use purser_actors::id::Wallet;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::bank_destination::{BankRecipient, DestinationType};
+use purser_actors::entity::bank_destination::{BankRecipient, DestinationType};
 use purser_actors::port::payouts::BankDetails;
 use serde::{Deserialize, Serialize};
 

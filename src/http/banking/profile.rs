@@ -3,9 +3,9 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::banking::profile::{AlreadyExists, BankingProfile, CustomerType as Who};
 use purser_actors::currency::Country;
 use purser_actors::engine::OperationError;
+use purser_actors::entity::banking::profile::{AlreadyExists, BankingProfile, CustomerType as Who};
 use purser_actors::id::Wallet;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};

@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::bank_destination::{BankDestination, BankRecipient, Rejection};
 use purser_actors::engine::{Engine, OperationError};
+use purser_actors::entity::bank_destination::{BankDestination, BankRecipient, Rejection};
 use purser_actors::id::{BankDestinationId, BankRecipientId, Wallet};
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::kernel::{Entity as _, JsonObject};

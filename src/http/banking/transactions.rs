@@ -3,13 +3,13 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::banking::transfer;
-use purser_actors::banking::transfer::BankTransfer;
 use purser_actors::engine::Engine;
+use purser_actors::entity::banking::transfer;
+use purser_actors::entity::banking::transfer::BankTransfer;
+use purser_actors::entity::payout;
+use purser_actors::entity::payout::{Payout, PayoutTarget};
 use purser_actors::id::{BankTransferId, PayoutId};
 use purser_actors::kernel::{Entity as _, JsonObject};
-use purser_actors::payout;
-use purser_actors::payout::{Payout, PayoutTarget};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 

@@ -1,18 +1,18 @@
 //! A card of any kind: one id and one way to read it.
 
 use purser_actors::answer::{ExactDecimal, Time};
-use purser_actors::card::lifecycle;
-use purser_actors::card::{self, Card};
 use purser_actors::engine::{Engine, OperationError};
-use purser_actors::gift_card::{self, GiftCard};
+use purser_actors::entity::card::lifecycle;
+use purser_actors::entity::card::{self, Card};
+use purser_actors::entity::gift_card::{self, GiftCard};
+use purser_actors::entity::intl_order::IntlOrder;
+use purser_actors::entity::payment::Status;
+use purser_actors::entity::reloadable_card::{self, ReloadableCard};
 use purser_actors::id::{CardId, PaymentId, Wallet};
-use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::registry::LoadError;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::money::Cents;
-use purser_actors::payment::Status;
 use purser_actors::port::{self, PortError, Timestamp};
-use purser_actors::reloadable_card::{self, ReloadableCard};
 use serde::Serialize;
 
 use super::not_found;

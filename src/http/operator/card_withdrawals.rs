@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use purser_actors::card_withdrawal::{CardWithdrawal, Rejection, State};
 use purser_actors::engine::{ApprovalPending, GateHold, OperationError};
+use purser_actors::entity::card_withdrawal::{CardWithdrawal, Rejection, State};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{NamedState as _, StateMachine as _};
 use purser_actors::lease::Leasable as _;

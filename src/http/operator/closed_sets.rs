@@ -1,8 +1,8 @@
 //! Closed sets of values in the answers of several areas, from the enums and the tables of the engine.
 
-use purser_actors::card_withdrawal;
 use purser_actors::engine::charts;
-use purser_actors::intl_order;
+use purser_actors::entity::card_withdrawal;
+use purser_actors::entity::intl_order;
 use purser_actors::kernel::{EntityKind, NamedState as _};
 use purser_actors::operator::Role;
 use purser_actors::reconciliation::EntryStatus;
@@ -42,7 +42,7 @@ impl From<&'static str> for ResourceStatus {
 
 #[cfg(test)]
 mod tests {
-    use purser_actors::card_withdrawal::CardWithdrawal;
+    use purser_actors::entity::card_withdrawal::CardWithdrawal;
 
     use super::*;
     use crate::http::schemas::statuses::tests::{states, values};

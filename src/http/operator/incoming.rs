@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::response::{IntoResponse as _, Response};
 use purser_actors::engine::{IncomingDecision, IncomingDecisionError};
+use purser_actors::entity::incoming::IncomingView;
 use purser_actors::id::{DepositId, Wallet};
-use purser_actors::incoming::IncomingView;
 use purser_actors::kernel::Entity as _;
 use purser_actors::operator::OperatorAction;
 #[cfg(feature = "documents")]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser_actors::answer::rfc3339;
 use purser_actors::engine::{ExceedsOperatorLimit, OperationError, QueuedOrder};
-use purser_actors::intl_order::{CardReport, IntlOrder, Rejection, State};
+use purser_actors::entity::intl_order::{CardReport, IntlOrder, Rejection, State};
 use purser_actors::kernel::{NamedState as _, StateMachine as _};
 use purser_actors::money::Cents;
 #[cfg(feature = "documents")]

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use purser_actors::engine::{ApprovalPending, OperationError, QueuedOrder};
+use purser_actors::entity::intl_order::{
+    BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, State, Status,
+};
 use purser_actors::id::CardId;
-use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, State, Status};
 use purser_actors::kernel::{Entity as _, NamedState as _, StateMachine as _};
 use purser_actors::lease::{Leasable as _, LeaseError};
 #[cfg(feature = "documents")]

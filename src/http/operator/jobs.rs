@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use purser_actors::answer::rfc3339;
 use purser_actors::engine::{self, JobResolution, OperationError, ProviderReport, ResolveError};
+use purser_actors::entity::payment;
 use purser_actors::id::JobId;
 use purser_actors::kernel::OutboxJob;
 #[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
-use purser_actors::payment;
 use purser_actors::port::Timestamp;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use serde::{Deserialize, Serialize};

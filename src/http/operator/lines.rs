@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use purser_actors::answer::rfc3339;
 use purser_actors::engine::{self, OperationError};
+use purser_actors::entity::line::{LineState, Rejection, State};
 use purser_actors::kernel::{NamedState as _, StateMachine as _};
-use purser_actors::line::{LineState, Rejection, State};
 #[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::product::ProductLine;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use purser_actors::answer::Time;
-use purser_actors::discrepancy::DiscrepancyView;
 use purser_actors::engine::ReconciliationStatus;
+use purser_actors::entity::discrepancy::DiscrepancyView;
 use purser_actors::id::{DiscrepancyId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::operator::Permission;

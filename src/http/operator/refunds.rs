@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use purser_actors::answer::{Address, Time};
 use purser_actors::engine::{RefundError, RefundParams};
+use purser_actors::entity::refund::{Refund, RefundView};
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::money::{Cents, Usdc};
 #[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
-use purser_actors::refund::{Refund, RefundView};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

@@ -6,11 +6,11 @@ use axum::response::Response;
 use purser_actors::answer::UserId;
 use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::DeliveryQuery;
+use purser_actors::entity::webhook::{WebhookEndpoint, WebhookView};
 use purser_actors::id::{Wallet, WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::Entity as _;
 #[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
-use purser_actors::webhook::{WebhookEndpoint, WebhookView};
 use serde::Serialize;
 
 #[cfg(feature = "documents")]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use purser_actors::entity::identity_verification::Status;
 use purser_actors::id::Wallet;
-use purser_actors::identity_verification::Status;
 use purser_actors::port::Verdict;
 use serde::{Deserialize, Serialize};
 

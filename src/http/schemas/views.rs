@@ -1,12 +1,12 @@
 //! The entities' views by the names of their schemas, and the answers that add members to one.
 
 use purser_actors::engine::GateHold;
-use purser_actors::late_return::LateReturnView;
-use purser_actors::payment::PaymentView;
-use purser_actors::payout::PayoutView;
-use purser_actors::top_up::TopUpView;
-use purser_actors::withdrawal::WithdrawalView;
-use purser_actors::{
+use purser_actors::entity::late_return::LateReturnView;
+use purser_actors::entity::payment::PaymentView;
+use purser_actors::entity::payout::PayoutView;
+use purser_actors::entity::top_up::TopUpView;
+use purser_actors::entity::withdrawal::WithdrawalView;
+use purser_actors::entity::{
     account, api_key, bank_destination, banking, card, gift_card, identity_verification, intl_order, issuer_link,
     payment_recipient, refund, reloadable_card, session, wallet_payment, webhook, webhook_delivery,
 };
@@ -17,8 +17,10 @@ use crate::payment::receipt::PaymentReceipt;
 use purser_actors::answer::ExactDecimal;
 use purser_actors::id::{CardId, PayoutId, TopUpId};
 
-pub use purser_actors::account::{AccountView as AccountBalance, OwnerCapView as OwnerCap, OwnerCapsView as OwnerCaps};
-pub use purser_actors::agent_wallet::{
+pub use purser_actors::entity::account::{
+    AccountView as AccountBalance, OwnerCapView as OwnerCap, OwnerCapsView as OwnerCaps,
+};
+pub use purser_actors::entity::agent_wallet::{
     AgentWalletAddresses, AgentWalletLimits, AgentWalletView as AgentWalletResource,
 };
 

@@ -8,8 +8,8 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use purser_actors::api_key::{MAX_NAME_LEN, Rejection};
 use purser_actors::engine::OperationError;
+use purser_actors::entity::api_key::{MAX_NAME_LEN, Rejection};
 
 use super::super::agent_wallet::text;
 use super::super::api_keys::map_error;

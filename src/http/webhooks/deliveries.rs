@@ -5,13 +5,13 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::{DeliveryPage, DeliveryQuery};
+use purser_actors::entity::webhook::{self, WebhookEndpoint};
+use purser_actors::entity::webhook_delivery::WebhookDelivery;
+use purser_actors::entity::webhook_delivery::WebhookDeliveryView;
 use purser_actors::id::{WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::Entity;
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::port::Timestamp;
-use purser_actors::webhook::{self, WebhookEndpoint};
-use purser_actors::webhook_delivery::WebhookDelivery;
-use purser_actors::webhook_delivery::WebhookDeliveryView;
 use serde::{Deserialize, Serialize};
 
 use super::{SharedState, already_deleted, check_state, may_change};

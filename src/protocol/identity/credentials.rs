@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use purser_actors::entity::payment::SessionSeed;
+use purser_actors::entity::session::{AuthMethod, Session};
 use purser_actors::id::{SessionId, Wallet};
-use purser_actors::payment::SessionSeed;
 use purser_actors::port::{Clock, Entropy};
-use purser_actors::session::{AuthMethod, Session};
 use serde::Serialize;
 
 use super::refresh::{ParsedRefreshToken, RefreshTokenCodec};

@@ -1,7 +1,7 @@
 //! Folds the events of payments.
 
+use purser_actors::entity::payment;
 use purser_actors::kernel::event_record::EventRecord;
-use purser_actors::payment;
 use purser_storage::codec::{self, DecodeError};
 
 use super::EntityEvents;

@@ -1,9 +1,9 @@
 //! USA prepaid cards.
 
-use purser_actors::card;
-use purser_actors::card::lifecycle::CardUpdate;
-use purser_actors::card::{Card, Event, Job, Status};
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::card;
+use purser_actors::entity::card::lifecycle::CardUpdate;
+use purser_actors::entity::card::{Card, Event, Job, Status};
 use purser_actors::id::CardId;
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::LedgerProvider;

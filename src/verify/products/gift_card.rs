@@ -1,7 +1,7 @@
 //! Gift cards.
 
-use purser_actors::entities::PurchasedProduct;
-use purser_actors::gift_card::{Event, GiftCard, Job, Status};
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::gift_card::{Event, GiftCard, Job, Status};
 use purser_actors::id::CardId;
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::LedgerProvider;

@@ -1,10 +1,10 @@
 //! Orders of international cards.
 
-use purser_actors::card::lifecycle::CardUpdate;
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::card::lifecycle::CardUpdate;
+use purser_actors::entity::intl_order;
+use purser_actors::entity::intl_order::{Event, IntlOrder, Status};
 use purser_actors::id::CardId;
-use purser_actors::intl_order;
-use purser_actors::intl_order::{Event, IntlOrder, Status};
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::LedgerProvider;

@@ -1,11 +1,11 @@
 //! Payouts on all rails.
 
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::payout;
+use purser_actors::entity::payout::{Event, Job, Payout, PayoutTarget, Status};
 use purser_actors::id::PayoutId;
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::LedgerProvider;
-use purser_actors::payout;
-use purser_actors::payout::{Event, Job, Payout, PayoutTarget, Status};
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 

@@ -1,10 +1,10 @@
 //! Top-ups of the balance at the card issuer.
 
-use purser_actors::entities::PurchasedProduct;
+use purser_actors::entity::PurchasedProduct;
+use purser_actors::entity::top_up::{Event, FirstLeg, Job, LegKind, Status, TopUp};
 use purser_actors::id::{TopUpId, Wallet};
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::LedgerProvider;
-use purser_actors::top_up::{Event, FirstLeg, Job, LegKind, Status, TopUp};
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 

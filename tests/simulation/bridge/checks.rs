@@ -1,8 +1,8 @@
 //! What must be true when something is sent to the bridge.
 
+use purser_actors::entity::top_up::{FirstLeg, Status};
 use purser_actors::id::TopUpId;
 use purser_actors::port::{SignedBurn, SignedMint};
-use purser_actors::top_up::{FirstLeg, Status};
 
 use super::SimBridge;
 

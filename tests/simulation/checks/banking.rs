@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::banking::application::{BankingApplication, Event, Status};
+use purser_actors::entity::banking::application::{BankingApplication, Event, Status};
 use purser_actors::id::JobId;
 use purser_actors::kernel::{Entity as _, EntityKind, table};
 use purser_actors::port::banking::ReviewDecision;

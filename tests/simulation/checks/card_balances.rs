@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::card_withdrawal::{self, CardWithdrawal};
+use purser_actors::entity::card_withdrawal::{self, CardWithdrawal};
+use purser_actors::entity::reloadable_card::{Event, ReloadableCard};
 use purser_actors::id::{CardId, WithdrawalId};
 use purser_actors::kernel::{Entity, EntityKind, table};
 use purser_actors::operator::AuditRecord;
 use purser_actors::port::CardState;
-use purser_actors::reloadable_card::{Event, ReloadableCard};
 use purser_storage::codec;
 
 use super::{StoreContents, Violation, decode, rows, violation};

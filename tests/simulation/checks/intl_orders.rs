@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use purser_actors::entity::intl_order::{Event, IntlOrder, OVERDUE_AFTER_MS, Status};
 use purser_actors::id::CardId;
-use purser_actors::intl_order::{Event, IntlOrder, OVERDUE_AFTER_MS, Status};
 use purser_actors::kernel::{Entity, EntityKind, table};
 use purser_actors::operator::AuditRecord;
 use purser_storage::codec;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use purser_actors::entity::payout;
+use purser_actors::entity::payout::{Payout, PayoutTarget};
 use purser_actors::id::{CardId, LateReturnId, PaymentId, PaymentRecipientId, PayoutId};
 use purser_actors::kernel::{Entity, EntityKind, table};
-use purser_actors::payout;
-use purser_actors::payout::{Payout, PayoutTarget};
 use purser_actors::port::payouts::PayoutRailStatus;
 
 use super::{StoreContents, Violation, decode, number, rows, violation};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use purser_actors::card;
 use purser_actors::engine::ClaimError;
-use purser_actors::incoming::{self, Incoming};
+use purser_actors::entity::card;
+use purser_actors::entity::incoming::{self, Incoming};
+use purser_actors::entity::payment::{Outcome, Payment, Status};
 use purser_actors::kernel::EntityKind;
-use purser_actors::payment::{Outcome, Payment, Status};
 use purser_storage::codec;
 
 use super::restored::credited_deposits;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser::verify::{ChainTransfer, VerifyFinding};
+use purser_actors::entity::incoming::{Incoming, Status};
 use purser_actors::id::{JobId, Wallet};
-use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::{EntityKind, table};
 
 use super::{StoreContents, Violation, decode, rows, violation};

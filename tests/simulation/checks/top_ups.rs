@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use purser_actors::entity::issuer_link;
+use purser_actors::entity::top_up::{Event, LegKind, TopUp};
 use purser_actors::id::{TopUpId, Wallet};
-use purser_actors::issuer_link;
 use purser_actors::kernel::{Entity, EntityKind, table};
-use purser_actors::top_up::{Event, LegKind, TopUp};
 use purser_storage::codec;
 
 use super::{StoreContents, Violation, decode, number, rows, violation};

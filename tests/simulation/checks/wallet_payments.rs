@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use purser::verify::ChainTransfer;
-use purser_actors::agent_wallet::{AgentWallet, Event, WalletCaps};
+use purser_actors::entity::agent_wallet::{AgentWallet, Event, WalletCaps};
+use purser_actors::entity::wallet_payment::{self, Status, WalletPayment};
 use purser_actors::id::WalletPaymentId;
 use purser_actors::kernel::{Entity as _, EntityKind, table};
-use purser_actors::wallet_payment::{self, Status, WalletPayment};
 use purser_storage::codec;
 
 use super::{StoreContents, Violation, decode, rows, violation};

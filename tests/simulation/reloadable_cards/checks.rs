@@ -1,8 +1,8 @@
 //! What must be true when the card issuer is asked for something.
 
-use purser_actors::card_withdrawal::{CardWithdrawal, Status};
+use purser_actors::entity::card_withdrawal::{CardWithdrawal, Status};
+use purser_actors::entity::reloadable_card::{self, ReloadableCard};
 use purser_actors::kernel::EntityKind;
-use purser_actors::reloadable_card::{self, ReloadableCard};
 
 use super::ledger::reference;
 use super::{IssuerRequest, SimReloadableCards};

@@ -10,11 +10,11 @@ use purser_storage::StoreError;
 
 use super::digest;
 use crate::engine::Engine;
+use crate::entity::payment::{Payment, Status};
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::entity::EntityId as _;
 use crate::kernel::idempotency::{IdempotencySlot, RecordedResponse};
 use crate::kernel::{Entity, EntityKind, IdempotencyRecorder};
-use crate::payment::{Payment, Status};
 use crate::port::Authorization;
 
 /// Prefix of an identifier before it is hashed. No header can contain it, so it never equals an idempotency key.

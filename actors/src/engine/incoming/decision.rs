@@ -4,8 +4,8 @@ use super::{SettlementMatch, match_settlement};
 use crate::approval::ApprovableAction;
 use crate::engine::Engine;
 use crate::engine::approvals::Authority;
+use crate::entity::incoming::{Command, Incoming, OperatorDecision, Rejection, Status};
 use crate::id::{ApprovalId, DepositId, JobId, Wallet};
-use crate::incoming::{Command, Incoming, OperatorDecision, Rejection, Status};
 use crate::kernel::AskError;
 use crate::operator::{AuditExtras, OperatorAction};
 

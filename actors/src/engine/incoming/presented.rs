@@ -3,8 +3,8 @@
 
 use super::{LostHistory, corrupt};
 use crate::engine::{ClaimError, Engine};
+use crate::entity::incoming::{Incoming, Status, Transfer};
 use crate::id::{DepositId, JobId, PaymentId};
-use crate::incoming::{Incoming, Status, Transfer};
 use crate::kernel::table;
 use crate::port::{Authorization, Timestamp};
 use crate::product::ProductLine;

@@ -12,10 +12,10 @@ use super::{IncomingCursor, IncomingTracker, LostHistory, SettlementMatch, curso
 use crate::engine::provider_events::persist_cursor;
 use crate::engine::reconciler::ReconcilerSettings;
 use crate::engine::{Engine, ReconcilerDeps};
+use crate::entity::incoming::{Command, Incoming, Status, Transfer};
+use crate::entity::payment::{self, Payment};
 use crate::id::{DepositId, Network};
-use crate::incoming::{Command, Incoming, Status, Transfer};
 use crate::kernel::{AskError, EntityRegistry, table};
-use crate::payment::{self, Payment};
 use crate::port::{ChainMovement, Clock, Finality, TreasuryList, claim_key};
 
 /// Milliseconds before a failed watcher is replaced.

@@ -3,7 +3,6 @@
 use purser_storage::StoreError;
 
 use super::{JobOutcome, ResolveError, storage_error};
-use crate::account::{self, CreditCause};
 use crate::approval::ApprovableAction;
 use crate::engine::Engine;
 use crate::engine::approvals::Authority;
@@ -11,9 +10,10 @@ use crate::engine::dead_letters::ProviderReport;
 use crate::engine::jobs::{pending_payment_behind, reorged_payment};
 use crate::engine::operator_actions::AuditEntry;
 use crate::engine::operators::corrupt;
+use crate::entity::account::{self, CreditCause};
+use crate::entity::late_return;
 use crate::id::{JobId, PaymentId};
 use crate::kernel::OutboxJob;
-use crate::late_return;
 use crate::money::Usdc;
 use crate::operator::{AuditAction, OperatorAction};
 use crate::reconciliation::EntryStatus;

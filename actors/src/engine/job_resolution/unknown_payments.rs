@@ -4,9 +4,9 @@ use super::{JobOutcome, JobResolution, ResolveError};
 use crate::engine::Engine;
 use crate::engine::dead_letters::ProviderReport;
 use crate::engine::jobs::with_timeout_ms;
+use crate::entity::payment::{self, Payment};
 use crate::id::{PaymentId, TransferName};
 use crate::kernel::job::AnyJob;
-use crate::payment::{self, Payment};
 use crate::port::{Authorization, ChainMovement, ChainStatus, Finality};
 use crate::reconciliation::EntryStatus;
 

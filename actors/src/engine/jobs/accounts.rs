@@ -2,10 +2,10 @@
 
 use super::work::{Inquiry, OperatorResolution, Summary, Work, ask, not_queryable, not_resolvable, summarize, usd};
 use super::{HandlerResult, JobHandlers};
-use crate::account::{Command, Job, UnclaimedCapUsage};
 use crate::engine::job_resolution::credit_command;
 use crate::engine::registries::Registries;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::account::{Command, Job, UnclaimedCapUsage};
 use crate::id::JobId;
 use crate::kernel::OutboxJob;
 use crate::port::BoxFuture;

@@ -8,13 +8,13 @@ use super::work::{
     Inquiry, NOT_COMPLETED_REASON, OperatorResolution, Summary, Work, listed, not_queryable, not_resolvable, summarize,
 };
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
-use crate::banking::application::{self, BankingApplication, Question};
-use crate::banking::profile::{BankingProfile, CustomerType};
-use crate::banking::{account, transfer};
 use crate::engine::operators::corrupt;
 use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::gate::GateClosure;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::banking::application::{self, BankingApplication, Question};
+use crate::entity::banking::profile::{BankingProfile, CustomerType};
+use crate::entity::banking::{account, transfer};
 use crate::id::{BankAccountId, BankTransferId, CardId, JobId, PaymentId, Wallet};
 use crate::kernel::job::AnyJob;
 use crate::kernel::{AttemptFailure, OutboxJob, table};

@@ -9,15 +9,15 @@ use super::work::{
     summarize,
 };
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
-use crate::card::{self, Card};
 use crate::engine::refunds::refunded_for_snapshot;
 use crate::engine::registries::Registries;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::card::{self, Card};
+use crate::entity::refund::Refunded;
 use crate::id::{CardId, JobId};
 use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::port::{BoxFuture, CardActionRequest, CardSnapshot, ErrorKind, IssueCardRequest, IssueResult, PortError};
 use crate::reconciliation::{EntryAmount, ReconciliationSource};
-use crate::refund::Refunded;
 
 #[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for card::Job {

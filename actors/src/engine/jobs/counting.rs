@@ -1,8 +1,8 @@
 //! Counts what payments of a lost history may have bought against daily caps, until they have settled here.
 
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
-use crate::account;
-use crate::account::{CapReservation, UnclaimedCapUsage};
+use crate::entity::account;
+use crate::entity::account::{CapReservation, UnclaimedCapUsage};
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::{AttemptFailure, OutboxJob};
 

@@ -5,16 +5,16 @@ use purser_storage::{Batch, Condition, Write};
 use tokio::sync::oneshot;
 
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
-use crate::account;
-use crate::account::CreditCause;
 use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::OutgoingTransferGuard;
-use crate::entities::PRODUCTS;
+use crate::entity::PRODUCTS;
+use crate::entity::account;
+use crate::entity::account::CreditCause;
+use crate::entity::payment::Status;
 use crate::id::{CardId, PaymentId, PayoutId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AttemptFailure, OutboxJob, table};
 use crate::money::Usdc;
-use crate::payment::Status;
 
 impl JobHandlers {
     /// Credits a balance once. A charge whose payment was reorged is not credited too, but waits for an operator.

@@ -2,11 +2,11 @@
 //! permanently reversed.
 
 use super::{HandlerResult, JobHandlers, ask_entity};
-use crate::account;
+use crate::entity::account;
+use crate::entity::payment::{self, Payment, Status};
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::money::Usdc;
-use crate::payment::{self, Payment, Status};
 use crate::port::{ChainStatus, ChainTransactionStatus, Finality};
 
 /// Failure reason of a product whose payment was permanently reversed.

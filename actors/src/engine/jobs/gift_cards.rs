@@ -8,7 +8,7 @@ use super::work::{
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::engine::registries::Registries;
 use crate::engine::{Engine, ResolveError};
-use crate::gift_card::{Command, Job, Status};
+use crate::entity::gift_card::{Command, Job, Status};
 use crate::id::{CardId, JobId};
 use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::port::{BoxFuture, GiftCardOrderResult, GiftCardRequest};

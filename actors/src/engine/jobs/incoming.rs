@@ -6,16 +6,16 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::work::{Inquiry, OperatorResolution, Summary, Work, ask, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
-use crate::account;
 use crate::currency::Currency;
 use crate::engine::incoming::{SettlementMatch, match_settlement};
 use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::top_ups::PossibleTopUpPayment;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::account;
+use crate::entity::incoming::{self, AdoptableProduct, Command, Status, Transfer, Verdict};
+use crate::entity::payment::{self, Payment};
 use crate::id::{DepositId, JobId, PaymentId, Wallet};
-use crate::incoming::{self, AdoptableProduct, Command, Status, Transfer, Verdict};
 use crate::kernel::{AskError, AttemptFailure, OutboxJob};
-use crate::payment::{self, Payment};
 use crate::port::payouts::PayoutRailStatus;
 use crate::port::{
     Authorization, BoxFuture, ChainStatus, EntryKey, ExternalText, OutgoingTransfer, PortError, ProviderEntry,

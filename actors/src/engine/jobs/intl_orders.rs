@@ -6,8 +6,8 @@ use super::work::{Inquiry, OperatorResolution, Summary, Work, ask, not_queryable
 use super::{HandlerResult, JobHandlers, ask_entity, with_timeout_ms};
 use crate::engine::registries::Registries;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::intl_order::{Command, Job};
 use crate::id::{CardId, JobId};
-use crate::intl_order::{Command, Job};
 use crate::kernel::{AttemptFailure, OutboxJob, table};
 use crate::port::BoxFuture;
 use crate::reconciliation::EntryAmount;

@@ -8,9 +8,9 @@ use super::work::{
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::engine::registries::Registries;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::identity_verification::{self, Status};
+use crate::entity::issuer_link;
 use crate::id::{JobId, Wallet};
-use crate::identity_verification::{self, Status};
-use crate::issuer_link;
 use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::port::{BoxFuture, CheckStatus, ErrorKind, IdentityCheckRequest, IssuerAccountResult};
 

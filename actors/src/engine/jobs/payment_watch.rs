@@ -4,9 +4,9 @@ use purser_storage::codec;
 use purser_storage::mutants::{self, Mutant};
 
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
+use crate::entity::payment::{self, IncomingOutcome, Status};
 use crate::id::{DepositId, PaymentId, Wallet};
 use crate::kernel::{AttemptFailure, OutboxJob, table};
-use crate::payment::{self, IncomingOutcome, Status};
 use crate::port::ChainStatus;
 
 impl JobHandlers {

@@ -7,9 +7,9 @@ use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms
 use crate::engine::operators::corrupt;
 use crate::engine::registries::Registries;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::payment::{self, Command, Job, Payment, Status};
 use crate::id::{JobId, PaymentId};
 use crate::kernel::{AttemptFailure, OutboxJob};
-use crate::payment::{self, Command, Job, Payment, Status};
 use crate::port::{
     Authorization, BoxFuture, ChainStatus, Decline, ErrorKind, Preparation, PreparedTransaction, SubmitResult,
 };

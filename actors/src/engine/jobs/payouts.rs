@@ -9,16 +9,16 @@ use super::work::{
     Inquiry, NOT_COMPLETED_REASON, OperatorResolution, Summary, Work, not_queryable, not_resolvable, summarize,
 };
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
-use crate::bank_destination;
 use crate::engine::operators::corrupt;
 use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::gate::closure_for;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::bank_destination;
+use crate::entity::late_return;
+use crate::entity::payment_recipient;
+use crate::entity::payout::{self, Command, Payout, PayoutTarget, Status};
 use crate::id::{BankDestinationId, CardId, JobId, LateReturnId, PayoutId};
 use crate::kernel::{AttemptFailure, EntityKind, OutboxJob, table};
-use crate::late_return;
-use crate::payment_recipient;
-use crate::payout::{self, Command, Payout, PayoutTarget, Status};
 use crate::port::payouts::{PayoutDestination, PayoutRailStatus, PayoutRequest, PayoutStatusUpdate, RecallResult};
 use crate::port::{BoxFuture, ErrorKind, PortError};
 use crate::reconciliation::{EntryAmount, EntryStatus};

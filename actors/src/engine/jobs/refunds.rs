@@ -4,11 +4,11 @@ use super::work::{Inquiry, OperatorResolution, Summary, Work, ask, not_queryable
 use super::{HandlerResult, JobHandlers};
 use crate::engine::registries::Registries;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::refund::{Command, Job};
 use crate::id::JobId;
 use crate::kernel::OutboxJob;
 use crate::port::BoxFuture;
 use crate::reconciliation::EntryAmount;
-use crate::refund::{Command, Job};
 
 impl Work for Job {
     fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {

@@ -9,10 +9,11 @@ use super::work::{
     summarize, usd,
 };
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
-use crate::card_withdrawal;
 use crate::engine::operators::corrupt;
 use crate::engine::registries::Registries;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::card_withdrawal;
+use crate::entity::reloadable_card::{self, INSUFFICIENT};
 use crate::id::{CardId, JobId, WithdrawalId};
 use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::port::{
@@ -20,7 +21,6 @@ use crate::port::{
     PortError,
 };
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
-use crate::reloadable_card::{self, INSUFFICIENT};
 
 #[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
 impl Work for reloadable_card::Job {

@@ -2,14 +2,14 @@
 
 use super::work::{Inquiry, OperatorResolution, Summary, Work, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
-use crate::account;
-use crate::discrepancy::{self, Command, Status};
 use crate::engine::registries::Registries;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::account;
+use crate::entity::discrepancy::{self, Command, Status};
+use crate::entity::payment::{self, Payment};
 use crate::id::{DiscrepancyId, JobId, PaymentId, Wallet};
 use crate::kernel::{AttemptFailure, OutboxJob, audit_log};
 use crate::operator::{AuditedAction, OperatorAction, Role, system};
-use crate::payment::{self, Payment};
 use crate::port::{BoxFuture, ChainStatus};
 
 impl Work for discrepancy::Job {

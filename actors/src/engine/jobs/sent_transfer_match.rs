@@ -1,10 +1,10 @@
 //! Matches an agent wallet's payments with the transfers that sent them, as far as their rows know. Each payment
 //! matches one transfer, though a transaction may have several.
 
+use crate::entity::wallet_payment::{Status, WalletPayment};
 use crate::id::{TransferName, Wallet};
 use crate::money::Usdc;
 use crate::port::OutgoingTransfer;
-use crate::wallet_payment::{Status, WalletPayment};
 
 /// What identifies a payment's transfer, the most specific first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]

@@ -3,13 +3,13 @@
 
 use super::sent_transfer_match::{SentTransferMatch, exclude_matched};
 use super::{JobHandlers, load_failed};
-use crate::account::day_of;
-use crate::agent_wallet::AgentWallet;
+use crate::entity::account::day_of;
+use crate::entity::agent_wallet::AgentWallet;
+use crate::entity::wallet_payment::WalletPayment;
 use crate::id::{Network, WalletPaymentId};
 use crate::kernel::AttemptFailure;
 use crate::money::Usdc;
 use crate::port::{DAY_MS, OutgoingTransfer, Timestamp};
-use crate::wallet_payment::WalletPayment;
 
 impl JobHandlers {
     /// Transfers out of an agent wallet without a wallet payment, on both chains, on the UTC day of `at`. Only the time

@@ -11,6 +11,10 @@ use crate::engine::operators::corrupt;
 use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::gate::GateClosure;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::top_up::{
+    BridgeProgress, Command, DECLINED, FirstLeg, ISSUER_NOT_LINKED, Job, MINT_IMPOSSIBLE, Status, TopUp, UNAVAILABLE,
+};
+use crate::entity::withdrawal::SignedTransfer;
 use crate::id::{JobId, Network, TopUpId, Wallet};
 use crate::jobs::OutgoingPurpose;
 use crate::kernel::{AttemptFailure, OutboxJob, table};
@@ -19,10 +23,6 @@ use crate::port::{
     Finality, MintResult, OutgoingTransferRequest, PortError, Preparation, SignedBurn, SubmitResult,
 };
 use crate::reconciliation::{EntryAmount, EntryStatus};
-use crate::top_up::{
-    BridgeProgress, Command, DECLINED, FirstLeg, ISSUER_NOT_LINKED, Job, MINT_IMPOSSIBLE, Status, TopUp, UNAVAILABLE,
-};
-use crate::withdrawal::SignedTransfer;
 
 /// Attempts to sign a first leg before the charge is credited: nothing has left yet.
 const MAX_SIGN_ATTEMPTS: u32 = 8;

@@ -8,21 +8,21 @@ use super::gate::OutgoingPermit;
 use super::sent_transfer_match::{SentTransferMatch, exclude_matched};
 use super::work::{Inquiry, OperatorResolution, Summary, Work, ask, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
-use crate::agent_wallet::{self, AgentWallet};
 use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::gate::GateClosure;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::agent_wallet::{self, AgentWallet};
+use crate::entity::payment;
+use crate::entity::wallet_payment::{
+    self, HttpRecordPart, PaymentMethod, SendTarget, SignedWalletPayment, Status, WalletPayment,
+};
 use crate::id::{JobId, PaymentId, Wallet, WalletPaymentId};
 use crate::kernel::{AttemptFailure, EntityKind, OutboxJob, table};
-use crate::payment;
 use crate::port::{
     BoxFuture, CallFailure, ChainStatus, Decline, ErrorKind, ExternalText, OutgoingTransfer, OutgoingTransferRequest,
     PortError, Preparation, SealedHttpPart, SealedKeys, ServerResponse, SubmitResult,
 };
 use crate::reconciliation::EntryAmount;
-use crate::wallet_payment::{
-    self, HttpRecordPart, PaymentMethod, SendTarget, SignedWalletPayment, Status, WalletPayment,
-};
 
 /// Result of signing a wallet payment.
 enum SigningResult {

@@ -13,12 +13,14 @@ use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::engine::registries::Registries;
 use crate::engine::webhook_dispatcher::message_for;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::webhook::{self, EndpointHealth, WebhookEndpoint};
+use crate::entity::webhook_delivery::{
+    self, AttemptResult, Command, DeliveryAttempt, DroppedReason, Status, WebhookDelivery,
+};
 use crate::id::{JobId, WebhookDeliveryId, WebhookId};
 use crate::kernel::event_record::EventRecord;
 use crate::kernel::{AskError, AttemptFailure, OutboxJob};
 use crate::port::{BoxFuture, ExternalText, Timestamp, WebhookPostError, WebhookPostRequest, WebhookResponse};
-use crate::webhook::{self, EndpointHealth, WebhookEndpoint};
-use crate::webhook_delivery::{self, AttemptResult, Command, DeliveryAttempt, DroppedReason, Status, WebhookDelivery};
 
 pub(in crate::engine) use limiter::DeliveryLimiter;
 pub use limiter::{OUTCOMES, WebhookStats};

@@ -6,6 +6,7 @@ use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::gate::GateClosure;
 use crate::engine::{Engine, ResolveError};
+use crate::entity::withdrawal::{self, SignedTransfer, Withdrawal};
 use crate::id::{JobId, PaymentId, Wallet, WithdrawalId};
 use crate::jobs::OutgoingPurpose;
 use crate::kernel::{AttemptFailure, OutboxJob};
@@ -13,7 +14,6 @@ use crate::port::{
     Authorization, BoxFuture, ChainStatus, Finality, OutgoingTransferRequest, PortError, Preparation, SubmitResult,
 };
 use crate::reconciliation::EntryAmount;
-use crate::withdrawal::{self, SignedTransfer, Withdrawal};
 
 impl Work for withdrawal::Job {
     fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {

@@ -3,7 +3,7 @@
 
 use super::internal_entries::{self, InternalEntry};
 use super::{CounterpartyEntry, ReadFuture, Reconciler, RecordedTransfers, entry_kind_of, error_text, listed_movement};
-use crate::discrepancy::DiscrepancyDetails;
+use crate::entity::discrepancy::DiscrepancyDetails;
 use crate::id::{Network, TransferName};
 use crate::port::{ChainMovement, Finality, OutgoingTransfer};
 use crate::reconciliation::{DiscrepancyKind, EntryKind, EntryStatus, ReconciliationSource};

@@ -14,28 +14,28 @@ pub(in crate::engine) use self::lost_orders::from_order;
 use self::customers::{from_bank_deposit, from_bank_transfer, from_card_balance, from_card_opening, from_hold};
 use self::lost_orders::{from_attributed_order, from_order_return};
 pub(super) use self::transfers::{deposit_entry, outgoing_index, outgoing_transfer, paying_movement, sent_transfer};
-use crate::banking::transfer::BankTransfer;
 use crate::currency::Currency;
-use crate::discrepancy::DiscrepancyDetails;
 use crate::engine::operators::corrupt;
 use crate::engine::untracked_transfers::recorded::{self, RecordedTransfers};
-use crate::entities::PRODUCTS;
+use crate::entity::PRODUCTS;
+use crate::entity::banking::transfer::BankTransfer;
+use crate::entity::discrepancy::DiscrepancyDetails;
+use crate::entity::incoming::Incoming;
+use crate::entity::payment::Payment;
+use crate::entity::reloadable_card::ReloadableCard;
+use crate::entity::top_up::TopUp;
+use crate::entity::withdrawal::Withdrawal;
 use crate::id::{
     BankTransferId, CardId, DepositId, JobId, Network, PaymentId, PayoutId, TopUpId, TransferName, Wallet, WithdrawalId,
 };
-use crate::incoming::Incoming;
 use crate::kernel::{EntityKind, table};
 use crate::lost_order::AttributedOrder;
 use crate::money::Cents;
-use crate::payment::Payment;
 use crate::port::AttributedTransfer;
 use crate::port::EntryKey;
 use crate::port::Timestamp;
 use crate::product::ListedOrder;
 use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, ReconciliationSource};
-use crate::reloadable_card::ReloadableCard;
-use crate::top_up::TopUp;
-use crate::withdrawal::Withdrawal;
 
 /// An entry of our records, and where it should be listed.
 #[derive(Clone, Debug)]

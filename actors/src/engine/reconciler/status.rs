@@ -6,9 +6,9 @@ use purser_storage::StoreError;
 
 use super::ReconciliationCursor;
 use super::worker::ReconciliationMsg;
-use crate::discrepancy::Discrepancy;
 use crate::engine::Engine;
 use crate::engine::operators::ListPosition;
+use crate::entity::discrepancy::Discrepancy;
 use crate::id::DiscrepancyId;
 use crate::kernel::table;
 use crate::reconciliation::DiscrepancyKind;

@@ -12,9 +12,9 @@ use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, MessagingE
 
 use super::cursor::META_KEY;
 use super::{CompletedRun, Reconciler, ReconcilerDeps, ReconciliationCursor};
-use crate::discrepancy::{Command, Discrepancy, DiscrepancyDetails};
 use crate::engine::Engine;
 use crate::engine::provider_events::persist_cursor;
+use crate::entity::discrepancy::{Command, Discrepancy, DiscrepancyDetails};
 use crate::id::DiscrepancyId;
 use crate::kernel::{AskError, EntityRegistry, table};
 use crate::port::Clock;

@@ -4,7 +4,7 @@ use purser_storage::{Condition, StoreError};
 
 use crate::engine::Engine;
 use crate::engine::operators::corrupt;
-use crate::entities::PurchasedProduct;
+use crate::entity::PurchasedProduct;
 use crate::kernel::table;
 use crate::ledger::Charge;
 use crate::money::Usdc;

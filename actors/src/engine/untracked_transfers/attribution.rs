@@ -10,13 +10,15 @@ use purser_storage::{CommitError, Condition};
 use super::candidate_withdrawal;
 use super::recorded::RecordedTransfers;
 use super::top_ups::{burn_from_transfer, candidate_burn};
-use crate::account;
 use crate::approval::ApprovableAction;
 use crate::engine::approvals::Authority;
 use crate::engine::jobs::with_timeout_ms;
 use crate::engine::operator_actions::{AuditEntry, OperatorLock};
 use crate::engine::operators::put_row;
 use crate::engine::{Engine, IncomingDecisionError};
+use crate::entity::account;
+use crate::entity::top_up::{FirstLeg, TopUp};
+use crate::entity::{incoming, top_up, withdrawal};
 use crate::id::{ApprovalId, DepositId, JobId, Network, TopUpId, TransferName, Wallet, WithdrawalId};
 use crate::kernel::job::EntityJob;
 use crate::kernel::{AskError, table};
@@ -24,8 +26,6 @@ use crate::ledger::{LedgerAccount, LedgerTransaction, Outlay};
 use crate::money::Usdc;
 use crate::operator::{AuditAction, OperatorAction};
 use crate::port::{AttestationStatus, AttestedMessage, AttributedTransfer, ChainStatus, OutgoingTransfer, SignedBurn};
-use crate::top_up::{FirstLeg, TopUp};
-use crate::{incoming, top_up, withdrawal};
 
 /// What an untracked transfer was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

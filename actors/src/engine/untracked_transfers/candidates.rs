@@ -6,12 +6,12 @@ use super::top_ups::{PossibleTopUpPayment, candidate_burn};
 use super::{PAGE, candidate_withdrawal, for_each};
 use crate::engine::Engine;
 use crate::engine::operators::corrupt;
+use crate::entity::incoming::{self, Incoming};
+use crate::entity::top_up::TopUp;
+use crate::entity::withdrawal::Withdrawal;
 use crate::id::{DepositId, TopUpId, WithdrawalId};
-use crate::incoming::{self, Incoming};
 use crate::kernel::{EntityKind, table};
 use crate::port::OutgoingTransfer;
-use crate::top_up::TopUp;
-use crate::withdrawal::Withdrawal;
 
 /// An untracked transfer, and what it may have been for.
 #[derive(Clone, Debug)]

@@ -8,18 +8,18 @@ use purser_storage::StoreError;
 use purser_storage::mutants::{self, Mutant};
 
 use super::OutgoingTransferGuard;
-use crate::account;
-use crate::banking::transfer;
 use crate::engine::Engine;
 use crate::engine::operators::corrupt;
 use crate::engine::registries::Registries;
+use crate::entity::account;
+use crate::entity::banking::transfer;
+use crate::entity::{top_up, wallet_payment, withdrawal};
 use crate::id::{PaymentId, Wallet};
 use crate::jobs::OutgoingPurpose;
 use crate::kernel::job::AnyJob;
 use crate::kernel::registry::LoadError;
 use crate::kernel::{OutboxJob, table};
 use crate::port::Finality;
-use crate::{top_up, wallet_payment, withdrawal};
 
 /// Why outgoing money waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use purser_storage::{Store, StoreError, Write};
 use super::{RestoreWindow, put_row};
 use crate::engine::Engine;
 use crate::engine::operators::corrupt;
-use crate::intl_order::IntlOrder;
+use crate::entity::intl_order::IntlOrder;
 use crate::kernel::table;
 use crate::port::Timestamp;
 

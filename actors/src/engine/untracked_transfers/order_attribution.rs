@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::PAGE;
 use super::attribution::{Attribution, AttributionError, AttributionWait, map_ask_error, map_decision_error};
-use crate::account;
 use crate::approval::ApprovableAction;
 use crate::currency::Currency;
 use crate::engine::Engine;
@@ -13,8 +12,9 @@ use crate::engine::approvals::Authority;
 use crate::engine::operator_actions::{AuditEntry, OperatorLock};
 use crate::engine::operators::put_row;
 use crate::engine::reconciler::internal_entries;
+use crate::entity::account;
+use crate::entity::incoming;
 use crate::id::{DepositId, JobId, Wallet};
-use crate::incoming;
 use crate::kernel::{AskError, table};
 use crate::lost_order::{AttributedOrder, Direction, LostOrder, OrderPayer, ReturnEvidence};
 use crate::money::Usdc;

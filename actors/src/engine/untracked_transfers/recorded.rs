@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use purser_storage::{Store, StoreError};
 
 use super::rows::{for_each, for_each_row};
+use crate::entity::top_up::{self, FirstLeg, LegKind, TopUp};
+use crate::entity::withdrawal::{self, Withdrawal};
 use crate::id::{OutgoingTransferId, TopUpId, TransferName, Wallet, WithdrawalId};
 use crate::kernel::{EntityKind, table};
 use crate::money::Usdc;
 use crate::port::{AttributedTransfer, OutgoingTransfer, Timestamp};
 use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry};
-use crate::top_up::{self, FirstLeg, LegKind, TopUp};
-use crate::withdrawal::{self, Withdrawal};
 
 /// Purpose of an outgoing transfer.
 #[derive(Clone, Debug)]

@@ -2,13 +2,13 @@
 
 use purser_storage::{Store, StoreError};
 
+use crate::entity::incoming::Transfer;
+use crate::entity::payment::{Payment, ResolvedPreconditions};
+use crate::entity::top_up::{self, FirstLeg, TopUp};
 use crate::id::{Network, Wallet};
-use crate::incoming::Transfer;
 use crate::kernel::table;
 use crate::money::Usdc;
-use crate::payment::{Payment, ResolvedPreconditions};
 use crate::port::{AttestedMessage, OutgoingTransfer, SignedBurn, Timestamp};
-use crate::top_up::{self, FirstLeg, TopUp};
 
 /// A burn exceeds the amount that arrives by at most 1/100: the bridge's fee.
 const MAX_BRIDGE_FEE_FRACTION: u64 = 100;

@@ -10,11 +10,11 @@ use super::OutgoingTransferGuard;
 use crate::engine::Engine;
 use crate::engine::jobs::with_timeout_ms;
 use crate::engine::registries::Registries;
+use crate::entity::{top_up, withdrawal};
 use crate::id::{Network, Wallet, WithdrawalId};
 use crate::jobs::OutgoingPurpose;
 use crate::kernel::registry::LoadError;
 use crate::money::Usdc;
-use crate::{top_up, withdrawal};
 
 /// Number of checks while the funds are too low: a transfer that has just left may still count as reserved.
 const MAX_CHECKS: u32 = 5;

@@ -1,6 +1,6 @@
 //! Settings of webhook deliveries.
 
-use crate::webhook::FailureThresholds;
+use crate::entity::webhook::FailureThresholds;
 
 /// Attempts of one delivery.
 pub const MAX_ATTEMPTS: usize = 10;

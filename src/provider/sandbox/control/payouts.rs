@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
 use purser_actors::engine::Engine;
+use purser_actors::entity::bank_destination::{BankDestination, BankRecipient, DestinationType};
 use purser_actors::id::{BankDestinationId, BankRecipientId, PayoutId};
 use purser_actors::port::payouts::BankDetails;
 use purser_actors::port::{Entropy, Timestamp};

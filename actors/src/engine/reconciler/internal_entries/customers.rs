@@ -1,12 +1,12 @@
 //! Customers' entries at the bank and at the card issuer, as their lists should show them.
 
 use super::{InternalEntry, order_entry};
-use crate::banking::transfer::{self, BankTransfer, TransferDirection};
-use crate::card_withdrawal::{self, CardWithdrawal};
 use crate::currency::Currency;
+use crate::entity::banking::transfer::{self, BankTransfer, TransferDirection};
+use crate::entity::card_withdrawal::{self, CardWithdrawal};
+use crate::entity::reloadable_card::{self, ReloadableCard};
 use crate::id::{BankTransferId, CardId, WithdrawalId};
 use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, ReconciliationSource};
-use crate::reloadable_card::{self, ReloadableCard};
 
 /// A transfer that the bank was asked to make. Its return is a separate entry, among the incoming transfers.
 pub(super) fn from_bank_transfer(number: u128, transfer: &BankTransfer) -> Option<InternalEntry> {

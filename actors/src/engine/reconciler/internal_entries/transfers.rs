@@ -5,10 +5,10 @@ use purser_storage::{Store, StoreError};
 use super::{InternalEntry, from_incoming_transfer, from_payment, read, transfer_entry};
 use crate::engine::incoming::{SettlementMatch, match_settlement};
 use crate::engine::untracked_transfers::recorded::{RecordedTransfers, TransferRow};
+use crate::entity::incoming::{Incoming, Transfer};
+use crate::entity::payment::{self, Payment};
 use crate::id::{DepositId, Network, TransferName};
-use crate::incoming::{Incoming, Transfer};
 use crate::kernel::{EntityKind, table};
-use crate::payment::{self, Payment};
 use crate::port::{ChainMovement, OutgoingTransfer, claim_key};
 use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, ReconciliationSource};
 
