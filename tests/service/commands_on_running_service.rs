@@ -126,6 +126,7 @@ async fn commands_name_a_service_they_cannot_reach() {
         text(&request)
     );
     host.set("PURSER_OPERATOR__LISTEN", "127.0.0.1:9");
+    host.set("PURSER_OPERATOR_TOKEN", "any");
     let silent = host.run(&["verify"]);
     assert!(
         !silent.status.success() && text(&silent).contains("nothing answers at http://127.0.0.1:9"),

@@ -263,7 +263,7 @@ impl Formatter for MarkMembers<'_> {
         Ok(())
     }
 
-    /// JSON that was written elsewhere, for example the body of another server. Outside of strings it has only white
+    /// JSON that another program wrote, for example the body of a server's response. Outside of strings it has only white
     /// space, and inside of them its C0 controls are escaped.
     fn write_raw_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, json: &str) -> io::Result<()> {
         match sanitized(json) {

@@ -78,8 +78,8 @@ fn document(event_types: &[String]) -> Result<Value, serde_json::Error> {
         .get_or_insert_default()
         .add_security_scheme("bearer", bearer);
     let mut document = serde_json::to_value(&api)?;
-    flattened::merge(&mut document);
     responses::patch(&mut document);
+    flattened::merge(&mut document);
     event_schemas::add(&mut document["components"]["schemas"], event_types);
     discriminators::add(&mut document["components"]["schemas"]);
     for (path, _, operation) in responses::operations(&mut document) {
