@@ -18,6 +18,8 @@ mod import_circles;
 mod jobs;
 #[path = "tidy/precedence.rs"]
 mod precedence;
+#[path = "tidy/recorded_diffs.rs"]
+mod recorded_diffs;
 #[path = "tidy/response_coverage.rs"]
 mod response_coverage;
 #[path = "tidy/routes.rs"]
