@@ -272,7 +272,11 @@ async fn collect(metrics: &Arc<Metrics>, segment_bytes: u64) -> Result<SystemSta
         entities: entities
             .map(|(figures, supervisor)| entity_status(figures, &supervisor))
             .collect(),
-        jobs: JOB_NAMES.into_iter().zip(&figures.jobs).map(job_type_status).collect(),
+        jobs: JOB_NAMES
+            .into_iter()
+            .zip(&figures.jobs)
+            .map(|(name, jobs)| job_type_status(name, jobs))
+            .collect(),
         scheduled_jobs: scheduled_jobs_status(&timers),
         admission: admission(&figures),
         storage: storage(metrics, segment_bytes),
@@ -317,7 +321,7 @@ fn entity_status(figures: &EntityStats, supervisor: &EntitySupervisorInfo) -> En
     }
 }
 
-fn job_type_status((name, figures): (&'static str, &JobStats)) -> JobTypeStatus {
+fn job_type_status(name: &'static str, figures: &JobStats) -> JobTypeStatus {
     JobTypeStatus {
         job_type: name,
         in_flight: figures.attempts.running,
