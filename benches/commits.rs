@@ -141,7 +141,7 @@ fn measure(plan: Plan, callers: usize, before: Option<&Path>) -> Result<Vec<Meas
         if ![SLED_ROW, SLED].contains(&measured.row.name.as_str()) {
             let tracer = Tracer::attach(std::process::id());
             let traced = bench.round(&measured.row.name)?;
-            measured.cost.system_calls = trace_result(tracer, &traced)?;
+            measured.cost.system_calls = trace_result(tracer, &traced);
         }
     }
     bench.close();
@@ -149,7 +149,7 @@ fn measure(plan: Plan, callers: usize, before: Option<&Path>) -> Result<Vec<Meas
         for (name, measured) in COMPARED.iter().zip(&mut others) {
             let tracer = Tracer::attach(other.id());
             let traced = other.round(name)?;
-            measured.cost.system_calls = trace_result(tracer, &traced)?;
+            measured.cost.system_calls = trace_result(tracer, &traced);
         }
         rows.extend(others);
     }
@@ -160,9 +160,8 @@ fn measure(plan: Plan, callers: usize, before: Option<&Path>) -> Result<Vec<Meas
     Ok(rows)
 }
 
-fn trace_result(tracer: Option<Tracer>, round: &Round) -> Result<Option<(SystemCalls, u64)>, Fault> {
-    let counted = tracer.map(Tracer::finish).transpose()?;
-    Ok(counted.map(|sum| (sum, round.cost.calls)))
+fn trace_result(tracer: Option<Tracer>, round: &Round) -> Option<(SystemCalls, u64)> {
+    Some((tracer?.finish()?, round.cost.calls))
 }
 
 /// One command's batch, as the shell makes it.
