@@ -437,7 +437,7 @@ impl Bench {
         Ok(sample(&calls, begun.elapsed().as_secs_f64()))
     }
 
-    /// Writes what is left at once: the store itself waits until there is enough of it.
+    /// Writes what is left at once: the store itself would wait for more bytes or for its interval.
     fn drain(&self, store: &JournalStore) -> Result<(), Fault> {
         while store.headroom().lag_bytes > 0 {
             store.step_apply()?;

@@ -30,6 +30,7 @@ use crate::sandbox::chains::SandboxSettlement;
 use crate::sandbox::chains::remote::{ChainRpc, RemoteChains};
 use crate::sandbox::store::SandboxStore;
 use crate::secret::Secret;
+use crate::service::dependencies::store_limits;
 use crate::system::{SystemClock, SystemEntropy};
 
 /// Timeout for the body of a form.
@@ -94,7 +95,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         .unwrap_or_else(|| args.data.join("provider.token"));
     let token = shared_token(&token_file, args.token_file.is_none())?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let store = SandboxStore::open(&args.data, config.storage.segment_bytes)
+    let store = SandboxStore::open(&args.data, store_limits(&config))
         .map_err(|e| CliError::Connection(format!("the sandbox: {e}")))?;
     let (chains, watched) = chains(&args, &config, &store, &clock)?;
     let sandbox = SandboxProviders::open(&store, &config, (&chains, &watched), &clock)

@@ -103,6 +103,7 @@ pub struct OperatorTokenConfig {
 pub struct Storage {
     pub segment_bytes: u64,
     pub snapshot_cache_bytes: u64,
+    pub apply_bytes: u64,
     pub apply_interval_ms: u64,
     pub retention_days: u32,
     pub retention_bytes: u64,

@@ -72,7 +72,7 @@ provider! {
     fn billing_address() -> BillingAddress {
         GET "/billing-address" getBillingAddress "Return the billing address of this issuer's cards";
         calls ();
-        answers BillingAddressBody "The same for every card.";
+        answers BillingAddress "The same for every card.";
     }
 
     also {
@@ -247,11 +247,6 @@ conversions! {
         );
     }
     list CardEventList { events } = CardEvent;
-    BillingAddressBody = BillingAddress {
-        BillingAddressBody { line1, city, state, postal_code, country } = (
-            BillingAddress { line1, city, state, postal_code, country }
-        );
-    }
 }
 
 impl CardReport {
@@ -435,23 +430,6 @@ impl From<NumberedSnapshot> for CardEvent {
             snapshot: event.snapshot.into(),
         }
     }
-}
-
-/// Billing address of the issuer's cards.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "documents", schema(as = BillingAddress))]
-pub struct BillingAddressBody {
-    /// Street and number.
-    pub line1: String,
-    /// Name of the city.
-    pub city: String,
-    /// Two-letter state code.
-    pub state: String,
-    /// Postal code (ZIP code).
-    pub postal_code: String,
-    /// Country, ISO 3166-1 alpha-2.
-    pub country: String,
 }
 
 /// Implements [`CardIssuer`] for the engine: seals the card data that the issuer returns.

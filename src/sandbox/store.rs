@@ -17,8 +17,11 @@ use purser_host::system::SystemClock;
 
 /// Directory of the journal below that of the sandbox.
 pub const DIRECTORY: &str = "sandbox.store";
-/// Segment size that suits tests, and the smallest: a batch takes at most a quarter of a segment.
-pub const SMALL_SEGMENTS: u64 = 1 << 20;
+/// The smallest segments, which suit tests: a batch takes at most a quarter of a segment.
+pub const SMALL_SEGMENTS: StoreLimits = StoreLimits {
+    segment_bytes: 1 << 20,
+    ..StoreLimits::sandbox()
+};
 /// Raise it when older rows can no longer be read.
 const VERSION: u32 = 1;
 /// Key of the version. No [`Table`] begins with this byte.
@@ -74,22 +77,22 @@ pub enum Table {
 pub struct SandboxStore(Arc<JournalStore>);
 
 impl SandboxStore {
-    /// Opens or creates the journal below `directory`, which must exist.
+    /// Opens or creates the journal below `directory`, which must exist. `limits` are those of the engine's store.
     ///
     /// # Errors
     /// When it is of another version, another process has it, it is corrupt, or the disk fails.
-    pub fn open(directory: &Path, segment_bytes: u64) -> Result<Self, SandboxStoreError> {
+    pub fn open(directory: &Path, limits: StoreLimits) -> Result<Self, SandboxStoreError> {
         let dir = directory.join(DIRECTORY);
         if !dir.exists() && OUTDATED_FILES.iter().any(|file| directory.join(file).exists()) {
             return Err(SandboxStoreError::Outdated(directory.display().to_string()));
         }
         let shown = dir.display().to_string();
         let limits = StoreLimits {
-            segment_bytes: segment_bytes.max(SMALL_SEGMENTS),
+            segment_bytes: limits.segment_bytes.max(SMALL_SEGMENTS.segment_bytes),
             // Its segments have no readers: the rows are in the exports.
             retention_bytes: 64 << 20,
             sled_cache_bytes: 16 << 20,
-            ..StoreLimits::sandbox()
+            ..limits
         };
         let clock = Arc::new(|| SystemClock.micros());
         let store = Self(open_journal(&StoreOptions { dir, limits, clock })?);

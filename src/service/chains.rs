@@ -10,6 +10,7 @@ use purser_actors::port::{Clock, Entropy};
 use purser_chains::rpc::{HttpTransport, SystemClock as RpcClock, Transport};
 use purser_storage::{JournalStore, RowKey, Store};
 
+use super::dependencies::store_limits;
 use super::{ServiceError, store_chains};
 use crate::config::{Config, InvalidSetting, SettlementKind};
 use crate::provider::Providers;
@@ -164,7 +165,7 @@ fn open_sandbox(
     (clock, machine): (&Arc<dyn Clock>, &Arc<dyn Clock>),
     entropy: &dyn Entropy,
 ) -> Result<SandboxHandles, ServiceError> {
-    let store = SandboxStore::open(directory, config.storage.segment_bytes)
+    let store = SandboxStore::open(directory, store_limits(config))
         .map_err(|e| ServiceError::Component("the sandbox", e.to_string()))?;
     let chains = SandboxSettlement::open(&store, config.sandbox.initial_balance_usdc, machine.clone(), entropy)
         .map_err(|e| ServiceError::Component("the sandbox's chains", e.to_string()))?

@@ -55,9 +55,10 @@ pub fn store_limits(config: &Config) -> StoreLimits {
     StoreLimits {
         segment_bytes: storage.segment_bytes,
         sled_cache_bytes: storage.snapshot_cache_bytes,
+        // Short-lived entities (an order in progress, a card that is not ready) never reach the snapshots. While one
+        // part is applied the next ones gather, so a part is far below the limit.
+        apply_bytes: storage.apply_bytes.min(storage.max_lag_bytes / 4),
         apply_interval_ms: storage.apply_interval_ms,
-        // Short-lived entities (an order in progress, a card that is not ready) never reach the snapshots.
-        apply_bytes: storage.max_lag_bytes / 4,
         retention_ms: u64::from(storage.retention_days) * 24 * 3_600_000,
         retention_bytes: storage.retention_bytes,
         lag_limit_bytes: storage.max_lag_bytes,

@@ -45,10 +45,10 @@ pub struct StoreLimits {
     pub segment_bytes: u64,
     /// A group is closed when it has this many bytes.
     pub group_bytes: usize,
+    /// Rows are written to the snapshots once this many journal bytes wait. A start after a kill replays about as many.
+    pub apply_bytes: u64,
     /// Longest interval between two writes to the snapshots, while there are rows to write.
     pub apply_interval_ms: u64,
-    /// Rows are written earlier once this many journal bytes wait.
-    pub apply_bytes: u64,
     /// Reported by [`Store::headroom`]; above it the HTTP layer rejects new requests.
     pub lag_limit_bytes: u64,
     /// Cache size passed to sled, which can use a multiple of it.
@@ -69,8 +69,8 @@ impl StoreLimits {
         Self {
             segment_bytes: 128 << 20,
             group_bytes: 4 << 20,
-            apply_interval_ms: 500,
-            apply_bytes: 256 << 20,
+            apply_bytes: 64 << 20,
+            apply_interval_ms: 20_000,
             lag_limit_bytes: 1 << 30,
             sled_cache_bytes: 256 << 20,
             retention_ms: 30 * 24 * 3_600_000,
@@ -84,7 +84,6 @@ impl StoreLimits {
     pub const fn sandbox() -> Self {
         Self {
             segment_bytes: 16 << 20,
-            apply_bytes: 32 << 20,
             lag_limit_bytes: 128 << 20,
             sled_cache_bytes: 32 << 20,
             retention_bytes: 1 << 30,
@@ -98,8 +97,8 @@ impl StoreLimits {
         Self {
             segment_bytes: 1 << 20,
             group_bytes: 256 << 10,
-            apply_interval_ms: 20,
             apply_bytes: 1 << 20,
+            apply_interval_ms: 20,
             lag_limit_bytes: 16 << 20,
             sled_cache_bytes: 4 << 20,
             export_every_bytes: 4 << 20,
@@ -265,9 +264,7 @@ impl JournalStore {
     /// # Errors
     /// When the snapshots fail; the store then stops.
     pub fn step_apply(&self) -> Result<bool, StoreError> {
-        self.core
-            .apply_step(&mut || ())
-            .inspect_err(|e| self.core.fail("the snapshots failed", e))
+        self.core.apply_or_fail(&mut || ())
     }
 
     /// Preallocates the next segment and writes indexes of sealed ones, on this thread.

@@ -26,6 +26,7 @@ mod view;
 
 pub use self::view::{IntlCardType, IntlCardView};
 use purser_storage::codec::Stored;
+use serde::{Deserialize, Serialize};
 
 use crate::entity::card::lifecycle::{CardLifecycle, CardUpdate, LifecycleState};
 use crate::entity::refund::Refunded;
@@ -109,16 +110,17 @@ pub struct IntlCardDetails {
     pub billing: BillingAddress,
 }
 
-/// Billing address that merchants accept for the card. It belongs to the issuer, never to the account owner.
-#[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+/// Billing address that merchants accept for a card. It belongs to the issuer, never to the account owner.
+#[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode, Serialize, Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct BillingAddress {
     /// Street and number.
     pub line1: String,
-    /// City, as printed in merchants' forms.
+    /// City, as merchants' forms expect it.
     pub city: String,
-    /// State or region, as merchants' forms expect it.
+    /// State or region; of a U.S. address its two letters.
     pub state: String,
-    /// Postal code of the city.
+    /// Postal code, in the format of its country.
     pub postal_code: String,
     /// Country code, ISO 3166-1 alpha-2.
     pub country: String,

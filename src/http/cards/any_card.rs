@@ -7,8 +7,7 @@ use purser_actors::entity::card::lifecycle;
 use purser_actors::entity::card::{self, Card};
 use purser_actors::entity::gift_card::GiftCardView;
 use purser_actors::entity::gift_card::{self, GiftCard};
-use purser_actors::entity::intl_order::IntlCardView;
-use purser_actors::entity::intl_order::IntlOrder;
+use purser_actors::entity::intl_order::{BillingAddress, IntlCardView, IntlOrder};
 use purser_actors::entity::payment::Status;
 use purser_actors::entity::reloadable_card::ReloadableCardView;
 use purser_actors::entity::reloadable_card::{self, ReloadableCard};
@@ -23,7 +22,7 @@ use super::not_found;
 use crate::http::app::App;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::schemas;
-use crate::provider::{self, gift_cards};
+use crate::provider::gift_cards;
 use crate::secret::Secret;
 
 const USA: &str = "Non-Reloadable U.S.";
@@ -271,34 +270,6 @@ pub(super) struct CardDetails {
     available_balance: ExactDecimal,
     /// Billing address for merchants.
     billing_address: BillingAddress,
-}
-
-/// Billing address of a card.
-#[derive(Serialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub(super) struct BillingAddress {
-    /// Street and number.
-    line1: String,
-    /// City of the address.
-    city: String,
-    /// State, two letters.
-    state: String,
-    /// Postal code, five digits.
-    postal_code: String,
-    /// `US` is the country.
-    country: String,
-}
-
-impl From<provider::BillingAddress> for BillingAddress {
-    fn from(address: provider::BillingAddress) -> Self {
-        Self {
-            line1: address.line1,
-            city: address.city,
-            state: address.state,
-            postal_code: address.postal_code,
-            country: address.country,
-        }
-    }
 }
 
 /// A gift card, with its code and link once it is completed.
@@ -562,8 +533,7 @@ async fn operator_entered_details(app: &App, id: CardId, order: &IntlOrder) -> R
         billing_address: order
             .details()
             .map(|details| details.billing.clone())
-            .unwrap_or_default()
-            .into(),
+            .unwrap_or_default(),
     })
 }
 
@@ -595,6 +565,6 @@ async fn details<R>(
         exp_year: number.exp_year(),
         cvv: cvv.expose_secret().to_owned(),
         available_balance: available.into(),
-        billing_address: app.providers.billing_address.clone().into(),
+        billing_address: app.providers.billing_address.clone(),
     })
 }

@@ -242,6 +242,13 @@ impl StoreCore {
         Ok(true)
     }
 
+    /// [`StoreCore::apply_step`]. After an error the store stops, because rows of the overlay are neither in it nor in
+    /// the snapshots.
+    pub(crate) fn apply_or_fail(&self, breathe: &mut dyn FnMut()) -> Result<bool, StoreError> {
+        self.apply_step(breathe)
+            .inspect_err(|e| self.fail("the snapshots failed", e))
+    }
+
     /// Makes the next segment ready and writes the indexes of sealed ones.
     pub(crate) fn janitor_step(&self) -> Result<(), StoreError> {
         let io = |e: std::io::Error| StoreError::Io(e.to_string());

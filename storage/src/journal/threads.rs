@@ -114,10 +114,25 @@ fn apply(engine: &StoreCore, stop: &AtomicBool) {
         match engine.apply_step(&mut breathe) {
             Err(e) => engine.fail("the snapshots failed", &e),
             Ok(_) if stopping => break,
-            // Under load the pause is longer than the work: more writes of a key become one, and the committer gets the
-            // processor. A large lag wakes it earlier.
-            Ok(_) => engine.applier_notifier.wait(interval.max(started.elapsed() * 2)),
+            // The pause is longer than the work: more writes of a key become one, and the committer gets the processor.
+            Ok(_) => wait_until_due(engine, stop, interval.max(started.elapsed() * 2)),
         }
+    }
+}
+
+/// Waits until enough bytes wait for the snapshots, at most this long, or until the store stops.
+fn wait_until_due(engine: &StoreCore, stop: &AtomicBool, at_most: Duration) {
+    let begun = Instant::now();
+    // The committer's notification may be older than the last application, which took what it was about.
+    while engine.overlay.active_bytes() < engine.limits.apply_bytes.max(1)
+        && !stop.load(Ordering::Acquire)
+        && !engine.has_failed()
+    {
+        let left = at_most.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return;
+        }
+        engine.applier_notifier.wait(left);
     }
 }
 

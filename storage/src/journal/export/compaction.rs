@@ -143,8 +143,9 @@ fn merge(
     writer.finish()
 }
 
-/// Fallback without an export: nothing is applied meanwhile, so the snapshots do not change.
+/// Fallback without an export. The snapshots get everything durable first; they do not change while they are read.
 fn from_snapshots(engine: &StoreCore, out: &dyn DiskFile) -> Result<(Seq, u64), StoreError> {
+    engine.apply_or_fail(&mut || ())?;
     let _still = engine.applying.lock();
     let seq = engine.snapshots.applied_seq()?.unwrap_or(0);
     let mut writer = ExportWriter::new(out, seq, engine.now_ms())?;
