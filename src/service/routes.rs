@@ -173,6 +173,7 @@ fn app(
         vault: deps.vault.clone(),
         cvvs: deps.cvvs.clone(),
         documents: deps.documents.clone(),
+        uploads: Arc::default(),
         challenges: SignInChallenges::new(&entrance.origin, terms, entrance.nonces.clone()),
         verifier: ProofVerifier::new(entrance.origin.clone(), entrance.nonces),
         origin: entrance.origin,
@@ -271,6 +272,7 @@ fn metrics(state: &AppState, limiter: &Arc<RateLimiter>, checkout: &Checkout) ->
     Metrics {
         engine: state.engine.clone(),
         store: state.journal.clone(),
+        sandbox_store: state.deps.sandbox.as_ref().map(|sandbox| sandbox.journal.clone()),
         hub: state.hub.clone(),
         requests: Arc::new(RequestMetrics::new(&routes::PATHS)),
         limiter: limiter.clone(),
