@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::core::StoreCore;
+use super::pacing::SyncPacing;
 use crate::journal::export;
 
 /// Interval at which retention by age is checked when nothing else happens.
@@ -78,9 +79,14 @@ fn join(thread: Option<JoinHandle<()>>) {
 
 fn commit(engine: &StoreCore, _stop: &AtomicBool) {
     let mut committer = engine.committer.lock();
+    let mut pacing = SyncPacing::new(Duration::from_millis(engine.limits.sync_spacing_ms));
+    let mut started = Instant::now();
     while engine.wait_queued() {
         loop {
-            let started = Instant::now();
+            if !committer.has_leftover() {
+                engine.wait_for_group(&mut pacing, started);
+            }
+            started = Instant::now();
             match catch_unwind(AssertUnwindSafe(|| committer.step(engine))) {
                 Ok(true) => engine
                     .commit_stats
@@ -89,6 +95,9 @@ fn commit(engine: &StoreCore, _stop: &AtomicBool) {
                 Ok(false) => break,
                 // A callback or a sink panicked. The next step answers every pending batch.
                 Err(_) => engine.fail("the committer panicked", &"see the log"),
+            }
+            if let Some(group) = committer.take_synced() {
+                pacing.synced(group);
             }
         }
     }
