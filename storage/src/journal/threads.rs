@@ -82,13 +82,13 @@ fn join(thread: Option<JoinHandle<()>>) {
 fn commit(engine: &StoreCore, _stop: &AtomicBool) {
     let mut committer = engine.committer.lock();
     let mut pacing = SyncPacing::new(Duration::from_millis(engine.limits.sync_spacing_ms));
-    let mut started = Instant::now();
+    let mut last_group = Instant::now();
     while engine.wait_queued() {
         loop {
             if !committer.has_leftover() {
-                engine.wait_for_group(&mut pacing, started);
+                engine.wait_for_group(&mut pacing, last_group);
             }
-            started = Instant::now();
+            let started = Instant::now();
             match catch_unwind(AssertUnwindSafe(|| committer.step(engine))) {
                 Ok(true) => engine
                     .commit_stats
@@ -100,6 +100,7 @@ fn commit(engine: &StoreCore, _stop: &AtomicBool) {
             }
             if let Some(group) = committer.take_synced() {
                 pacing.synced(group);
+                last_group = started;
             }
         }
     }
