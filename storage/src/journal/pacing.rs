@@ -139,7 +139,7 @@ mod tests {
     // Checks: what happens after these groups (batches, queued), so long after the last one began, with so many queued.
     #[test]
     fn groups_wait_only_for_many_callers() {
-        let pair = (8, 8);
+        const PAIR: (usize, usize) = (8, 8);
         type Row = (&'static [(usize, usize)], u64, usize, NextGroup);
         let table: [Row; 14] = [
             // Nothing is known yet.
@@ -153,15 +153,15 @@ mod tests {
             (&[(2, 2)], 0, 1, gather(2, 250)),
             (&[(4, 4)], 100, 3, gather(4, 400)),
             // Many: the whole time.
-            (&[pair], 0, 0, gather(8, 1_000)),
-            (&[pair], 999, 7, gather(8, 1)),
+            (&[PAIR], 0, 0, gather(8, 1_000)),
+            (&[PAIR], 999, 7, gather(8, 1)),
             (&[(100, 28)], 300, 63, gather(64, 700)),
             // The time is over, or enough are there.
-            (&[pair], 1_000, 1, NextGroup::Begin),
-            (&[pair], 5_000, 0, NextGroup::Begin),
-            (&[pair], 0, 8, NextGroup::Begin),
+            (&[PAIR], 1_000, 1, NextGroup::Begin),
+            (&[PAIR], 5_000, 0, NextGroup::Begin),
+            (&[PAIR], 0, 8, NextGroup::Begin),
             // Callers who left are forgotten, an eighth of them a group.
-            (&[pair, (2, 0), (2, 0), (2, 0)], 0, 1, gather(5, 625)),
+            (&[PAIR, (2, 0), (2, 0), (2, 0)], 0, 1, gather(5, 625)),
         ];
         for (groups, since, queued, expected) in table {
             let mut pacing = SyncPacing::new(us(SPACING_US));
