@@ -8,6 +8,7 @@ mod export;
 mod frame;
 mod index;
 mod overlay;
+mod pacing;
 mod rebuild;
 pub(crate) mod recovery;
 mod sealing;
@@ -45,6 +46,8 @@ pub struct StoreLimits {
     pub segment_bytes: u64,
     /// A group is closed when it has this many bytes.
     pub group_bytes: usize,
+    /// Time from one sync to the next while many callers commit. 0: syncs are not spaced.
+    pub sync_spacing_ms: u64,
     /// Rows are written to the snapshots once this many journal bytes wait. A start after a kill replays about as many.
     pub apply_bytes: u64,
     /// Longest interval between two writes to the snapshots, while there are rows to write.
@@ -69,6 +72,7 @@ impl StoreLimits {
         Self {
             segment_bytes: 128 << 20,
             group_bytes: 4 << 20,
+            sync_spacing_ms: 1,
             apply_bytes: 64 << 20,
             apply_interval_ms: 20_000,
             lag_limit_bytes: 1 << 30,

@@ -10,6 +10,7 @@ use super::core::{QueuedBatch, StoreCore};
 use super::frame::{self, FramePosition};
 use super::index::{MemoryIndex, SegmentIndex, hash_of};
 use super::overlay::{OverlayEntry, Staged};
+use super::pacing::SyncedGroup;
 use super::segment::{DurableExtent, SEGMENT_HEADER, Segment, SegmentHeader, SpareSegment, preallocate};
 use crate::mutants::{self, Mutant};
 use crate::{
@@ -37,6 +38,8 @@ pub(crate) struct Committer {
     pub(crate) epoch: u32,
     group: CommitGroup,
     queue: VecDeque<QueuedBatch>,
+    /// What the last sync found; taken by who spaces the syncs.
+    synced: Option<SyncedGroup>,
 }
 
 enum Placement {
@@ -75,7 +78,18 @@ impl Committer {
             epoch,
             group,
             queue,
+            synced: None,
         }
+    }
+
+    /// The last group, if it is durable and was not taken yet.
+    pub(crate) fn take_synced(&mut self) -> Option<SyncedGroup> {
+        self.synced.take()
+    }
+
+    /// Whether batches are left that did not fit into the last group.
+    pub(crate) fn has_leftover(&self) -> bool {
+        !self.queue.is_empty()
     }
 
     /// Commits one group of the queue. False if the queue was empty.
@@ -264,6 +278,10 @@ impl Committer {
                 synced?;
             }
         }
+        self.synced = Some(SyncedGroup {
+            batches: group.outcomes.len(),
+            queued: self.queue.len() + engine.queued(),
+        });
         let bytes = group.buf.len() as u64;
         engine.commit_stats.bytes.fetch_add(bytes, Ordering::Relaxed);
         engine.commit_stats.syncs.fetch_add(1, Ordering::Relaxed);

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::committer::Committer;
 use super::overlay::Overlay;
+use super::pacing::{NextGroup, SyncPacing};
 use super::sealing::save_sealed_indexes;
 use super::segment::{Segment, SpareSegment, preallocate};
 use super::{Clock, StoreLimits};
@@ -26,8 +27,8 @@ pub(crate) struct QueuedBatch {
 #[derive(Default)]
 struct CommitQueue {
     queue: VecDeque<QueuedBatch>,
-    /// Whether the committer sleeps and must be woken.
-    waiting: bool,
+    /// The committer sleeps and must be woken once this many batches are queued.
+    wake_at: Option<usize>,
     closed: bool,
 }
 
@@ -171,8 +172,8 @@ impl StoreCore {
             return;
         }
         inbox.queue.push_back(QueuedBatch { batch, callback: done });
-        if inbox.waiting {
-            inbox.waiting = false;
+        if inbox.wake_at.is_some_and(|enough| inbox.queue.len() >= enough) {
+            inbox.wake_at = None;
             drop(inbox);
             self.queue_signal.notify_one();
         }
@@ -204,11 +205,23 @@ impl StoreCore {
             if inbox.closed {
                 return false;
             }
-            inbox.waiting = true;
+            inbox.wake_at = Some(1);
             self.queue_signal.wait(&mut inbox);
         }
-        inbox.waiting = false;
+        inbox.wake_at = None;
         true
+    }
+
+    /// Waits until the next group may begin; the last one began at `last`. A closed queue is not waited for.
+    pub(crate) fn wait_for_group(&self, pacing: &mut SyncPacing, last: Instant) {
+        let mut inbox = self.queue.lock();
+        while !inbox.closed
+            && let NextGroup::Gather { enough, at_most } = pacing.next_group(last.elapsed(), inbox.queue.len())
+        {
+            inbox.wake_at = Some(enough);
+            self.queue_signal.wait_for(&mut inbox, at_most);
+        }
+        inbox.wake_at = None;
     }
 
     /// The newest durable state of a row.

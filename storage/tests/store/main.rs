@@ -13,5 +13,6 @@ mod reads;
 mod rebuild;
 mod recovery;
 mod simulation;
+mod spacing;
 mod stats;
 mod suite;
