@@ -1,5 +1,6 @@
 //! The journal store: segments are the source of truth, with the latest rows in snapshots behind them.
 
+mod answers;
 mod committer;
 mod copies;
 mod core;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+pub use answers::{AnswerSink, GroupAnswers};
 pub use committer::{MAX_EVENT_BYTES, MAX_KEY_BYTES};
 pub use core::FatalCallback;
 pub(crate) use core::StoreCore;
@@ -251,6 +253,17 @@ impl JournalStore {
     /// Sets the callback that runs once when the store has failed; the binary aborts the process.
     pub fn on_fatal(&self, hook: FatalCallback) {
         self.core.set_on_fatal(hook);
+    }
+
+    /// Hands the answers of every later group to `sink`, instead of running them on the committing thread. Only the first
+    /// sink counts. [`JournalStore::close`] does not wait for answers that the sink has not run.
+    pub fn set_answer_sink(&self, sink: AnswerSink) {
+        // The sink is a part of the store, which it must not keep.
+        let engine = Arc::downgrade(&self.core);
+        self.core.set_answer_sink(Box::new(move |answers| {
+            let engine = engine.clone();
+            sink(answers::GroupAnswers { answers, engine });
+        }));
     }
 
     /// Whether an I/O error has stopped the store.

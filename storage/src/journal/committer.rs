@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use parking_lot::RwLock;
 
+use super::answers::Answer;
 use super::core::{QueuedBatch, StoreCore};
 use super::frame::{self, FramePosition};
 use super::index::{MemoryIndex, SegmentIndex, hash_of};
@@ -14,8 +15,7 @@ use super::pacing::SyncedGroup;
 use super::segment::{DurableExtent, SEGMENT_HEADER, Segment, SegmentHeader, SpareSegment, preallocate};
 use crate::mutants::{self, Mutant};
 use crate::{
-    Batch, CommitCallback, CommitError, Committed, Condition, Cursor, Event, MAX_VALUE_BYTES, Row, Seq, StoreError,
-    StoredEvent, Write,
+    Batch, CommitError, Committed, Condition, Cursor, Event, MAX_VALUE_BYTES, Row, Seq, StoreError, StoredEvent, Write,
 };
 
 /// Longest key of a row and longest subject of an event, in bytes.
@@ -52,7 +52,7 @@ enum Placement {
 struct CommitGroup {
     buf: Vec<u8>,
     staged: Staged,
-    outcomes: VecDeque<(CommitCallback, Result<Committed, CommitError>)>,
+    outcomes: VecDeque<Answer>,
     events: Vec<(Seq, Cursor, Event)>,
     frames: Vec<(Seq, u32)>,
     subjects: Vec<(u64, u32)>,
@@ -97,7 +97,7 @@ impl Committer {
         if self.queue.is_empty() {
             engine.take_queued(&mut self.queue);
         }
-        // The group has entries left if a callback panicked.
+        // The group has entries left if a sink panicked.
         if self.queue.is_empty() && self.group.outcomes.is_empty() {
             return false;
         }
@@ -310,12 +310,10 @@ impl Committer {
         Ok(())
     }
 
-    /// Publishes, then runs the callbacks, in order.
+    /// Publishes, then has the callbacks run, in order.
     fn notify(&mut self, engine: &StoreCore) {
         self.publish(engine);
-        while let Some((done, outcome)) = self.group.outcomes.pop_front() {
-            done(outcome);
-        }
+        engine.answer(std::mem::take(&mut self.group.outcomes));
     }
 
     fn publish(&mut self, engine: &StoreCore) {

@@ -1,12 +1,13 @@
 //! State shared by the threads of a store.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
 
+use super::answers::{self, Answer};
 use super::committer::Committer;
 use super::overlay::Overlay;
 use super::pacing::{NextGroup, SyncPacing};
@@ -85,7 +86,11 @@ pub(crate) struct StoreCore {
     queue_signal: Condvar,
     failed: AtomicBool,
     on_fatal: Mutex<Option<FatalCallback>>,
+    /// Runs the answers of groups elsewhere than on the committing thread.
+    answer_sink: OnceLock<AnswersFn>,
 }
+
+type AnswersFn = Box<dyn Fn(VecDeque<Answer>) + Send + Sync>;
 
 /// Result of the recovery.
 pub(crate) struct Recovered {
@@ -127,6 +132,7 @@ impl StoreCore {
             queue_signal: Condvar::new(),
             failed: AtomicBool::new(false),
             on_fatal: Mutex::new(None),
+            answer_sink: OnceLock::new(),
         }
     }
 
@@ -144,6 +150,24 @@ impl StoreCore {
 
     pub(crate) fn set_on_fatal(&self, hook: FatalCallback) {
         *self.on_fatal.lock() = Some(hook);
+    }
+
+    pub(crate) fn set_answer_sink(&self, sink: AnswersFn) {
+        drop(self.answer_sink.set(sink));
+    }
+
+    /// Has a group's answers run, in the order of the calls.
+    pub(crate) fn answer(&self, answers: VecDeque<Answer>) {
+        match self.answer_sink.get() {
+            Some(sink) => sink(answers),
+            None if answers::run(answers) => {}
+            None => self.callback_panicked(),
+        }
+    }
+
+    /// What the callback would have started is missing until the next start, so the store stops.
+    pub(crate) fn callback_panicked(&self) {
+        self.fail("a callback panicked", &"see the log");
     }
 
     pub(crate) fn has_failed(&self) -> bool {

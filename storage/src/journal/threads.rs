@@ -95,7 +95,7 @@ fn commit(engine: &StoreCore, _stop: &AtomicBool) {
                     .group_us
                     .record(started.elapsed().as_micros() as u64),
                 Ok(false) => break,
-                // A callback or a sink panicked. The next step answers every pending batch.
+                // A sink panicked. The next step answers every pending batch.
                 Err(_) => engine.fail("the committer panicked", &"see the log"),
             }
             if let Some(group) = committer.take_synced() {
