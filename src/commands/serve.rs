@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing_subscriber::util::SubscriberInitExt;
 
+use super::request_spans::RequestSpans;
 use crate::cli::{CliError, terminal};
 use crate::config::{Config, ConfigSources, InvalidSetting, LogFormat, SettlementKind};
 use crate::service::{Service, chains};
@@ -125,7 +127,7 @@ pub(super) fn log(format: LogFormat) {
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        // In a file colours are noise, and each request's span would pay for them.
+        // In a file colours are noise.
         .with_ansi(format == LogFormat::Text && std::io::stderr().is_terminal())
         // A line that cannot be written, for example to a full disk, is dropped. The default would print the error,
         // which panics.
@@ -133,9 +135,9 @@ pub(super) fn log(format: LogFormat) {
         .with_writer(std::io::stderr);
     // A second call (tests) keeps the first subscriber.
     let _ = match format {
-        LogFormat::Text => lines.try_init(),
+        LogFormat::Text => RequestSpans::new(lines.finish()).try_init(),
         // Spans name the request; fields of the line are at the top level.
-        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+        LogFormat::Json => RequestSpans::new(lines.json().flatten_event(true).finish()).try_init(),
     };
 }
 
