@@ -21,8 +21,8 @@ const RETRY: Duration = Duration::from_secs(3);
 
 /// Run one reconciliation against chains and providers; exits 1 if there are discrepancies
 ///
-/// A running service performs the run, and the command waits for it. Also exits 1 if a list could not be read or the
-/// service did not finish in time: then nothing is proven.
+/// A running server performs the run, and the command waits for it. Also exits 1 if a list could not be read or the
+/// server did not finish in time: then nothing is proven.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReconcileArgs {
     /// Location of the data

@@ -26,8 +26,8 @@ use crate::verify::VerifyReport;
 
 /// Check the ledger, journal and snapshots; exits 1 if there is a problem
 ///
-/// Checks postings, snapshots, events, outcomes and the sandbox chain's own list. Beside a running service, as of one
-/// sequence number. Balances are in USDC, in JSON in millionths of one. Positive amounts are owed to the service,
+/// Checks postings, snapshots, events, outcomes and the sandbox chain's own list. Beside a running server, as of one
+/// sequence number. Balances are in USDC, in JSON in millionths of one. Positive amounts are owed to Purser,
 /// negative ones are owed or earned by it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct VerifyArgs {
@@ -44,7 +44,7 @@ pub struct VerifyArgs {
 
 /// Write a verified backup of the store and documents; keys are not included
 ///
-/// Account owners' documents, sealed, go to FILE.documents. Store a copy of *.keys separately. The service may be
+/// Account owners' documents, sealed, go to FILE.documents. Store a copy of *.keys separately. The server may be
 /// running.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BackupArgs {

@@ -259,7 +259,7 @@ fn of_keys(api_keys: &ApiKeyCodec, keys: &[(ApiKeyId, ApiKey)], may: bool) -> St
 
 fn service_cap_text(cap: Option<DailyCap>) -> String {
     let Some(cap) = cap else {
-        return "no cap by the service".into();
+        return "no service cap".into();
     };
     let count = (cap.count != u32::MAX).then(|| format!("{} purchases", cap.count));
     let sum = (cap.sum.get() != u64::MAX).then(|| format!("{:.2} USD", cap.sum.decimal()));
@@ -308,7 +308,7 @@ mod tests {
                 sum: purser_actors::money::Cents::new(sum),
             })
         };
-        assert_eq!(service_cap_text(None), "no cap by the service");
+        assert_eq!(service_cap_text(None), "no service cap");
         assert_eq!(
             service_cap_text(cap(20, 2_000_000)),
             "the service allows 20 purchases, 20000.00 USD"
