@@ -57,7 +57,7 @@ pub enum CliError {
     #[error("{0}")]
     Connection(String),
     /// A payment was sent and its outcome is unknown.
-    #[error("the payment was sent and its outcome is not known yet: {}. {NEXT_STEP}", .0.trim_end_matches('.'))]
+    #[error("the payment was sent and its outcome is not known yet: {}. {}", .0.trim_end_matches('.'), NEXT_STEP)]
     OutcomeUnknown(String),
     /// A payment was signed, and the server could not send it after all retries.
     #[error("the payment could not be settled, and nothing was charged: {0}")]
