@@ -15,41 +15,58 @@ use crate::time::Timestamp;
 
 /// A decimal as a JSON number with exactly its digits. Only text formats keep them: `serde_json::Value` has floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExactDecimal(pub Decimal);
+pub struct ExactDecimal(Digits);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Digits {
+    /// Digits, and how many of them stand behind the point.
+    Small(u64, u32),
+    /// Anything else.
+    Other(Decimal),
+}
+
+impl ExactDecimal {
+    /// Without the zeros at the end of the fraction. A `Decimal` does the same with divisions of 96 bits.
+    const fn trimmed(mut digits: u64, mut places: u32) -> Self {
+        while places > 0 && digits.is_multiple_of(10) {
+            digits /= 10;
+            places -= 1;
+        }
+        Self(Digits::Small(digits, places))
+    }
+}
 
 impl From<Cents> for ExactDecimal {
     fn from(cents: Cents) -> Self {
-        Self(cents.decimal())
+        Self::trimmed(cents.get(), 2)
     }
 }
 
 impl From<Usdc> for ExactDecimal {
     fn from(usdc: Usdc) -> Self {
-        Self(usdc.decimal())
+        Self::trimmed(usdc.atomic(), 6)
     }
 }
 
 impl From<Decimal> for ExactDecimal {
     fn from(value: Decimal) -> Self {
-        Self(value)
+        match u64::try_from(value.mantissa()) {
+            Ok(digits) if value.is_sign_positive() => Self(Digits::Small(digits, value.scale())),
+            _ => Self(Digits::Other(value)),
+        }
     }
 }
 
 impl Serialize for ExactDecimal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.0.scale() == 0
-            && self.0.is_sign_positive()
-            && let Ok(whole) = u64::try_from(self.0.mantissa())
-        {
-            return serializer.serialize_u64(whole);
-        }
-        if !serializer.is_human_readable()
-            && self.0.is_sign_positive()
-            && let Ok(digits) = u64::try_from(self.0.mantissa())
-        {
-            return serializer.serialize_newtype_variant(DECIMAL, self.0.scale(), "", &digits);
-        }
-        let text = self.0.to_string();
+        let text = match self.0 {
+            Digits::Small(whole, 0) => return serializer.serialize_u64(whole),
+            Digits::Small(digits, places) if !serializer.is_human_readable() => {
+                return serializer.serialize_newtype_variant(DECIMAL, places, "", &digits);
+            }
+            Digits::Small(digits, places) => Decimal::from_i128_with_scale(digits.into(), places).to_string(),
+            Digits::Other(value) => value.to_string(),
+        };
         let number: &RawValue = serde_json::from_str(&text).map_err(serde::ser::Error::custom)?;
         number.serialize(serializer)
     }

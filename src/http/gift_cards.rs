@@ -177,7 +177,7 @@ impl GiftCardOffer {
             min_amount: least.into(),
             max_amount: most.into(),
             amount_step: step,
-            fee_rate: ExactDecimal(fee_rate.normalize()),
+            fee_rate: fee_rate.normalize().into(),
             in_stock: product.in_stock,
             description: product.description,
             terms: product.terms,

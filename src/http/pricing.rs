@@ -156,8 +156,8 @@ fn pricing(pages: &PricingPages) -> PricingResponse<'_> {
         amount_currencies: (!product.currencies.is_empty()).then_some(product.currencies.as_slice()),
         min_amount: product.min_amount.into(),
         max_amount: product.max_amount.into(),
-        fee_rate: ExactDecimal((pages.rates)(line).unwrap_or(product.fee_rate).normalize()),
-        min_fee: ExactDecimal(product.min_fee.normalize()),
+        fee_rate: (pages.rates)(line).unwrap_or(product.fee_rate).normalize().into(),
+        min_fee: product.min_fee.normalize().into(),
         note: amount_note(&product.note),
         available: product.available && (pages.sold)(line),
     });

@@ -75,7 +75,7 @@ impl JsonObject {
     /// Adds a number with its exact decimal text.
     #[must_use]
     pub fn number(self, name: &'static str, value: Decimal) -> Self {
-        self.member(name, &ExactDecimal(value))
+        self.member(name, &ExactDecimal::from(value))
     }
 
     /// Adds a whole number.
