@@ -80,6 +80,7 @@ fn payment_events() -> Vec<payment::Event> {
         Event::Reversed(NOW),
         Event::Resolved(transaction(), Resolution::Returned, NOW),
         Event::DeclinedUnsent(decline(), NOW),
+        Event::ClaimedPrepared(Box::new(claim()), prepared()),
     ]
 }
 
