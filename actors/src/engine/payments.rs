@@ -268,7 +268,10 @@ impl Engine {
         self.precheck(&account, request, counted.is_some()).await?;
         // Without a result the payment is prepared by its job, which also finds out what is wrong with it.
         let prepared = self.0.ports.settlement.prepare_locally(&request.authorization);
-        if let Some(prepared) = prepared.as_ref().filter(|_| mutants::is_enabled(Mutant::ClaimSentBeforeDurable)) {
+        if let Some(prepared) = prepared
+            .as_ref()
+            .filter(|_| mutants::is_enabled(Mutant::ClaimSentBeforeDurable))
+        {
             let early = self.0.ports.settlement.submit(&request.authorization, prepared);
             drop(with_timeout_ms(self.query_timeout(), early, "submit").await);
         }

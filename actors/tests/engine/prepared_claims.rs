@@ -107,7 +107,11 @@ async fn case_49_freeze_after_a_prepared_claim_does_not_stop_the_payment() {
     let call = start(&world, &request);
     eventually("it is on its way", async || world.chain.at_gate() == 1).await;
     let message = "too late".to_owned();
-    world.engine.set_frozen(OWNER, Some(message.clone()), None).await.unwrap();
+    world
+        .engine
+        .set_frozen(OWNER, Some(message.clone()), None)
+        .await
+        .unwrap();
     let next = card_for(OWNER, 2);
     assert_eq!(world.pay(&next).await.unwrap_err(), ClaimError::Frozen { message });
     world.chain.open_gate();
