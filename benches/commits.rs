@@ -1,6 +1,7 @@
 //! Durable commits: a raw log, plain sled, our journal, and commands through the shell, all writing the same bytes for
 //! the same number of closed-loop callers, round by round in turn.
 
+mod before;
 mod entity;
 mod raw;
 
@@ -18,13 +19,17 @@ use purser_actors::kernel::{EntityKind, EntityRegistry, table};
 use purser_actors::port::Timestamp;
 use purser_storage::{Batch, Condition, Event, JournalStore, RowKey, Store, StoreLimits, StoreOptions, Write, codec};
 use ractor::{Actor, ActorRef};
+use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
 use crate::callers::{Calls, closed_loop};
+use crate::cost::{self, Cost, StoreCounts};
 use crate::report::{self, Row, Sample};
+use crate::usage::{Reading, SystemCalls, Tracer, Used};
 use crate::{Fault, Plan, host_info};
 
+pub(crate) use before::serve;
 pub(crate) use entity::{CounterId, Tally, start_registry};
 
 /// Rows that are written over and over.
@@ -39,28 +44,69 @@ const HOT_ACTOR: &str = "shell, one hot actor";
 const BARE_MANY_ACTORS: &str = "bare ractor, many actors";
 const BARE_HOT_ACTOR: &str = "bare ractor, one hot actor";
 
-/// Measures and prints.
-pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
+/// Rows that another build measures too.
+const COMPARED: [&str; 3] = [JOURNAL, MANY_ACTORS, HOT_ACTOR];
+const JOURNAL_BEFORE: &str = "journal: before";
+const MANY_ACTORS_BEFORE: &str = "shell, many actors: before";
+const HOT_ACTOR_BEFORE: &str = "shell, one hot actor: before";
+
+/// What one round of a row came to, and what it cost.
+#[derive(Serialize, Deserialize)]
+struct Round {
+    sample: Sample,
+    cost: Cost,
+}
+
+/// A row, and all its rounds.
+struct Measured {
+    row: Row,
+    cost: Cost,
+}
+
+impl Measured {
+    fn new(name: &str) -> Self {
+        Self {
+            row: Row::new(name),
+            cost: Cost::default(),
+        }
+    }
+
+    fn add(&mut self, round: Round) {
+        self.row.samples.push(round.sample);
+        self.cost.add(&round.cost);
+    }
+}
+
+/// Measures and prints. `before` is a `ratios` of another build.
+pub(crate) fn run(plan: Plan, before: Option<&Path>) -> Result<(), Fault> {
     for callers in [1, 64, 1024] {
-        let rows = measure(plan, callers)?;
+        let measured = measure(plan, callers, before)?;
         let title = format!(
             "commits, {callers} callers ({} bytes each in the journal)",
             Written::new().frame.len()
         );
         let ceilings: &[(&str, &[&str])] = &[
-            (JOURNAL, &[RAW, SLED]),
-            (MANY_ACTORS, &[RAW, SLED, SLED_ROW, JOURNAL, BARE_MANY_ACTORS]),
-            (HOT_ACTOR, &[RAW, SLED, BARE_HOT_ACTOR]),
+            (JOURNAL, &[RAW, SLED, JOURNAL_BEFORE]),
+            (
+                MANY_ACTORS,
+                &[RAW, SLED, SLED_ROW, JOURNAL, BARE_MANY_ACTORS, MANY_ACTORS_BEFORE],
+            ),
+            (HOT_ACTOR, &[RAW, SLED, BARE_HOT_ACTOR, HOT_ACTOR_BEFORE]),
         ];
+        let (rows, costs): (Vec<Row>, Vec<Cost>) = measured.into_iter().map(|m| (m.row, m.cost)).unzip();
         report::print(&title, &rows, ceilings);
+        let named = rows.iter().zip(&costs).map(|(row, cost)| (row.name.as_str(), cost));
+        cost::print(&named.collect::<Vec<_>>());
     }
     Ok(())
 }
 
-fn measure(plan: Plan, callers: usize) -> Result<Vec<Row>, Fault> {
+fn measure(plan: Plan, callers: usize, before: Option<&Path>) -> Result<Vec<Measured>, Fault> {
     let dir = host_info::directory()?;
-    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let bench = Bench::open(dir.path(), runtime, callers, Duration::from_millis(plan.round_ms))?;
+    let bench = Bench::open(dir.path(), callers, Duration::from_millis(plan.round_ms))?;
+    let mut other = before
+        .map(|program| before::OtherBuild::start(program, callers, plan.round_ms))
+        .transpose()?;
     let names = [
         RAW,
         SLED_ROW,
@@ -71,20 +117,51 @@ fn measure(plan: Plan, callers: usize) -> Result<Vec<Row>, Fault> {
         BARE_MANY_ACTORS,
         BARE_HOT_ACTOR,
     ];
-    let mut rows: Vec<Row> = names.into_iter().map(Row::new).collect();
+    let mut rows: Vec<Measured> = names.into_iter().map(Measured::new).collect();
+    let named = [JOURNAL_BEFORE, MANY_ACTORS_BEFORE, HOT_ACTOR_BEFORE];
+    let mut others: Vec<Measured> = named.into_iter().map(Measured::new).collect();
     // The round before the first warms caches, files and actors.
     for round in 0..=plan.rounds {
-        for row in &mut rows {
-            let sample = bench.round(&row.name)?;
+        for measured in &mut rows {
+            let came_to = bench.round(&measured.row.name)?;
             if round > 0 {
-                row.samples.push(sample);
+                measured.add(came_to);
+            }
+            let place = COMPARED.iter().position(|name| *name == measured.row.name);
+            if let (Some(other), Some(place)) = (&mut other, place) {
+                let came_to = other.round(&measured.row.name)?;
+                if round > 0 {
+                    others[place].add(came_to);
+                }
             }
         }
     }
-    bench.runtime.block_on(async { bench.root.stop(None) });
-    bench.direct.close();
-    bench.shell.close();
+    for measured in &mut rows {
+        // sled runs in a process of its own.
+        if ![SLED_ROW, SLED].contains(&measured.row.name.as_str()) {
+            let tracer = Tracer::attach(std::process::id());
+            let traced = bench.round(&measured.row.name)?;
+            measured.cost.system_calls = trace_result(tracer, &traced);
+        }
+    }
+    bench.close();
+    if let Some(mut other) = other {
+        for (name, measured) in COMPARED.iter().zip(&mut others) {
+            let tracer = Tracer::attach(other.id());
+            let traced = other.round(name)?;
+            measured.cost.system_calls = trace_result(tracer, &traced);
+        }
+        rows.extend(others);
+    }
+    for measured in &mut rows {
+        let cpu = measured.cost.cpu_us();
+        measured.row.samples.iter_mut().for_each(|sample| sample.cpu = cpu);
+    }
     Ok(rows)
+}
+
+fn trace_result(tracer: Option<Tracer>, round: &Round) -> Option<(SystemCalls, u64)> {
+    Some((tracer?.finish()?, round.cost.calls))
 }
 
 /// One command's batch, as the shell makes it.
@@ -158,7 +235,8 @@ struct Bench {
 }
 
 impl Bench {
-    fn open(dir: &Path, runtime: Runtime, callers: usize, time: Duration) -> Result<Self, Fault> {
+    fn open(dir: &Path, callers: usize, time: Duration) -> Result<Self, Fault> {
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let limits = StoreLimits::production();
         let direct = open_journal(dir.join("direct"), limits)?;
         let shell = open_journal(dir.join("shell"), limits)?;
@@ -186,7 +264,7 @@ impl Bench {
             runtime,
         };
         bench.runtime.block_on(bench.activate());
-        bench.drain(&bench.shell);
+        bench.drain(&bench.shell)?;
         // Making files leaves a burst of writes behind, under which every sync waits.
         std::thread::sleep(bench.time * 3);
         Ok(bench)
@@ -205,16 +283,55 @@ impl Bench {
         }
     }
 
-    fn round(&self, name: &str) -> Result<Sample, Fault> {
+    fn close(self) {
+        self.runtime.block_on(async { self.root.stop(None) });
+        self.direct.close();
+        self.shell.close();
+    }
+
+    fn round(&self, name: &str) -> Result<Round, Fault> {
         match name {
-            RAW => Ok(sample(&self.runtime.block_on(self.raw()), 0.0)),
-            SLED_ROW => self.sled("snapshots", 0),
-            SLED => self.sled("all", self.written.event.payload.len()),
-            JOURNAL => Ok(self.until_drained(&self.direct, || self.runtime.block_on(self.direct()))),
-            MANY_ACTORS => Ok(self.until_drained(&self.shell, || self.runtime.block_on(self.commands(KEYS)))),
-            HOT_ACTOR => Ok(self.until_drained(&self.shell, || self.runtime.block_on(self.commands(1)))),
-            BARE_MANY_ACTORS => Ok(sample(&self.runtime.block_on(self.bare(self.echoes.len())), 0.0)),
-            _ => Ok(sample(&self.runtime.block_on(self.bare(1)), 0.0)),
+            SLED_ROW => return self.sled("snapshots", 0),
+            SLED => return self.sled("all", self.written.event.payload.len()),
+            _ => {}
+        }
+        let before = (Reading::of(std::process::id()), self.counts(name));
+        let sample = match name {
+            RAW => sample(&self.runtime.block_on(self.raw()), 0.0),
+            JOURNAL => self.until_drained(&self.direct, || self.runtime.block_on(self.direct()))?,
+            MANY_ACTORS => self.until_drained(&self.shell, || self.runtime.block_on(self.commands(KEYS)))?,
+            HOT_ACTOR => self.until_drained(&self.shell, || self.runtime.block_on(self.commands(1)))?,
+            BARE_MANY_ACTORS => sample(&self.runtime.block_on(self.bare(self.echoes.len())), 0.0),
+            _ => sample(&self.runtime.block_on(self.bare(1)), 0.0),
+        };
+        let cost = Cost {
+            calls: sample.count,
+            used: Reading::of(std::process::id()).since(&before.0),
+            counts: self.counts(name).since(&before.1),
+            system_calls: None,
+        };
+        Ok(Round { sample, cost })
+    }
+
+    /// Counted so far by what a row writes to.
+    fn counts(&self, name: &str) -> StoreCounts {
+        let of = |store: &JournalStore| {
+            let stats = store.stats();
+            StoreCounts {
+                commits: Some(stats.commits),
+                syncs: Some(stats.syncs),
+                snapshot_syncs: Some(purser_storage::snapshot_syncs()),
+                ..StoreCounts::default()
+            }
+        };
+        match name {
+            RAW => StoreCounts {
+                syncs: Some(self.raw.syncs()),
+                ..StoreCounts::default()
+            },
+            JOURNAL => of(&self.direct),
+            MANY_ACTORS | HOT_ACTOR => of(&self.shell),
+            _ => StoreCounts::default(),
         }
     }
 
@@ -229,7 +346,8 @@ impl Bench {
         .await
     }
 
-    fn sled(&self, folder: &str, event_bytes: usize) -> Result<Sample, Fault> {
+    fn sled(&self, folder: &str, event_bytes: usize) -> Result<Round, Fault> {
+        let before = host_info::children_cpu_us();
         let arguments = [
             self.callers.to_string(),
             self.time.as_millis().to_string(),
@@ -245,7 +363,13 @@ impl Bench {
         let mut lines = text.lines();
         let seconds: f64 = lines.next().ok_or("sled_ceiling said nothing")?.parse()?;
         let latencies = lines.next().unwrap_or_default().split(' ').map(str::parse);
-        Ok(Sample::of(latencies.collect::<Result<_, _>>()?, seconds, seconds))
+        let sample = Sample::of(latencies.collect::<Result<_, _>>()?, seconds, seconds);
+        let cost = Cost {
+            calls: sample.count,
+            used: Used::cpu_us(host_info::children_cpu_us() - before),
+            ..Cost::default()
+        };
+        Ok(Round { sample, cost })
     }
 
     async fn direct(&self) -> Calls {
@@ -305,17 +429,20 @@ impl Bench {
     }
 
     /// A round of a journal is over when the snapshots have everything again: its lag ends where it began.
-    fn until_drained(&self, store: &JournalStore, round: impl FnOnce() -> Calls) -> Sample {
-        self.drain(store);
+    fn until_drained(&self, store: &JournalStore, round: impl FnOnce() -> Calls) -> Result<Sample, Fault> {
+        self.drain(store)?;
         let calls = round();
         let begun = Instant::now();
-        self.drain(store);
-        sample(&calls, begun.elapsed().as_secs_f64())
+        self.drain(store)?;
+        Ok(sample(&calls, begun.elapsed().as_secs_f64()))
     }
 
-    fn drain(&self, store: &JournalStore) {
-        // The store itself would wait for more bytes or for its interval. After an error no later commit succeeds.
-        while store.headroom().lag_bytes > 0 && store.step_apply().is_ok() {}
+    /// Writes what is left at once: the store itself would wait for more bytes or for its interval.
+    fn drain(&self, store: &JournalStore) -> Result<(), Fault> {
+        while store.headroom().lag_bytes > 0 {
+            store.step_apply()?;
+        }
+        Ok(())
     }
 }
 

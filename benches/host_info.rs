@@ -53,13 +53,31 @@ pub(crate) fn sibling(name: &str) -> Result<PathBuf, Fault> {
 
 /// Processor time that a process has used, user and system, in microseconds.
 pub(crate) fn cpu_us(pid: u32) -> u64 {
+    stat_cpu_us(&std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default())
+}
+
+/// The same from the text of a `stat` file, of a process or of a thread.
+pub(crate) fn stat_cpu_us(stat: &str) -> u64 {
+    // Fields 12 and 13 behind the name.
+    ticks_us(stat, 11) + ticks_us(stat, 12)
+}
+
+/// Processor time of all programs that this one has started and that have ended, in microseconds.
+pub(crate) fn children_cpu_us() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    ticks_us(&stat, 13) + ticks_us(&stat, 14)
+}
+
+fn ticks_us(stat: &str, field: usize) -> u64 {
     // Kernel ticks are 10 ms on every Linux that we know of.
     const TICK_US: u64 = 10_000;
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name before `)` may hold spaces; behind it, times are fields 12 and 13.
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |n: usize| fields.get(n).and_then(|f| f.parse::<u64>().ok()).unwrap_or(0);
-    (ticks(11) + ticks(12)) * TICK_US
+    // The name before `)` may hold spaces.
+    let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields
+        .nth(field)
+        .and_then(|ticks| ticks.parse::<u64>().ok())
+        .unwrap_or(0)
+        * TICK_US
 }
 
 /// Resident memory of a process, in MiB.

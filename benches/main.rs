@@ -1,7 +1,8 @@
 //! What Purser costs, each figure beside a ceiling that was measured in the same run.
 //!
 //! `cargo bench` prints everything; `cargo bench --bench ratios -- commits web watchers webhooks idle instructions
-//! chains` picks groups, `--short` makes the rounds short (for development: its figures are noise). No bench asserts a
+//! chains` picks groups, `--short` makes the rounds short (for development: its figures are noise), `--before=PATH`
+//! names a `purser` (or for `commits` a `ratios…`) of another build, which takes turns with this one. No bench asserts a
 //! time: a bench only fails because a response was wrong. README.md beside this file explains each row and has the last
 //! results.
 
@@ -11,6 +12,7 @@
 mod callers;
 mod chains;
 mod commits;
+mod cost;
 mod host_info;
 mod idle;
 mod instructions;
@@ -18,8 +20,11 @@ mod profile;
 mod report;
 mod soak;
 mod subscribers;
+mod usage;
 mod web;
 mod webhooks;
+
+use std::path::PathBuf;
 
 /// As the service has: a ceiling with a slower allocator would be a lower one.
 #[global_allocator]
@@ -35,6 +40,8 @@ pub(crate) struct Plan {
     pub(crate) rounds: usize,
     /// Length of a timed round, in milliseconds.
     pub(crate) round_ms: u64,
+    /// Wait until the snapshots have caught up before anything counts. Behind the last round that is always done.
+    pub(crate) catches_up_first: bool,
     /// Paid calls in a round.
     pub(crate) paid_calls: usize,
     /// Accounts that lie idle on disk.
@@ -51,6 +58,7 @@ pub(crate) struct Plan {
 const FULL: Plan = Plan {
     rounds: 7,
     round_ms: 1_500,
+    catches_up_first: true,
     paid_calls: 6_000,
     idle_accounts: 1_000_000,
     subscribers: 10_000,
@@ -62,6 +70,7 @@ const FULL: Plan = Plan {
 const SHORT: Plan = Plan {
     rounds: 3,
     round_ms: 300,
+    catches_up_first: false,
     paid_calls: 600,
     idle_accounts: 20_000,
     subscribers: 2_000,
@@ -69,6 +78,35 @@ const SHORT: Plan = Plan {
     payments: 1_000,
     paced_seconds: 6,
 };
+
+/// Programs of another build, which take turns with those of this one.
+#[derive(Default)]
+struct Before {
+    /// A `purser`.
+    web: Option<PathBuf>,
+    /// A `ratios`.
+    commits: Option<PathBuf>,
+}
+
+impl Before {
+    fn of(args: &[String]) -> Self {
+        let mut before = Self::default();
+        for path in args
+            .iter()
+            .filter_map(|a| a.strip_prefix("--before="))
+            .map(PathBuf::from)
+        {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let place = if name.starts_with("ratios") {
+                &mut before.commits
+            } else {
+                &mut before.web
+            };
+            *place = Some(path);
+        }
+        before
+    }
+}
 
 fn main() -> Result<(), Fault> {
     purser::system::disable_huge_pages();
@@ -82,6 +120,7 @@ fn main() -> Result<(), Fault> {
         // This program again, as a part of a measurement in a process of its own.
         ["part", "stub"] => return web::stub::serve(),
         ["part", "watchers"] => return subscribers::clients::serve(),
+        ["part", "commits", callers, round_ms] => return commits::serve(callers.parse()?, round_ms.parse()?),
         ["part", "commands", count, dir] => return instructions::commands(count.parse()?, dir),
         ["profile", kind] => return profile::run(kind),
         ["soak"] => {
@@ -99,6 +138,7 @@ fn main() -> Result<(), Fault> {
     if let Some(rounds) = args.iter().find_map(|a| a.strip_prefix("--rounds=")) {
         plan.rounds = rounds.parse()?;
     }
+    let before = Before::of(&args);
     if let ["chains", parts @ ..] = named.as_slice() {
         println!("{}", host_info::machine());
         chains::run(plan, parts)?;
@@ -108,10 +148,10 @@ fn main() -> Result<(), Fault> {
     let wanted = |group: &str| named.is_empty() || named.contains(&group);
     println!("{}", host_info::machine());
     if wanted("commits") {
-        commits::run(plan)?;
+        commits::run(plan, before.commits.as_deref())?;
     }
     if wanted("web") {
-        web::run(plan)?;
+        web::run(plan, before.web.as_deref())?;
     }
     if wanted("watchers") {
         subscribers::run(plan)?;

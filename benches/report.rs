@@ -1,7 +1,9 @@
 //! Medians, ratios, and the table they are printed in.
 
+use serde::{Deserialize, Serialize};
+
 /// What one round of one row came to.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Sample {
     /// Acknowledged within the round.
     pub(crate) count: u64,

@@ -15,7 +15,7 @@ use purser_actors::kernel::NamedState;
 use purser_actors::kernel::outbox::FAILURE_REASONS;
 use purser_actors::port::Clock;
 use purser_actors::reconciliation::DiscrepancyKind;
-use purser_storage::{JournalStore, Store, StoreError};
+use purser_storage::{JournalStore, Store, StoreError, snapshot_syncs};
 
 use exposition::Exposition;
 
@@ -33,6 +33,8 @@ pub struct Metrics {
     /// Entities, jobs, admission.
     pub engine: Engine,
     pub store: Arc<JournalStore>,
+    /// Journal of the sandbox's chains and providers; none in production.
+    pub sandbox_store: Option<Arc<JournalStore>>,
     pub hub: Arc<Hub>,
     pub requests: Arc<RequestMetrics>,
     /// Requests rejected by a rate limit.
@@ -98,12 +100,22 @@ impl Metrics {
             .histogram_samples(&[], &stats.group_us);
         page.metric(&table::JOURNAL_BATCHES_REJECTED).is(stats.rejected);
         page.metric(&table::JOURNAL_WRITTEN_BYTES).is(stats.bytes);
+        page.metric(&table::JOURNAL_COMMITS).is(stats.commits);
+        page.metric(&table::JOURNAL_SYNCS).is(stats.syncs);
         page.metric(&table::JOURNAL_QUEUED_BATCHES).is(headroom.queued as u64);
         page.metric(&table::JOURNAL_LAG_BYTES).is(headroom.lag_bytes);
         page.metric(&table::JOURNAL_MAX_LAG_BYTES).is(headroom.lag_limit_bytes);
         page.metric(&table::JOURNAL_LAST_SEQUENCE).is(stats.durable_seq);
         page.metric(&table::SNAPSHOT_LAST_SEQUENCE).is(stats.applied_seq);
         page.metric(&table::JOURNAL_SEGMENTS).is(stats.segments as u64);
+        page.metric(&table::SNAPSHOT_SYNCS).is(snapshot_syncs());
+        if let Some(store) = &self.sandbox_store {
+            let stats = store.stats();
+            page.metric(&table::SANDBOX_JOURNAL_COMMITS).is(stats.commits);
+            page.metric(&table::SANDBOX_JOURNAL_SYNCS).is(stats.syncs);
+            page.metric(&table::SANDBOX_JOURNAL_LAG_BYTES)
+                .is(store.headroom().lag_bytes);
+        }
     }
 
     fn streams(&self, page: &mut Exposition) {

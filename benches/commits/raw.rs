@@ -6,6 +6,7 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
@@ -26,6 +27,7 @@ struct Queue {
 struct Shared {
     queue: Mutex<Queue>,
     bell: Condvar,
+    syncs: AtomicU64,
 }
 
 /// Handle on the thread.
@@ -62,6 +64,11 @@ impl RawLog {
         self.shared.bell.notify_one();
         durable
     }
+
+    /// Syncs so far.
+    pub(crate) fn syncs(&self) -> u64 {
+        self.shared.syncs.load(Ordering::Relaxed)
+    }
 }
 
 impl Drop for RawLog {
@@ -94,6 +101,7 @@ fn run(shared: &Shared, file: &File) -> std::io::Result<()> {
         }
         file.write_all_at(&buf, at)?;
         file.sync_data()?;
+        shared.syncs.fetch_add(1, Ordering::Relaxed);
         at += buf.len() as u64;
         for (_, done) in group.drain(..) {
             let _ = done.send(());

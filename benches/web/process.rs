@@ -7,15 +7,17 @@ use std::process::{Child, Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use super::driver::Response;
+use super::clients::request;
+use super::driver::{Connection, Response};
 use crate::Fault;
+use crate::cost::StoreCounts;
 
 /// Nothing that protects a service from its callers may slow the measurement: those limits have tests of their own.
 const SETTINGS: &str = r#"
 [server]
 listen = "127.0.0.1:0"
 [operator]
-listen = ""
+listen = "127.0.0.1:0"
 [storage]
 segment_bytes = 134217728
 [engine]
@@ -38,6 +40,8 @@ pub(crate) struct Service {
     child: Child,
     /// Where it listens.
     pub(crate) address: SocketAddr,
+    /// Where its operator reads the metrics.
+    operator: SocketAddr,
 }
 
 impl Service {
@@ -48,9 +52,18 @@ impl Service {
 
     /// The same with further settings.
     pub(crate) fn start_with(dir: &Path, before: &[&str], own: &[(&str, &str)]) -> Result<Self, Fault> {
+        Self::start_program(Path::new(env!("CARGO_BIN_EXE_purser")), dir, before, own)
+    }
+
+    /// The same of another build.
+    pub(crate) fn start_program(
+        program: &Path,
+        dir: &Path,
+        before: &[&str],
+        own: &[(&str, &str)],
+    ) -> Result<Self, Fault> {
         let settings = dir.join("bench.toml");
         std::fs::write(&settings, SETTINGS)?;
-        let program = env!("CARGO_BIN_EXE_purser");
         let mut command = match before.split_first() {
             Some((tool, arguments)) => {
                 let mut command = Command::new(tool);
@@ -69,16 +82,34 @@ impl Service {
             .envs(own.iter().copied())
             .stdout(Stdio::piped())
             .spawn()?;
-        let mut first = String::new();
+        let (mut address, mut operator) = (None, None);
         if let Some(stdout) = child.stdout.take() {
-            let mut lines = BufReader::new(stdout);
-            lines.read_line(&mut first)?;
+            let mut lines = BufReader::new(stdout).lines();
+            while operator.is_none() {
+                let line = lines.next().ok_or("the service ended at its start")??;
+                let shown = line.split("http://").nth(1);
+                let shown = shown.and_then(|rest| rest.split([' ', '/']).next()?.parse().ok());
+                if line.starts_with("Purser is listening") {
+                    address = shown;
+                } else if line.starts_with("Metrics") {
+                    operator = shown;
+                }
+            }
             // Whatever it says later must not stop it.
-            std::thread::spawn(move || lines.lines().count());
+            std::thread::spawn(move || lines.count());
         }
-        let address = first.split("http://").nth(1).and_then(|rest| rest.split(' ').next());
-        let address = address.ok_or_else(|| format!("the service said {first:?}"))?.parse()?;
-        Ok(Self { child, address })
+        Ok(Self {
+            child,
+            address: address.ok_or("the service names no address")?,
+            operator: operator.ok_or("the service names no address for its operator")?,
+        })
+    }
+
+    /// Its page of metrics.
+    pub(crate) async fn metrics(&self) -> Result<MetricsPage, Fault> {
+        let mut connection = Connection::open(self.operator).await?;
+        let page = connection.call(&request(self.operator, "/metrics", "")).await?;
+        Ok(MetricsPage(String::from_utf8(page.body)?))
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -91,6 +122,33 @@ impl Service {
         Command::new("kill").args(["-TERM", &pid]).status()?;
         self.child.wait()?;
         Ok(())
+    }
+}
+
+/// The metrics of a running service.
+pub(crate) struct MetricsPage(String);
+
+impl MetricsPage {
+    fn value(&self, metric: &str) -> Option<u64> {
+        let mut lines = self.0.lines();
+        lines.find_map(|line| line.strip_prefix(metric)?.strip_prefix(' ')?.parse().ok())
+    }
+
+    /// What its stores have counted.
+    pub(crate) fn counts(&self) -> StoreCounts {
+        StoreCounts {
+            commits: self.value("purser_journal_commits_total"),
+            syncs: self.value("purser_journal_syncs_total"),
+            sandbox_commits: self.value("purser_sandbox_journal_commits_total"),
+            sandbox_syncs: self.value("purser_sandbox_journal_syncs_total"),
+            snapshot_syncs: self.value("purser_snapshot_syncs_total"),
+        }
+    }
+
+    /// Bytes of both journals that are not in the snapshots yet.
+    pub(crate) fn lag_bytes(&self) -> u64 {
+        let lags = ["purser_journal_lag_bytes", "purser_sandbox_journal_lag_bytes"];
+        lags.iter().filter_map(|lag| self.value(lag)).sum()
     }
 }
 

@@ -128,6 +128,27 @@ impl StubState {
     }
 }
 
+/// One check of a signed payment, measured alone, in microseconds of processor time. The sandbox's chain makes it a
+/// second time, with code of its own.
+pub(crate) fn signature_check_us(spec: &Constant, request: &[u8]) -> Result<f64, Fault> {
+    const CHECKS: u32 = 1_000;
+    let page = StubResponse {
+        status: StatusCode::OK,
+        headers: HeaderMap::new(),
+        body: Bytes::new(),
+    };
+    let stub = StubState::new(page, &spec.body)?;
+    let text = std::str::from_utf8(request)?;
+    let header = text.lines().find_map(|line| line.strip_prefix("PAYMENT-SIGNATURE: "));
+    let payment = decode(header.ok_or("no payment")?.as_bytes())?;
+    let now = SystemClock.now();
+    let begun = std::time::Instant::now();
+    for _ in 0..CHECKS {
+        verify(&payment, &stub.terms, &[], now, SignatureRecovery::Libsecp256k1)?;
+    }
+    Ok(begun.elapsed().as_secs_f64() * 1e6 / f64::from(CHECKS))
+}
+
 async fn paid(State(stub): State<Arc<StubState>>, headers: HeaderMap) -> Response {
     let verified = payment_header(&headers).ok().flatten().and_then(|header| {
         let payment = decode(header).ok()?;

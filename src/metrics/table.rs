@@ -89,6 +89,9 @@ metrics! {
         JOURNAL_BATCHES_REJECTED: Counter(One) purser_journal_batches_rejected_total[]
             "Batches rejected because a condition failed or their write session had failed.";
         JOURNAL_WRITTEN_BYTES: Counter(One) purser_journal_written_bytes_total[] "Bytes written to the journal.";
+        JOURNAL_COMMITS: Counter(One) purser_journal_commits_total[] "Batches written to the journal.";
+        JOURNAL_SYNCS: Counter(One) purser_journal_syncs_total[]
+            "Group commits that wrote to the journal, each with one `fdatasync`.";
         JOURNAL_QUEUED_BATCHES: Gauge(One) purser_journal_queued_batches[] "Batches waiting for the committer.";
         JOURNAL_LAG_BYTES: Gauge(One) purser_journal_lag_bytes[] "Journal bytes not yet applied to snapshots.";
         JOURNAL_MAX_LAG_BYTES: Gauge(One) purser_journal_max_lag_bytes[]
@@ -97,6 +100,13 @@ metrics! {
         SNAPSHOT_LAST_SEQUENCE: Gauge(One) purser_snapshot_last_sequence[]
             "Last sequence number applied to snapshots.";
         JOURNAL_SEGMENTS: Gauge(One) purser_journal_segments[] "Journal segments on disk.";
+        SNAPSHOT_SYNCS: Counter(One) purser_snapshot_syncs_total[]
+            "Data syncs by which snapshots were made durable. In the sandbox those of its own store are included.";
+        SANDBOX_JOURNAL_COMMITS: Counter(One) purser_sandbox_journal_commits_total[]
+            "Batches written to the journal of the sandbox's chains and providers. Only in the sandbox, as the next two.";
+        SANDBOX_JOURNAL_SYNCS: Counter(One) purser_sandbox_journal_syncs_total[] "Its `fdatasync` calls.";
+        SANDBOX_JOURNAL_LAG_BYTES: Gauge(One) purser_sandbox_journal_lag_bytes[]
+            "Its bytes not yet applied to its snapshots.";
         ENTITIES_ACTIVE: Gauge(One) purser_entities_active[entity] "Entities in memory.";
         ENTITY_COMMANDS_IN_FLIGHT: Gauge(One) purser_entity_commands_in_flight[entity]
             "Commands in flight: queued in a mailbox, being decided, or waiting for the disk.";

@@ -8,7 +8,7 @@ use purser_actors::id::Wallet;
 use purser_actors::kernel::table;
 use purser_actors::port::{Clock, Entropy};
 use purser_chains::rpc::{HttpTransport, SystemClock as RpcClock, Transport};
-use purser_storage::{RowKey, Store};
+use purser_storage::{JournalStore, RowKey, Store};
 
 use super::dependencies::store_limits;
 use super::{ServiceError, store_chains};
@@ -31,6 +31,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 
 /// Simulated components, for the sandbox routes.
 pub struct SandboxHandles {
+    /// Journal of both.
+    pub journal: Arc<JournalStore>,
     pub chains: Arc<SandboxSettlement>,
     pub providers: SandboxProviders,
 }
@@ -174,5 +176,9 @@ fn open_sandbox(
     let (acted_on, watched): (Arc<dyn ActedOn>, Arc<dyn DepositSource>) = (chains.clone(), chains.clone());
     let providers = SandboxProviders::open(&store, config, (&acted_on, &watched), clock)
         .map_err(|(what, why)| ServiceError::Component(what, why))?;
-    Ok(SandboxHandles { chains, providers })
+    Ok(SandboxHandles {
+        journal: store.journal().clone(),
+        chains,
+        providers,
+    })
 }

@@ -271,6 +271,7 @@ fn metrics(state: &AppState, limiter: &Arc<RateLimiter>, checkout: &Checkout) ->
     Metrics {
         engine: state.engine.clone(),
         store: state.journal.clone(),
+        sandbox_store: state.deps.sandbox.as_ref().map(|sandbox| sandbox.journal.clone()),
         hub: state.hub.clone(),
         requests: Arc::new(RequestMetrics::new(&routes::PATHS)),
         limiter: limiter.clone(),

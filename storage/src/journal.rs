@@ -198,7 +198,9 @@ impl JournalStore {
         let disk = FileDisk::open(&options.dir).map_err(io)?;
         let lock = DirLock::acquire(&options.dir)?;
         let sled = SledSource::new(&options.dir.join("sled"), options.limits.sled_cache_bytes);
-        Self::start(Arc::new(disk), &sled, options.limits, options.clock, Some(lock), true)
+        let name = options.dir.file_name().unwrap_or_default().to_string_lossy();
+        let disk = Arc::new(disk);
+        Self::start(disk, &sled, options.limits, options.clock, Some(lock), Some(&name))
     }
 
     /// Opens a store on any disk and snapshots. Without `threads` nothing runs automatically: call
@@ -213,24 +215,26 @@ impl JournalStore {
         clock: Clock,
         threads: bool,
     ) -> Result<Arc<Self>, OpenError> {
-        Self::start(disk, snapshots, limits, clock, None, threads)
+        Self::start(disk, snapshots, limits, clock, None, threads.then_some("store"))
     }
 
+    /// `threads` is what the names of the threads begin with; without it none are started.
     fn start(
         disk: Arc<dyn Disk>,
         snapshots: &dyn SnapshotSource,
         limits: StoreLimits,
         clock: Clock,
         lock: Option<DirLock>,
-        threads: bool,
+        threads: Option<&str>,
     ) -> Result<Arc<Self>, OpenError> {
         limits.check()?;
         let (engine, mark) = recovery::recover(disk, snapshots, limits, clock)?;
         let engine = Arc::new(engine);
-        let threads = if threads {
-            Threads::start(&engine).map_err(|e| OpenError::Io(format!("cannot start a thread: {e}")))?
-        } else {
-            Threads::none()
+        let threads = match threads {
+            Some(store) => {
+                Threads::start(&engine, store).map_err(|e| OpenError::Io(format!("cannot start a thread: {e}")))?
+            }
+            None => Threads::none(),
         };
         Ok(Arc::new(Self {
             core: engine,
@@ -316,6 +320,8 @@ impl JournalStore {
             batches: commits.batches.snapshot(),
             group_us: commits.group_us.snapshot(),
             bytes: commits.bytes.load(Ordering::Relaxed),
+            commits: commits.commits.load(Ordering::Relaxed),
+            syncs: commits.syncs.load(Ordering::Relaxed),
             rejected: commits.rejected.load(Ordering::Relaxed),
             durable_seq: self.durable_seq(),
             applied_seq: self.applied_seq(),

@@ -20,6 +20,7 @@ pub use journal::{
     Clock, FatalCallback, JournalStore, MAX_EVENT_BYTES, MAX_KEY_BYTES, OpenError, RestoreMarker, StoreLimits,
     StoreOptions,
 };
+pub use snapshot::snapshot_syncs;
 pub use store::{
     Batch, BoxFuture, CommitCallback, CommitError, Committed, Condition, Cursor, Event, EventSink, Headroom,
     MAX_VALUE_BYTES, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent, Write, WriteSession,

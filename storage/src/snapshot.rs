@@ -4,6 +4,7 @@ mod interpose;
 mod memory;
 mod sled_store;
 
+pub use interpose::calls as snapshot_syncs;
 pub use memory::{MemoryRows, MemorySource};
 pub use sled_store::SledSource;
 

@@ -159,6 +159,8 @@ impl HistogramSnapshot {
 pub(crate) struct CommitStats {
     pub(crate) batches: Histogram,
     pub(crate) bytes: AtomicU64,
+    pub(crate) commits: AtomicU64,
+    pub(crate) syncs: AtomicU64,
     pub(crate) rejected: AtomicU64,
     pub(crate) group_us: Histogram,
 }
@@ -168,6 +170,8 @@ impl Default for CommitStats {
         Self {
             batches: Histogram::new(&[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 4_096]),
             bytes: AtomicU64::new(0),
+            commits: AtomicU64::new(0),
+            syncs: AtomicU64::new(0),
             rejected: AtomicU64::new(0),
             group_us: Histogram::new(&[
                 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 1_000_000,
@@ -185,6 +189,10 @@ pub struct JournalStats {
     pub group_us: HistogramSnapshot,
     /// Bytes written to the journal.
     pub bytes: u64,
+    /// Batches written to the journal: neither rejected ones nor barriers.
+    pub commits: u64,
+    /// Syncs of groups: one for each group that wrote anything.
+    pub syncs: u64,
     /// Batches rejected by a condition, a failed write session or a limit.
     pub rejected: u64,
     /// The newest durable sequence.

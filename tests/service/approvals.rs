@@ -99,7 +99,7 @@ async fn credit_above_the_limit_needs_a_second_operator() {
     balance_is(&site, &token, "5").await;
     assert_eq!(listed(&ben).await, Vec::<String>::new());
     let late = ben.post("/admin/approvals/approve", approve("5")).await;
-    assert_eq!(status_and_code(&late), (404, "approval_unknown"));
+    assert_eq!(status_and_code(&late), (404, "approval_not_found"));
     let acts = operator.audit().await;
     let by = |what: &str| -> Vec<String> {
         let of = acts.iter().filter(|(_, one, _)| one == what);
@@ -199,7 +199,7 @@ async fn requests_of_a_revoked_operator_cannot_be_approved() {
     let late = bob
         .post("/admin/approvals/approve", json!({"approval_id": hers, "amount": "5"}))
         .await;
-    assert_eq!(status_and_code(&late), (404, "approval_unknown"));
+    assert_eq!(status_and_code(&late), (404, "approval_not_found"));
     bob.done("/admin/approvals/approve", json!({"approval_id": ours, "amount": "5"}))
         .await;
     balance_is(&site, &bought[0].0.token(&site).await, "0").await;
@@ -228,7 +228,7 @@ async fn every_route_that_gives_money_needs_the_second_operator() {
         "rejected"
     );
     let gone = ben.post("/admin/approvals/reject", reject).await;
-    assert_eq!(status_and_code(&gone), (404, "approval_unknown"));
+    assert_eq!(status_and_code(&gone), (404, "approval_not_found"));
     let response = operator
         .post("/admin/jobs/resolve", resolve(&job, "not_completed"))
         .await;
@@ -333,7 +333,7 @@ async fn unapproved_action_expires() {
     let late = ben
         .post("/admin/approvals/approve", json!({"approval_id": id, "amount": 5}))
         .await;
-    assert_eq!(status_and_code(&late), (404, "approval_unknown"));
+    assert_eq!(status_and_code(&late), (404, "approval_not_found"));
     let _ = wait_for_dead_letter(&operator, "issue_card").await;
     let again = operator.post("/admin/jobs/credit", credit(&made[1].1)).await;
     if again.status == 202 {

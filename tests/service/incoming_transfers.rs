@@ -160,7 +160,7 @@ async fn decided(host: &Host, service: &Service, senders: &[Agent; 3]) -> Vec<Va
         (
             route("return"),
             json!({"deposit_id": "dep_0", "evidence": "x"}),
-            (404, "deposit_unknown"),
+            (404, "incoming_transfer_not_found"),
         ),
     ] {
         let refused = operator.post(&path, body).await;

@@ -106,6 +106,14 @@ async fn metrics_count_each_outcome_once() {
     assert!(
         more("purser_journal_written_bytes_total") > 4_000.into() && more("purser_journal_last_sequence") >= 8.into()
     );
+    let syncs = more("purser_journal_syncs_total");
+    assert!(syncs >= 4.into() && syncs <= more("purser_journal_commit_batches_count"));
+    assert!(syncs <= more("purser_journal_commits_total"));
+    // The sandbox's chain records each transfer, its issuer each card.
+    assert!(more("purser_sandbox_journal_commits_total") >= 4.into());
+    let syncs = more("purser_sandbox_journal_syncs_total");
+    assert!(syncs >= 2.into() && syncs <= more("purser_sandbox_journal_commits_total"));
+    assert!(after.value("purser_snapshot_syncs_total") > 0.into());
     assert!(more("purser_http_request_duration_seconds_sum{route=\"/get-card\",status=\"2xx\"}") > 0.into());
     assert!(after.value("purser_entities_active{entity=\"account\"}") >= 3.into());
     assert!(after.value("purser_admission_limit") > 1.into());

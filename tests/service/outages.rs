@@ -234,7 +234,7 @@ async fn operator_closes_and_opens_a_line() {
     let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let close = |line: &str| json!({"line": line, "reason": "The contract ends."});
     let unknown = operator.post("/admin/lines/close", close("usa_card")).await;
-    assert_eq!((unknown.status, unknown.code()), (404, "line_unknown"));
+    assert_eq!((unknown.status, unknown.code()), (404, "line_not_found"));
     let open = operator.post("/admin/lines/open", close(LINE)).await;
     assert_eq!((open.status, open.code()), (409, "line_unchanged"));
     let support = operator.add_operator("eva", "support").await;

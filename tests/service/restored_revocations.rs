@@ -145,7 +145,7 @@ async fn case_81_missing_log_suspends_credentials_until_confirmed() {
 
     for (body, refusal) in [
         (json!({}), (400, "parameter_invalid")),
-        (json!({"token": "unknown"}), (404, "suspended_unknown")),
+        (json!({"token": "unknown"}), (404, "suspension_not_found")),
     ] {
         let answer = operator.post(CONFIRM, body).await;
         assert_eq!((answer.status, answer.code()), refusal, "{}", answer.text);

@@ -112,7 +112,7 @@ async fn explained(host: &Host, service: &Service, hash: &str) {
         .await;
     assert_eq!(
         (ambiguous.status, ambiguous.code()),
-        (409, "departure_ambiguous"),
+        (409, "transfer_ambiguous"),
         "{}",
         ambiguous.text
     );

@@ -288,13 +288,13 @@ errors! {
     /// No such job, or it has already completed.
     JobNotFound = 404 "job_not_found" Never;
     /// Operators: no such transfer to the treasury.
-    DepositUnknown = 404 "deposit_unknown" Never;
+    IncomingTransferNotFound = 404 "incoming_transfer_not_found" Never;
     /// Operators: no suspended credential has this name after a restore.
-    SuspendedUnknown = 404 "suspended_unknown" Never;
+    SuspensionNotFound = 404 "suspension_not_found" Never;
     /// Operators: no such product line.
-    LineUnknown = 404 "line_unknown" Never;
+    LineNotFound = 404 "line_not_found" Never;
     /// Operators: no such pending approval, or it has expired.
-    ApprovalUnknown = 404 "approval_unknown" Never;
+    ApprovalNotFound = 404 "approval_not_found" Never;
     /// No such refund.
     RefundNotFound = 404 "refund_not_found" Never;
     /// No such outgoing transfer or order is missing from the ledger, or it is already attributed.
@@ -412,7 +412,7 @@ errors! {
     TransferMismatch = 409 "transfer_mismatch" Never;
     /// Operators: this transaction sent funds from the treasury more than once. `error` lists its unattributed
     /// transfers as `transaction#index`. Name one of them.
-    DepartureAmbiguous = 409 "departure_ambiguous" Never;
+    TransferAmbiguous = 409 "transfer_ambiguous" Never;
     /// The provider has declined this order or returned its funds, so there is nothing to attribute.
     OrderNotCarriedOut = 409 "order_not_carried_out" Never;
     /// Operators: the rail has completed the payout that this transfer paid for in the time lost by a restore.

@@ -207,7 +207,7 @@ fn render(id: ApprovalId, pending: &PendingApproval, status: ApprovalStatus) -> 
 
 fn unknown() -> ApiError {
     ApiError::new(
-        ErrorCode::ApprovalUnknown,
+        ErrorCode::ApprovalNotFound,
         "No such act waits for approval, or its time is over.",
     )
 }

@@ -184,7 +184,7 @@ async fn decide(
 }
 
 fn unknown() -> ApiError {
-    ApiError::new(ErrorCode::DepositUnknown, "There is no such transfer.")
+    ApiError::new(ErrorCode::IncomingTransferNotFound, "There is no such transfer.")
 }
 
 pub(super) fn map_error(why: IncomingDecisionError) -> ApiError {

@@ -181,7 +181,7 @@ fn line_status(admin: &AdminState, line: ProductLine) -> Private<ProductLineStat
 fn parse_line(text: &str) -> Result<ProductLine, ApiError> {
     text.parse().map_err(|_| {
         let names = ProductLine::ALL.map(ProductLine::name).join(", ");
-        ApiError::new(ErrorCode::LineUnknown, "There is no such line of products.")
+        ApiError::new(ErrorCode::LineNotFound, "There is no such line of products.")
             .hint(format!("It is one of {names}."))
     })
 }

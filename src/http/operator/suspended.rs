@@ -53,7 +53,7 @@ struct SuspendedResponse {
 async fn post_confirm(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<ConfirmRequest>,
 ) -> Result<Private<SuspendedResponse>, ApiError> {
-    let unknown = || ApiError::new(ErrorCode::SuspendedUnknown, "Nothing of this name is suspended.");
+    let unknown = || ApiError::new(ErrorCode::SuspensionNotFound, "Nothing of this name is suspended.");
     let what = match (&request.api_key_id, &request.token, request.everything) {
         (Some(id), None, false) => SuspendedItem::ApiKey(id.parse().map_err(|_| unknown())?),
         (None, Some(name), false) => SuspendedItem::Token(name.clone()),
@@ -64,7 +64,7 @@ async fn post_confirm(
         }
     };
     let unknown = || match what {
-        SuspendedItem::Everything => ApiError::new(ErrorCode::SuspendedUnknown, "Nothing is suspended."),
+        SuspendedItem::Everything => ApiError::new(ErrorCode::SuspensionNotFound, "Nothing is suspended."),
         _ => unknown(),
     };
     match admin.engine.confirm_suspended(&what, &act).await {

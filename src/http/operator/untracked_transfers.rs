@@ -241,7 +241,7 @@ pub(super) fn map_error(why: AttributionError) -> ApiError {
             let names = names.join(", ");
             let error = format!("This transaction moved our money out more than once. These wait: {names}.");
             let hint = "Name one of them, with its place in the transaction.";
-            conflict(ErrorCode::DepartureAmbiguous, error).hint(hint)
+            conflict(ErrorCode::TransferAmbiguous, error).hint(hint)
         }
         AttributionError::Insufficient { available } => {
             let error = format!("Only {} is available on this account.", available.decimal());

@@ -266,6 +266,9 @@ impl Committer {
         }
         let bytes = group.buf.len() as u64;
         engine.commit_stats.bytes.fetch_add(bytes, Ordering::Relaxed);
+        engine.commit_stats.syncs.fetch_add(1, Ordering::Relaxed);
+        let commits = group.frames.len() as u64;
+        engine.commit_stats.commits.fetch_add(commits, Ordering::Relaxed);
         self.offset += bytes;
         let last = self.next_seq - 1;
         {

@@ -31,11 +31,13 @@ impl Threads {
         }
     }
 
-    pub(crate) fn start(engine: &Arc<StoreCore>) -> std::io::Result<Self> {
+    /// Threads are named after their store, so that the system's tools can tell apart those of two stores in a process.
+    /// Linux shows 15 bytes of a name.
+    pub(crate) fn start(engine: &Arc<StoreCore>, store: &str) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let run = |name: &str, body: fn(&StoreCore, &AtomicBool)| {
             let (engine, stop) = (Arc::clone(engine), Arc::clone(&stop));
-            Builder::new().name(format!("purser-{name}")).spawn(move || {
+            Builder::new().name(format!("{store}-{name}")).spawn(move || {
                 if catch_unwind(AssertUnwindSafe(|| body(&engine, &stop))).is_err() {
                     engine.fail("a thread of the store panicked", &"see the log");
                 }

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// Number of calls of the function below.
-pub(super) fn calls() -> u64 {
+/// Data syncs by which sled ended its flushes, of all stores of this process: calls of the function below.
+pub fn calls() -> u64 {
     CALLS.load(Ordering::Relaxed)
 }
 
