@@ -140,8 +140,8 @@ async fn paid_call_makes_three_commits_in_the_sandbox() {
                 ended.then_some(page)
             })
             .await;
-            let batches = "purser_journal_commit_batches_sum";
-            least = least.min(after.value(batches) - before.value(batches));
+            let commits = "purser_journal_commits_total";
+            least = least.min(after.value(commits) - before.value(commits));
         }
         assert_eq!(least, Decimal::from(3), "{network:?}");
     }
