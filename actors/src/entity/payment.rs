@@ -18,8 +18,8 @@
 //!
 //! Nothing is sent before `settling` is durable, with the bytes that will be sent. Where a port prepares without asking
 //! anybody ([`prepare_locally`](crate::port::Settlement::prepare_locally)), the claim's batch opens the payment as
-//! `settling`. A settled payment has exactly one
-//! end: the product it was claimed for, or a credit if it settles after its caller got a decline.
+//! `settling`. A settled payment has exactly one end: the product it was claimed for, or a credit if it settles after
+//! its caller got a decline.
 
 mod endings;
 mod fulfil;
