@@ -123,6 +123,17 @@ impl SandboxSettlement {
         }
     }
 
+    fn prepare_payment(&self, authorization: &Authorization) -> Result<PreparedTransaction, PortError> {
+        match authorization {
+            // The port sends the authorization itself; the chain assigns the transaction's id.
+            Authorization::Evm(_) => Ok(PreparedTransaction {
+                bytes: Vec::new(),
+                transaction: String::new(),
+            }),
+            Authorization::Solana(transfer) => co_sign(transfer, &self.fee_payers.all()),
+        }
+    }
+
     async fn submit_payment(
         &self,
         authorization: &Authorization,
@@ -188,16 +199,15 @@ impl Settlement for SandboxSettlement {
         Box::pin(async move {
             self.chain(authorization.network())
                 .check_reachable("prepare", &authorization.payer())?;
-            let prepared = match authorization {
-                // The port sends the authorization itself; the chain assigns the transaction's id.
-                Authorization::Evm(_) => Ok(PreparedTransaction {
-                    bytes: Vec::new(),
-                    transaction: String::new(),
-                }),
-                Authorization::Solana(transfer) => co_sign(transfer, &self.fee_payers.all()),
-            };
-            prepared.map(Preparation::Ready)
+            self.prepare_payment(authorization).map(Preparation::Ready)
         })
+    }
+
+    /// A chain that a fault makes unreachable prepares nothing here, so that `prepare` reports the fault.
+    fn prepare_locally(&self, authorization: &Authorization) -> Option<PreparedTransaction> {
+        let chain = self.chain(authorization.network());
+        let reachable = !chain.is_unreachable_for(&authorization.payer());
+        reachable.then(|| self.prepare_payment(authorization).ok()).flatten()
     }
 
     fn submit<'a>(

@@ -171,6 +171,12 @@ impl<S: Clone, F: Clone> FaultRules<S, F> {
         self.injected.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Whether this call can meet a fault. Uses up none.
+    pub fn any(&self, meets: impl Fn(Option<&S>, &F) -> bool) -> bool {
+        let rules = self.rules.lock();
+        rules.iter().any(|rule| meets(rule.scope.as_ref(), &rule.fault))
+    }
+
     /// The first fault that this call can meet. Uses up one of its remaining times.
     pub fn take(&self, meets: impl Fn(Option<&S>, &F) -> bool) -> Option<F> {
         let mut rules = self.rules.lock();

@@ -47,6 +47,10 @@ impl Settlement for SettlementByNetwork {
         self.for_network(authorization.network()).prepare(authorization)
     }
 
+    fn prepare_locally(&self, authorization: &Authorization) -> Option<PreparedTransaction> {
+        self.for_network(authorization.network()).prepare_locally(authorization)
+    }
+
     fn submit<'a>(
         &'a self,
         authorization: &'a Authorization,

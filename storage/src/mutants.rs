@@ -59,6 +59,8 @@ pub enum Mutant {
     /// outcome shows it only with two faults: the process ends in between, and afterwards the transfer cannot be
     /// prepared any more.
     SentBeforeDurable,
+    /// The same for a payment whose bytes are prepared with its claim: it is sent before the claim is durable.
+    ClaimSentBeforeDurable,
     /// A settlement whose response is lost counts as declined, not as unknown.
     TimeoutDeclines,
     /// A chain that cannot be read counts as proof that the transfer can never settle. Two faults: a settlement is
@@ -181,6 +183,7 @@ impl Mutant {
         Self::ClaimUnconditional,
         Self::PermitLeaked,
         Self::SentBeforeDurable,
+        Self::ClaimSentBeforeDurable,
         Self::TimeoutDeclines,
         Self::RefusedWithoutProof,
         Self::LateSettlementIgnored,

@@ -120,6 +120,34 @@ async fn metrics_count_each_outcome_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn paid_call_makes_three_commits_in_the_sandbox() {
+    // Checks: the claim with the signed bytes, the settlement with the card, and the issued card, on both chains.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    for network in Network::ALL {
+        let agent = Agent::new(network);
+        let mut least = Decimal::MAX;
+        // What runs in the background may add commits to one of them.
+        for _ in 0..5 {
+            let (_, before) = scrape(&service).await;
+            agent.buy(&site, CARD).await.card();
+            let after = until("the card", async || {
+                let (_, page) = scrape(&service).await;
+                let attempts = "purser_outbox_attempts_total{job_type=\"issue_card\"}";
+                let ended = page.value(attempts) - before.value(attempts) == Decimal::ONE
+                    && page.value("purser_outbox_jobs{job_type=\"issue_card\",state=\"running\"}") == Decimal::ZERO;
+                ended.then_some(page)
+            })
+            .await;
+            let commits = "purser_journal_commits_total";
+            least = least.min(after.value(commits) - before.value(commits));
+        }
+        assert_eq!(least, Decimal::from(3), "{network:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn metrics_show_dead_letters_unknown_payments_and_rate_limits() {
     // Checks: A job with too many attempts is a dead letter with its age. A payment without a response is unknown, with
     // its age, and its permit is released. A payer and a caller beyond their limits are counted.

@@ -4,6 +4,7 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::claim_lock::ClaimLock;
 use super::idempotency::payment_identifier::{self, IdentifierState};
+use super::jobs::with_timeout_ms;
 use super::permits::{AdmissionPermit, OverloadError};
 use super::preconditions::map_rejection;
 use super::{Engine, MAX_CONFLICT_RETRIES};
@@ -263,6 +264,15 @@ impl Engine {
         self.check_may_buy(id, &request.authorization, line).await?;
         let counted = self.unclaimed_lines_of(id).await?;
         self.precheck(&account, request, counted.is_some()).await?;
+        // Without a result the payment is prepared by its job, which also finds out what is wrong with it.
+        let prepared = self.0.ports.settlement.prepare_locally(&request.authorization);
+        if let Some(prepared) = prepared
+            .as_ref()
+            .filter(|_| mutants::is_enabled(Mutant::ClaimSentBeforeDurable))
+        {
+            let early = self.0.ports.settlement.submit(&request.authorization, prepared);
+            drop(with_timeout_ms(self.query_timeout(), early, "submit").await);
+        }
         let PaymentRequest {
             authorization,
             purchase,
@@ -283,6 +293,7 @@ impl Engine {
             session,
             challenge: once,
             counted,
+            prepared,
         };
         let claim = account::Command::Claim(Box::new(admission));
         let recorder = slot.map(|slot| payment_identifier::recorder(slot, id));

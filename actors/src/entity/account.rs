@@ -32,7 +32,7 @@ use crate::id::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, Sessio
 use crate::lost_order::AttributedOrder;
 use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
-use crate::port::{Authorization, OutgoingTransfer, Timestamp};
+use crate::port::{Authorization, OutgoingTransfer, PreparedTransaction, Timestamp};
 use crate::product::{DailyCap, Precondition, ProductLine};
 
 pub use self::job::Job;
@@ -102,6 +102,8 @@ pub struct ClaimRequest {
     /// Product lines that it may have bought in a lost history, if they were counted before this claim; it then
     /// reserves nothing.
     pub counted: Option<Vec<ProductLine>>,
+    /// What will be sent, if the port prepares without asking anybody; then the payment opens as `settling`.
+    pub prepared: Option<PreparedTransaction>,
 }
 
 impl ClaimRequest {

@@ -1,6 +1,7 @@
 //! A payment: one signed payment authorization and its outcome.
 //!
 //! ```text
+//! - --admitted--> claimed, or settling if its bytes were prepared before
 //! claimed --prepared--> settling --chain confirms--> settled + FULFILLED (one batch)
 //!    |                     |----chain declines-> declined --retried--> settling
 //!    |                     `----no response-----> unknown --chain shows it--> settled + FULFILLED
@@ -15,8 +16,10 @@
 //! A settled payment that a reorg may still remove is not final. A gate row records this, from the batch that settles
 //! it to the batch that finds it final. Anything that depends on it does not leave before.
 //!
-//! Nothing is sent before `settling` is durable, with the bytes that will be sent. A settled payment has exactly one
-//! end: the product it was claimed for, or a credit if it settles after its caller got a decline.
+//! Nothing is sent before `settling` is durable, with the bytes that will be sent. Where a port prepares without asking
+//! anybody ([`prepare_locally`](crate::port::Settlement::prepare_locally)), the claim's batch opens the payment as
+//! `settling`. A settled payment has exactly one end: the product it was claimed for, or a credit if it settles after
+//! its caller got a decline.
 
 mod endings;
 mod fulfil;
@@ -119,7 +122,7 @@ pub struct Payment {
 /// Status of a payment.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// Reserved for one request; nothing was sent.
+    /// Reserved for one request; nothing was prepared or sent.
     Claimed,
     /// The transaction is about to be sent, or was sent.
     Settling(PreparedTransaction),
@@ -291,6 +294,8 @@ pub enum Event {
     Resolved(String, Resolution, Timestamp),
     /// Released without being sent, because the chain would have declined it.
     DeclinedUnsent(Decline, Timestamp),
+    /// The payment was reserved for a request, and this transaction is about to be sent.
+    ClaimedPrepared(Box<Claim>, PreparedTransaction),
 }
 
 crate::state_machine! { Payment, Status, Event;
@@ -302,6 +307,7 @@ crate::state_machine! { Payment, Status, Event;
     // Intermediate steps are not announced; their outcome is.
     events {
         Claimed - { - => Claimed: "admission by the account" }
+        ClaimedPrepared - { - => Settling: "admission by the account, with durable storage of the signed bytes" }
         Adopted "fulfilled" { - => Fulfilled: "purchase found at the provider after a restore" }
         Settling - { Claimed => Settling: "durable storage of the signed bytes" }
         BecameUnknown "unknown" { Settling => Unknown: "no response" }

@@ -129,6 +129,16 @@ pub trait Settlement: Send + Sync {
     /// None of these errors is the payer's fault.
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> PortFuture<'a, Preparation>;
 
+    /// What [`Self::prepare`] would return as `Ready`, if the port knows that without asking anybody: no read of a
+    /// chain, no other server, no disk. Called before a payment is claimed, so that its claim already stores the bytes.
+    ///
+    /// It has no side effect: the result is dropped if the claim is refused. A port that reserves a nonce or a fee, or
+    /// that stores what it prepares, returns `None`. So does every port for a payment that it can't or wouldn't
+    /// prepare: then [`Self::prepare`] is called after the claim and gives the reason. The default is `None`.
+    fn prepare_locally(&self, _: &Authorization) -> Option<PreparedTransaction> {
+        None
+    }
+
     /// Sends it and waits for the outcome. Sending the same again never moves the money twice.
     fn submit<'a>(
         &'a self,

@@ -8,13 +8,26 @@ use crate::support::eventually;
 use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::ports::PaymentBehavior;
 
-/// Cuts the power after each batch of a paid call, restarts, and sends the request again.
+/// Cuts the power after each batch of a paid call, restarts, and sends the request again. Of a payment that is prepared
+/// with its claim, and of one that is prepared later.
 async fn assert_one_product_after_crash(behavior: PaymentBehavior, last_is_answered: bool) {
+    for (locally, batches) in [(true, 3), (false, 4)] {
+        let cuts = crash_after_each_batch(behavior, last_is_answered, locally).await;
+        assert!(
+            cuts >= batches,
+            "claim, settling, fulfilled and issued are batches of their own, unless the claim is prepared: {cuts}"
+        );
+    }
+}
+
+/// Number of batches after which the power was cut.
+async fn crash_after_each_batch(behavior: PaymentBehavior, last_is_answered: bool, locally: bool) -> usize {
     let mut cuts = 0;
     for after in 0.. {
         assert!(after < 50, "the call never gets through");
         let world = Harness::new().await;
         let request = card_for(evm(1), 1);
+        world.chain.set_prepares_locally(locally);
         world.chain.set_behavior(&request.authorization, behavior);
         world.store.hold_after(after, last_is_answered);
         let call = tokio::spawn({
@@ -42,10 +55,7 @@ async fn assert_one_product_after_crash(behavior: PaymentBehavior, last_is_answe
         }
         cuts += 1;
     }
-    assert!(
-        cuts >= 4,
-        "claim, settling, fulfilled and issued are batches of their own: {cuts}"
-    );
+    cuts
 }
 
 /// Batches of an engine's first start, which stores its secret.

@@ -168,8 +168,9 @@ async fn outcome_waiters_survive_a_rejected_batch() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn rejected_batch_in_a_paid_call_is_retried() {
     // Checks: whichever batch of the call is rejected without its own fault, the payment still ends with one card.
-    for nth in 1..=4 {
+    for (locally, nth) in (1..=3).map(|nth| (true, nth)).chain((1..=4).map(|nth| (false, nth))) {
         let world = Harness::new().await;
+        world.chain.set_prepares_locally(locally);
         let request = card_for(evm(1), 1);
         world.store.reject_nth(nth);
         world.pay_until_known(&request).await;

@@ -34,6 +34,7 @@ mod payment_identifiers;
 mod payouts;
 mod prechecked;
 mod prepaid;
+mod prepared_claims;
 mod reconciliation;
 mod reconciliation_lists;
 mod refunded_cards;

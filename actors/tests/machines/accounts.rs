@@ -2,14 +2,16 @@
 
 use purser_actors::entity::account::CreditCause;
 use purser_actors::entity::account::{Account, Command, Event, LoginGrant, Rejection};
+use purser_actors::entity::payment::{Payment, Status};
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::Timestamp;
+use purser_actors::port::{PreparedTransaction, Timestamp};
 use purser_actors::product::{DailyCap, ProductLine};
+use purser_storage::codec;
 
 use crate::fixtures::{
     CAP_RESERVATION, CARD, DAY, DAY_MS, JOB, NOW, PAYMENT, WALLET, accounts, at, claim_request, event_names,
-    five_dollar_card, fold, job_names,
+    five_dollar_card, fold, job_names, prepared,
 };
 
 pub(crate) const CAPS: DailyCap = DailyCap {
@@ -49,6 +51,45 @@ fn first_claim_opens_account_and_payment_and_enqueues_settlement() {
     assert_eq!(decision.new_entities().len(), 1);
     let later = claim(Some(&accounts()[0]), 5_00, CAPS, NOW).unwrap();
     assert_eq!(event_names(&later), "CapReserved");
+}
+
+#[test]
+fn prepared_claim_opens_the_payment_as_settling() {
+    // Checks: what the claim brings, and the payment that its batch opens. A refused claim opens none. Apart from the
+    // status nothing differs: the batch has the same reservation, conditions and job.
+    let decide = |account: &Account, prepared: Option<PreparedTransaction>| {
+        let mut request = claim_request(Cents::new(5_00), CAPS);
+        request.prepared = prepared;
+        Account::decide(Some(account), &WALLET, Command::Claim(request), &at(NOW))
+    };
+    let account = &accounts()[0];
+    let mut batches = Vec::new();
+    for (brings, status) in [
+        (None, Status::Claimed),
+        (Some(prepared()), Status::Settling(prepared())),
+    ] {
+        let decision = decide(account, brings.clone()).unwrap();
+        let opened: Vec<Payment> = decision
+            .new_entities()
+            .iter()
+            .map(|new| codec::decode(new.snapshot()).unwrap())
+            .collect();
+        assert_eq!(opened.len(), 1);
+        assert_eq!((&opened[0].status, opened[0].prepared()), (&status, brings.as_ref()));
+        assert_eq!(opened[0].outcome(), None, "callers wait for the settlement");
+        assert_eq!(job_names(&decision), ["settle_payment"]);
+        batches.push((
+            event_names(&decision),
+            decision.conditions().to_vec(),
+            decision.writes().to_vec(),
+        ));
+    }
+    assert_eq!(batches[0], batches[1]);
+    let full = account_after(&[1, 1, 1], NOW);
+    assert_eq!(
+        decide(&full, Some(prepared())).map(drop),
+        Err(Rejection::DailyCountCap { cap: 3 })
+    );
 }
 
 #[test]

@@ -102,6 +102,7 @@ pub(crate) fn claim_request(amount: Cents, cap: DailyCap) -> Box<ClaimRequest> {
         cap: Some(cap),
         challenge: None,
         counted: None,
+        prepared: None,
     })
 }
 

@@ -80,6 +80,7 @@ fn payment_events() -> Vec<payment::Event> {
         Event::Reversed(NOW),
         Event::Resolved(transaction(), Resolution::Returned, NOW),
         Event::DeclinedUnsent(decline(), NOW),
+        Event::ClaimedPrepared(Box::new(claim()), prepared()),
     ]
 }
 
@@ -199,8 +200,11 @@ fn every_listed_transition_is_reached_by_a_command() {
     // Checks: from the first event on, commands alone lead through all transitions and no other.
     let claimed = fold::<Payment>(None, &PAYMENT, &payment_events()[..1]);
     let (_, adopted) = Payment::adopt(PAYMENT, claim(), ("0xadopted", PurchasedProduct::Card(CARD)), &at(NOW)).unwrap();
-    let mut moves = Transitions::from([("-", claimed.status()), ("-", adopted.status())]);
-    let mut open = vec![claimed, adopted];
+    let sendable = payment::Event::ClaimedPrepared(Box::new(claim()), prepared());
+    let sendable = fold::<Payment>(None, &PAYMENT, &[sendable]);
+    let first = [claimed, adopted, sendable];
+    let mut moves: Transitions = first.iter().map(|state| ("-", state.status())).collect();
+    let mut open = Vec::from(first);
     let mut met: Vec<Payment> = Vec::new();
     while let Some(state) = open.pop() {
         if met.iter().any(|m| m.status() == state.status()) {

@@ -53,6 +53,8 @@ pub(crate) struct FakeChain {
     empty: Mutex<Vec<Wallet>>,
     empty_at_precheck: Mutex<Vec<Wallet>>,
     prechecks: AtomicU64,
+    /// Payments are prepared before their claim.
+    prepares_locally: AtomicBool,
     /// A settled payment may still be reversed.
     unconfirmed: AtomicBool,
     /// The same for outgoing treasury transfers.
@@ -84,9 +86,15 @@ impl FakeChain {
             empty: Mutex::default(),
             empty_at_precheck: Mutex::default(),
             prechecks: AtomicU64::new(0),
+            prepares_locally: AtomicBool::new(false),
             unconfirmed: AtomicBool::new(false),
             outgoing_unconfirmed: AtomicBool::new(false),
         }
+    }
+
+    /// Sets whether payments are prepared before their claim.
+    pub(crate) fn set_prepares_locally(&self, locally: bool) {
+        self.prepares_locally.store(locally, Ordering::SeqCst);
     }
 
     /// Sets whether transfers on chain are final.
@@ -267,6 +275,16 @@ impl Settlement for FakeChain {
             })),
         };
         Box::pin(std::future::ready(answer))
+    }
+
+    fn prepare_locally(&self, authorization: &Authorization) -> Option<PreparedTransaction> {
+        let key = authorization.claim_key();
+        let unreachable = matches!(self.behaviors.lock().get(&key), Some(PaymentBehavior::Unreachable(1..)));
+        let fails = unreachable || self.empty.lock().contains(&authorization.payer());
+        (self.prepares_locally.load(Ordering::SeqCst) && !fails).then(|| PreparedTransaction {
+            bytes: key.to_vec(),
+            transaction: String::new(),
+        })
     }
 
     fn submit<'a>(

@@ -181,6 +181,11 @@ impl SandboxChain {
         }
     }
 
+    /// Whether the next read for this payer would meet a fault. Uses up none.
+    pub(crate) fn is_unreachable_for(&self, payer: &Wallet) -> bool {
+        ChainCall::Read.is_faulty(&self.faults, payer)
+    }
+
     pub(crate) fn finalize_after(&self, after: Duration) {
         self.state.lock().final_after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
     }

@@ -122,9 +122,16 @@ pub(crate) enum ChainCall {
 impl ChainCall {
     /// The fault of this call; decrements its count.
     pub(crate) fn fault(self, faults: &ChainFaults, payer: &Wallet) -> Option<ChainFault> {
-        faults.take(|wallet, fault| {
-            wallet.is_none_or(|wallet| wallet == payer) && (self == Self::Submit || *fault == ChainFault::Unreachable)
-        })
+        faults.take(|wallet, fault| self.meets(payer, wallet, fault))
+    }
+
+    /// Whether this call has a fault. Its count stays.
+    pub(crate) fn is_faulty(self, faults: &ChainFaults, payer: &Wallet) -> bool {
+        faults.any(|wallet, fault| self.meets(payer, wallet, fault))
+    }
+
+    fn meets(self, payer: &Wallet, wallet: Option<&Wallet>, fault: &ChainFault) -> bool {
+        wallet.is_none_or(|wallet| wallet == payer) && (self == Self::Submit || *fault == ChainFault::Unreachable)
     }
 }
 

@@ -10,7 +10,7 @@ pub(super) fn follow(record: &EventRecord, trail: &mut EntityEvents) -> Result<(
     let event: payment::Event = codec::decode(&record.event)?;
     let status = match event {
         payment::Event::Claimed(_) | payment::Event::Readmitted(..) => "claimed",
-        payment::Event::Settling(..) | payment::Event::Resumed(..) => "settling",
+        payment::Event::Settling(..) | payment::Event::Resumed(..) | payment::Event::ClaimedPrepared(..) => "settling",
         payment::Event::BecameUnknown(_) => "unknown",
         payment::Event::Declined(..) => "declined",
         payment::Event::Released(_) | payment::Event::DeclinedUnsent(..) => "released",

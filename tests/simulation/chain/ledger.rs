@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser::verify::ChainTransfer;
 use purser_actors::id::{TopUpId, Wallet, WithdrawalId};
+use purser_actors::port::PreparedTransaction;
 
 use crate::seller::WALLET_PAYMENT;
 use crate::top_ups::FORWARD;
@@ -22,7 +23,7 @@ pub(crate) struct Ledger {
     /// What was sent, by payment.
     pub(super) sent: BTreeMap<u32, Vec<u8>>,
     calls: BTreeMap<(u32, &'static str), usize>,
-    pub(super) prepared: u64,
+    prepared: u64,
     /// Payments that it has said no to.
     pub(super) declined: BTreeSet<u32>,
     /// Which withdrawal a transfer on Solana was signed for.
@@ -91,6 +92,15 @@ impl Ledger {
         let coming = self.scheduled.values().map(|(_, transfer)| transfer);
         let all = self.transfers.values().chain(coming);
         all.filter(|t| t.from == *from).map(|t| t.atomic).sum()
+    }
+
+    /// Other bytes every time, as a fresh block hash makes them.
+    pub(super) fn prepare(&mut self, n: u32) -> PreparedTransaction {
+        self.prepared += 1;
+        PreparedTransaction {
+            bytes: [n.to_be_bytes().as_slice(), &self.prepared.to_be_bytes()].concat(),
+            transaction: String::new(),
+        }
     }
 
     pub(super) fn count(&mut self, n: u32, call: &'static str) -> usize {

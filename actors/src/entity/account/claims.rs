@@ -101,6 +101,7 @@ pub(super) fn claim(
         request,
         session,
         challenge: once,
+        prepared,
         ..
     } = admission;
     let claim = Claim {
@@ -114,7 +115,7 @@ pub(super) fn claim(
         cap_reservation: share,
         at: context.now,
     };
-    let opening = Payment::claim(payment, claim, context).map_err(|_| Rejection::NotFound)?;
+    let opening = Payment::claim(payment, claim, prepared, context).map_err(|_| Rejection::NotFound)?;
     let decision = match once {
         Some((key, expires_s)) => decision.put_new(table::nonce(expires_s, &key), Vec::new()),
         None => decision,

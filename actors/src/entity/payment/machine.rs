@@ -11,17 +11,28 @@ use crate::entity::account::CreditCause;
 use crate::id::{JobId, PaymentId, Wallet};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, NewEntity, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
-use crate::port::{ChainStatus, Finality};
+use crate::port::{ChainStatus, Finality, PreparedTransaction};
 
 type DecisionResult = Result<Decision<Payment>, Rejection>;
 
 impl Payment {
-    /// First snapshot of a payment, for the batch of the account that claims it.
+    /// First snapshot of a payment, for the batch of the account that claims it. With `prepared` it is `settling` from
+    /// that batch on: its job sends these bytes.
     ///
     /// # Errors
     /// Never for a new id; the error type is the engine's.
-    pub fn claim(id: PaymentId, claim: Claim, context: &Context) -> Result<NewEntity, InvalidTransition> {
-        NewEntity::from_event::<Self>(&id, &Event::Claimed(Box::new(claim)), context)
+    pub fn claim(
+        id: PaymentId,
+        claim: Claim,
+        prepared: Option<PreparedTransaction>,
+        context: &Context,
+    ) -> Result<NewEntity, InvalidTransition> {
+        let claim = Box::new(claim);
+        let event = match prepared {
+            Some(prepared) => Event::ClaimedPrepared(claim, prepared),
+            None => Event::Claimed(claim),
+        };
+        NewEntity::from_event::<Self>(&id, &event, context)
     }
 
     /// First snapshot of a payment that a restore lost and whose product its provider shows.
@@ -135,6 +146,7 @@ impl Payment {
     fn from_first_event(event: &Event) -> Result<Self, InvalidTransition> {
         let (claim, status) = match event {
             Event::Claimed(claim) => (claim, Status::Claimed),
+            Event::ClaimedPrepared(claim, prepared) => (claim, Status::Settling(prepared.clone())),
             Event::Adopted(claim, transaction, product) => {
                 let (transaction, product) = (transaction.clone(), *product);
                 (claim, Status::Fulfilled { transaction, product })

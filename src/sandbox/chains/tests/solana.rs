@@ -160,6 +160,7 @@ async fn prepared_payment_settles_once_under_its_id() {
     let payment = authorization(&valid_draft(&harness.chains, 5_000_000, "one"));
     let prepared = ready(harness.chains.prepare(&payment).await);
     assert_eq!(ready(harness.chains.prepare(&payment).await), prepared);
+    assert_eq!(harness.chains.prepare_locally(&payment).as_ref(), Some(&prepared));
     assert_eq!(
         harness.chains.lookup(&payment, None).await.unwrap(),
         ChainStatus::Pending
@@ -267,7 +268,9 @@ async fn only_our_own_fee_slot_is_signed() {
     let mut no_transaction = good;
     no_transaction.transaction.truncate(100);
     for bad in [other_payer, other_hash, no_transaction] {
-        let error = harness.chains.prepare(&Authorization::Solana(bad)).await.unwrap_err();
+        let bad = Authorization::Solana(bad);
+        let error = harness.chains.prepare(&bad).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Permanent);
+        assert_eq!(harness.chains.prepare_locally(&bad), None);
     }
 }

@@ -26,6 +26,24 @@ async fn case_11_an_unreachable_chain_charges_nothing() {
     assert_eq!(harness.received().await, 0);
 }
 
+// case_11: an unreachable chain prepares nothing before a claim, and that uses up no fault. A reachable one prepares the
+// same as after the claim.
+#[tokio::test]
+async fn case_11_an_unreachable_chain_prepares_no_claim() {
+    let harness = Harness::new();
+    let authorization = payment(5_000_000, 1);
+    harness.fault(ChainFault::Unreachable);
+    for _ in 0..2 {
+        assert_eq!(harness.chains.prepare_locally(&authorization), None);
+    }
+    harness.chains.prepare(&authorization).await.unwrap_err();
+    let prepared = harness.chains.prepare_locally(&authorization);
+    assert_eq!(prepared, Some(ready(harness.chains.prepare(&authorization).await)));
+    // Faults of a submission leave the preparation alone.
+    harness.fault(ChainFault::LoseResponse);
+    assert_eq!(harness.chains.prepare_locally(&authorization), prepared);
+}
+
 // case_11: a chain that does not respond has not lost anything.
 #[tokio::test]
 async fn case_11_unreachable_chain_reveals_nothing_about_a_transfer() {
