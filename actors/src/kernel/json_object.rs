@@ -178,7 +178,8 @@ pub fn to_json(value: &impl Serialize) -> String {
     render(value, 512, 0).0
 }
 
-/// The text, and if it is an object, where each of its members ends. The sizes are only expectations.
+/// The text, and if it is an object, where each of its members ends, unless none are expected. The sizes are only
+/// expectations.
 fn render(value: &impl Serialize, text_size: usize, members: usize) -> (String, Vec<usize>) {
     let buffer = Buffer {
         text: RefCell::new(Vec::with_capacity(text_size)),
@@ -187,6 +188,7 @@ fn render(value: &impl Serialize, text_size: usize, members: usize) -> (String, 
     let formatter = MarkMembers {
         depth: 0,
         buffer: &buffer,
+        marks: members > 0,
     };
     let mut serializer = serde_json::Serializer::with_formatter(&buffer, formatter);
     if let Err(error) = value.serialize(&mut serializer) {
@@ -225,6 +227,8 @@ impl io::Write for &Buffer {
 struct MarkMembers<'a> {
     depth: usize,
     buffer: &'a Buffer,
+    /// Whether anybody wants to know where members end.
+    marks: bool,
 }
 
 impl Formatter for MarkMembers<'_> {
@@ -239,7 +243,7 @@ impl Formatter for MarkMembers<'_> {
     }
 
     fn end_object_value<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
-        if self.depth == 1 {
+        if self.marks && self.depth == 1 {
             let end = self.buffer.text.borrow().len();
             self.buffer.ends.borrow_mut().push(end);
         }
