@@ -10,10 +10,10 @@ use tokio::sync::oneshot;
 
 /// Version that this program reads and writes. Raise it, with a [`Migration`], when an older program would misread what
 /// this one writes, or this one could not read what an older one wrote.
-pub const STORE_VERSION: u32 = 2;
+pub const STORE_VERSION: u32 = 3;
 
-/// Oldest version that can be upgraded. Version 1 had jobs in another form, and was in no release.
-const OLDEST_VERSION: u32 = 2;
+/// Oldest version that can be upgraded. Version 1 had jobs in another form, version 2 events; neither was in a release.
+const OLDEST_VERSION: u32 = 3;
 
 /// Steps from each version that can be upgraded to the next, in order.
 pub const MIGRATIONS: &[Migration] = &[];
