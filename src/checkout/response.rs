@@ -161,7 +161,9 @@ impl ResponseWriter {
 
 fn unsettled(authorization: &Authorization, decline: &Decline, so_far: &str) -> Response {
     let next = match contract_reason(&decline.reason, &decline.message) {
-        INSUFFICIENT_FUNDS => "Fund the wallet with amount plus fee in USDC on this network, then sign a new payment.",
+        INSUFFICIENT_FUNDS => {
+            "Make sure that the wallet has the amount plus fee in USDC on this network, then sign a new payment."
+        }
         _ => "Call the route again without a payment for a fresh challenge.",
     };
     let failed = FailedReceipt {
@@ -182,11 +184,11 @@ fn settlement_guidance(authorization: &Authorization) -> String {
     let until = match authorization {
         Authorization::Evm(evm) => {
             let end = Timestamp(evm.valid_before.saturating_mul(1_000));
-            format!("Until {}", rfc3339(end))
+            format!("Until {},", rfc3339(end))
         }
-        Authorization::Solana(_) => "While its blockhash lives, a minute or two,".to_owned(),
+        Authorization::Solana(_) => "While its blockhash is valid, a minute or two,".to_owned(),
     };
-    format!("{until} this transfer may still land; what lands then is credited to the account's balance.")
+    format!("{until} this transfer may still settle; if it settles, it is credited to the account's balance.")
 }
 
 /// 402 with the challenges in headers and body. Stock x402 clients only read bodies with the exact type of
