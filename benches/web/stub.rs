@@ -132,7 +132,7 @@ impl StubState {
 /// One check of a signed payment, measured alone, in microseconds of processor time. The sandbox's chain makes it a
 /// second time, with code of its own.
 pub(crate) fn signature_check_us(spec: &Constant, request: &[u8]) -> Result<f64, Fault> {
-    const CHECKS: u32 = 1_000;
+    const CHECKS: u32 = 2_000;
     let page = StubResponse {
         status: StatusCode::OK,
         headers: HeaderMap::new(),
