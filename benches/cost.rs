@@ -85,14 +85,14 @@ pub(crate) fn print(rows: &[(&str, &Cost)]) {
     let titles = [
         "sys.calls",
         "futex",
-        "syncs",
+        "all syncs",
         "commits",
-        "syncs of:",
-        "sandbox:",
         "syncs",
-        "snapshots",
+        "sandbox's",
+        "syncs",
+        "snapshots'",
     ];
-    titles.iter().for_each(|title| print!("{title:>10}"));
+    titles.iter().for_each(|title| print!("{title:>11}"));
     println!();
     for (name, cost) in rows {
         let traced = |of: fn(&SystemCalls) -> f64| cost.system_calls.map(|(sum, calls)| of(&sum) / calls.max(1) as f64);
@@ -111,7 +111,7 @@ pub(crate) fn print(rows: &[(&str, &Cost)]) {
             counted(cost.counts.sandbox_syncs),
             counted(cost.counts.snapshot_syncs),
         ];
-        columns.iter().for_each(|column| print!("{}", number(*column, 10)));
+        columns.iter().for_each(|column| print!("{}", number(*column, 11)));
         println!();
     }
     if rows.iter().all(|(_, cost)| cost.system_calls.is_none()) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, SubAssign};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -89,6 +89,19 @@ impl SubAssign for Used {
     }
 }
 
+/// Processor time that the running thread has used, in microseconds.
+pub(crate) fn own_thread_cpu_us() -> f64 {
+    thread_cpu_us(Path::new("/proc/thread-self"))
+}
+
+fn thread_cpu_us(task: &Path) -> f64 {
+    let file = |name: &str| std::fs::read_to_string(task.join(name)).unwrap_or_default();
+    // Nanoseconds; ticks of 10 ms where the kernel keeps none.
+    let text = file("schedstat");
+    let exact = text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok());
+    exact.map_or_else(|| host_info::stat_cpu_us(&file("stat")) as f64, |ns| ns / 1_000.0)
+}
+
 struct ThreadUse {
     group: usize,
     cpu_us: f64,
@@ -115,14 +128,9 @@ impl Reading {
             let status = file("status");
             let switches = status.lines().filter(|line| line.contains("ctxt_switches:"));
             let switches = switches.filter_map(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
-            // Nanoseconds; ticks of 10 ms where the kernel keeps none.
-            let exact = file("schedstat")
-                .split(' ')
-                .next()
-                .and_then(|ns| ns.parse::<f64>().ok());
             let use_of_thread = ThreadUse {
                 group: group(file("comm").trim(), id == process),
-                cpu_us: exact.map_or_else(|| host_info::stat_cpu_us(&file("stat")) as f64, |ns| ns / 1_000.0),
+                cpu_us: thread_cpu_us(&task.path()),
                 switches: switches.sum(),
             };
             threads.insert(id, use_of_thread);

@@ -42,7 +42,7 @@ impl JsonObject {
 
     /// The object that a struct or a map serializes to.
     pub fn of(value: &impl Serialize) -> Self {
-        let (mut text, ends) = render(value, 512, 20);
+        let (mut text, ends) = to_json_with_ends(value);
         match text.pop() {
             Some('}') => Self { text, ends },
             _ => Self::new(),
@@ -55,7 +55,7 @@ impl JsonObject {
         self.text.push_str(if self.ends.is_empty() { "\"" } else { ",\"" });
         self.text.push_str(name);
         self.text.push_str("\":");
-        self.text.push_str(&render(value, 48, 0).0);
+        self.text.push_str(&to_json_of_about(48, value));
         self.ends.push(self.text.len());
         self
     }
@@ -176,28 +176,42 @@ impl Serialize for JsonObject {
 
 /// Any value as JSON text, in which every character is escaped that could end a string or act.
 pub fn to_json(value: &impl Serialize) -> String {
-    render(value, 512, 0).0
+    to_json_of_about(512, value)
 }
 
-/// The text, and if it is an object, where each of its members ends. The sizes are only expectations.
-fn render(value: &impl Serialize, text_size: usize, members: usize) -> (String, Vec<usize>) {
+/// The same for a text of about this many bytes.
+fn to_json_of_about(bytes: usize, value: &impl Serialize) -> String {
+    let mut text = Vec::with_capacity(bytes);
+    check(value.serialize(&mut serde_json::Serializer::with_formatter(&mut text, Escaping)));
+    into_text(text)
+}
+
+/// The text, and if it is an object, where each of its members ends.
+fn to_json_with_ends(value: &impl Serialize) -> (String, Vec<usize>) {
     let buffer = Buffer {
-        text: RefCell::new(Vec::with_capacity(text_size)),
-        ends: RefCell::new(Vec::with_capacity(members)),
+        text: RefCell::new(Vec::with_capacity(512)),
+        ends: RefCell::new(Vec::with_capacity(20)),
     };
     let formatter = MarkMembers {
         depth: 0,
         buffer: &buffer,
     };
-    let mut serializer = serde_json::Serializer::with_formatter(&buffer, formatter);
-    if let Err(error) = value.serialize(&mut serializer) {
+    check(value.serialize(&mut serde_json::Serializer::with_formatter(&buffer, formatter)));
+    (into_text(buffer.text.into_inner()), buffer.ends.into_inner())
+}
+
+fn check(written: serde_json::Result<()>) {
+    if let Err(error) = written {
         // Writing to memory cannot fail, and no answer has a map whose keys are not text.
         tracing::error!(%error, "a value has no JSON form");
         debug_assert!(false, "a value has no JSON form: {error}");
     }
-    let text = String::from_utf8(buffer.text.into_inner());
+}
+
+fn into_text(json: Vec<u8>) -> String {
+    let text = String::from_utf8(json);
     debug_assert!(text.is_ok(), "serializers write UTF-8");
-    (text.unwrap_or_default(), buffer.ends.into_inner())
+    text.unwrap_or_default()
 }
 
 /// Text that is being written, and the ends of its members. The formatter needs both while the serializer writes.
@@ -222,7 +236,7 @@ impl io::Write for &Buffer {
     }
 }
 
-/// Compact JSON that escapes more than it must, and notes where the members of the outermost object end.
+/// [`Escaping`] that notes where the members of the outermost object end.
 struct MarkMembers<'a> {
     depth: usize,
     buffer: &'a Buffer,
@@ -231,12 +245,12 @@ struct MarkMembers<'a> {
 impl Formatter for MarkMembers<'_> {
     fn begin_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
         self.depth += 1;
-        writer.write_all(b"{")
+        Escaping.begin_object(writer)
     }
 
     fn end_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
         self.depth -= 1;
-        writer.write_all(b"}")
+        Escaping.end_object(writer)
     }
 
     fn end_object_value<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
@@ -247,6 +261,23 @@ impl Formatter for MarkMembers<'_> {
         Ok(())
     }
 
+    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
+        Escaping.write_string_fragment(writer, text)
+    }
+
+    fn write_raw_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, json: &str) -> io::Result<()> {
+        Escaping.write_raw_fragment(writer, json)
+    }
+
+    fn write_char_escape<W: ?Sized + io::Write>(&mut self, writer: &mut W, escaped: CharEscape) -> io::Result<()> {
+        Escaping.write_char_escape(writer, escaped)
+    }
+}
+
+/// Compact JSON that escapes more than it must.
+struct Escaping;
+
+impl Formatter for Escaping {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
         // Nearly all text needs no escape and is copied whole.
         if text
