@@ -49,7 +49,7 @@ pub struct CreditedPurchase {
     pub note: &'static str,
 }
 
-/// Response of a paid call that was settled.
+/// Response of a paid card call that was settled.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]

@@ -126,7 +126,7 @@ pub(super) fn signed_in(claims: &AuthClaims) -> Result<(), ApiError> {
 
 /// Show the page behind a login link
 ///
-/// Changes nothing, so a link preview does not redeem the link (case 47). With the session cookie the page also has the
+/// Changes nothing, so a link preview does not redeem the link. With the session cookie the page also has the
 /// owner's forms.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/login", operation_id = "showLoginPage", tag = "Account pages",

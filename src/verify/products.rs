@@ -52,7 +52,7 @@ pub(crate) enum MoneyOutcome {
 
 #[derive(Clone, Debug)]
 pub(crate) struct SoldProduct {
-    /// Name of the product in the payment.
+    /// Id of the product in the payment.
     pub(crate) product: PurchasedProduct,
     /// Plural noun in the report.
     pub(crate) plural: &'static str,
