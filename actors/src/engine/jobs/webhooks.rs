@@ -138,17 +138,8 @@ impl JobHandlers {
         };
         if delivery.message.kind != FROZEN_EVENT && self.is_frozen(&delivery).await? {
             let at = self.clock.now().plus_ms(FROZEN_RETRY_MS);
-            let outbox_job = outbox_job.id;
-            return ask_entity(
-                deliveries,
-                id,
-                Command::Defer {
-                    job: outbox_job,
-                    round,
-                    at,
-                },
-            )
-            .await;
+            let job = outbox_job.id;
+            return ask_entity(deliveries, id, Command::Defer { job, round, at }).await;
         }
         let Some(body) = self.envelope(&delivery).await? else {
             return ask_entity(deliveries, id, drop_for(DroppedReason::Expired)).await;
@@ -362,11 +353,11 @@ impl JobHandlers {
                 after = last;
             }
         }
-        let outbox_job = outbox_job.id;
+        let job = outbox_job.id;
         ask_entity(
             &self.registries.webhooks,
             id,
-            webhook::Command::RecordRedelivered { job: outbox_job },
+            webhook::Command::RecordRedelivered { job },
         )
         .await
     }
