@@ -211,10 +211,6 @@ fn amounts(values: &Denominations) -> String {
             let amounts: Vec<_> = amounts.iter().map(ToString::to_string).collect();
             format!("It comes in {}.", amounts.join(", "))
         }
-        Denominations::Range {
-            min: least,
-            max: most,
-            step,
-        } => format!("It comes in {least} to {most}, in steps of {step}."),
+        Denominations::Range { min, max, step } => format!("It comes in {min} to {max}, in steps of {step}."),
     }
 }

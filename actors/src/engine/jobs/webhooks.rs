@@ -119,12 +119,8 @@ impl JobHandlers {
         let deliveries = &self.registries.webhook_deliveries;
         let read = deliveries.read(&id).await.map_err(load_failed)?;
         let (delivery, _) = read.ok_or_else(|| AttemptFailure::temporary("the delivery is not there"))?;
-        let effect_id = outbox_job.id;
-        let drop_for = |why| Command::Drop {
-            job: effect_id,
-            round,
-            reason: why,
-        };
+        let job = outbox_job.id;
+        let drop_for = |reason| Command::Drop { job, round, reason };
         if delivery.redelivery_count != round || !matches!(delivery.status, Status::Pending { .. }) {
             return ask_entity(deliveries, id, drop_for(DroppedReason::Expired)).await;
         }
