@@ -17,7 +17,7 @@ use purser_actors::kernel::entity::EntityId;
 use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::kernel::{EntityKind, EntityRegistry, table};
 use purser_actors::port::Timestamp;
-use purser_storage::{Batch, Condition, Event, JournalStore, RowKey, Store, StoreLimits, StoreOptions, Write, codec};
+use purser_storage::{Batch, Condition, Event, JournalStore, RowKey, Store, StoreLimits, StoreOptions, Write};
 use ractor::{Actor, ActorRef};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
@@ -185,10 +185,7 @@ impl Written {
             event: counted,
             announcement: None,
         };
-        let event = Event {
-            subject: owner.key().into_boxed_slice(),
-            payload: codec::encode(&record),
-        };
+        let event = record.to_event();
         // Header, write, event, end mark, padding: as the journal lays a frame out.
         let bytes = 48 + (15 + 10 + value.len()) + (6 + event.subject.len() + event.payload.len()) + 1;
         let mut frame = [&value[..], &event.payload].concat();

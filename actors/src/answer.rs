@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::id::{Network, Wallet};
+use crate::json_text::{DECIMAL, TIME, write_evm_address};
 use crate::money::{Cents, Usdc};
 use crate::time::Timestamp;
 
@@ -42,6 +43,12 @@ impl Serialize for ExactDecimal {
         {
             return serializer.serialize_u64(whole);
         }
+        if !serializer.is_human_readable()
+            && self.0.is_sign_positive()
+            && let Ok(digits) = u64::try_from(self.0.mantissa())
+        {
+            return serializer.serialize_newtype_variant(DECIMAL, self.0.scale(), "", &digits);
+        }
         let text = self.0.to_string();
         let number: &RawValue = serde_json::from_str(&text).map_err(serde::ser::Error::custom)?;
         number.serialize(serializer)
@@ -60,7 +67,10 @@ impl From<Timestamp> for Time {
 
 impl Serialize for Time {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&moment(self.0))
+        match serializer.is_human_readable() {
+            true => serializer.collect_str(&moment(self.0)),
+            false => serializer.serialize_newtype_struct(TIME, &self.0.0),
+        }
     }
 }
 
@@ -76,7 +86,10 @@ impl From<Wallet> for UserId {
 
 impl Serialize for UserId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0.user_id())
+        match &self.0 {
+            Wallet::Evm(address) => write_evm_address(serializer, address, || self.0.user_id()),
+            Wallet::Solana(_) => serializer.serialize_str(&self.0.user_id()),
+        }
     }
 }
 
@@ -108,7 +121,10 @@ impl From<Wallet> for Address {
 
 impl Serialize for Address {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0.address())
+        match &self.0 {
+            Wallet::Evm(address) => write_evm_address(serializer, address, || self.0.address()),
+            Wallet::Solana(_) => serializer.serialize_str(&self.0.address()),
+        }
     }
 }
 

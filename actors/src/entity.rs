@@ -202,7 +202,9 @@ macro_rules! products {
 
         impl serde::Serialize for PurchasedProduct {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                match self {
+                    $(Self::$variant(id) => serde::Serialize::serialize(id, serializer),)+
+                }
             }
         }
 

@@ -64,7 +64,17 @@ macro_rules! define_id {
             }
         }
 
-        crate::json_text::define_json_text!([] $name, |id: &Self| *id, str::parse::<Self>);
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                crate::json_text::write_id(serializer, $prefix, self.0)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                crate::json_text::read(deserializer, str::parse::<Self>)
+            }
+        }
     };
 }
 

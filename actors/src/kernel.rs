@@ -16,8 +16,10 @@ pub mod outbox;
 pub mod registry;
 pub mod request_context;
 pub mod root_supervisor;
+mod stored_view;
 pub mod table;
 pub mod timer;
+mod words;
 
 pub use chart::{NamedState, StateMachine};
 pub use context::Context;

@@ -53,7 +53,7 @@ impl Drop for OtherBuild {
     }
 }
 
-/// The other side: measures the rows that standard input names, one a line.
+/// In the other program: measures the rows that standard input names, one a line.
 pub(crate) fn serve(callers: usize, round_ms: u64) -> Result<(), Fault> {
     let dir = host_info::directory()?;
     let bench = Bench::open(dir.path(), callers, Duration::from_millis(round_ms))?;

@@ -21,6 +21,8 @@ pub struct AuthClaims {
     pub wallet: Wallet,
     /// Refresh-token family of the token.
     pub session: SessionId,
+    /// For the session cookie: the session that created its login link.
+    pub created_by: Option<SessionId>,
     /// How the session began. Tokens issued for a payment can read and write. They can't withdraw to another wallet,
     /// make keys or spend from the managed wallet. Tokens of an API key can also spend from the managed wallet.
     pub amr: AuthMethod,
@@ -52,9 +54,11 @@ impl AuthClaims {
         !self.is_payment_token() || session == self.session
     }
 
-    /// Ids under which the token may be revoked: its session, and the API key behind it.
-    pub fn revocation_ids(&self) -> [Option<SessionId>; 2] {
-        [Some(self.session), self.amr.key().map(ApiKeyId::session_id)]
+    /// Ids under which the token or cookie may be revoked: its session, the one that created its login link, and the
+    /// API key behind it.
+    pub fn revocation_ids(&self) -> [Option<SessionId>; 3] {
+        let key = self.amr.key().map(ApiKeyId::session_id);
+        [Some(self.session), self.created_by, key]
     }
 }
 

@@ -9,6 +9,7 @@ use purser_actors::port::{Clock, Entropy};
 use purser_storage::Store;
 use serde::de::DeserializeOwned;
 
+use super::banking::upload_permits::UploadPermits;
 use super::error::ApiError;
 use super::json;
 use super::login_page::LoginPage;
@@ -50,6 +51,8 @@ pub struct App {
     pub cvvs: CvvVault,
     /// Files that customers uploaded for the bank.
     pub documents: DocumentStore,
+    /// Limits the uploads in progress.
+    pub uploads: Arc<UploadPermits>,
 
     /// Origin of the pages.
     pub origin: Origin,

@@ -9,6 +9,7 @@ mod profile;
 mod recipients;
 mod transactions;
 mod transfers;
+pub mod upload_permits;
 
 use std::sync::Arc;
 

@@ -214,7 +214,7 @@ async fn attempt(state: &App, presented: &ParsedRefreshToken) -> Result<Option<R
     // Sessions of a revoked API key end here, even if their token families were not revoked yet.
     if state
         .engine
-        .is_api_key_inactive(&session)
+        .has_session_ended(&session)
         .await
         .map_err(|_| ApiError::internal())?
     {

@@ -93,8 +93,8 @@ impl TokenAuthenticator {
             .ok()
             .flatten()
             .ok_or(TokenError::Invalid)?;
-        // If the key cannot be checked, deny access.
-        if self.engine.is_api_key_inactive(&session).await.unwrap_or(true) {
+        // If that cannot be checked, deny access.
+        if self.engine.has_session_ended(&session).await.unwrap_or(true) {
             return Err(TokenError::Revoked);
         }
         // The cookie's own expiry was checked above; a stream opened by it is checked again within an hour.
@@ -102,6 +102,7 @@ impl TokenAuthenticator {
         self.check_session(AuthClaims {
             wallet: session.owner,
             session: id,
+            created_by: session.created_by,
             amr: session.amr,
             expires_at,
         })
@@ -123,6 +124,7 @@ impl Authenticator for TokenAuthenticator {
         self.check_session(AuthClaims {
             wallet: claims.wallet,
             session: claims.session,
+            created_by: None,
             amr: match claims.method {
                 TokenAuthMethod::Wallet => AuthMethod::Wallet,
                 TokenAuthMethod::Payment(payment) => AuthMethod::Payment(payment),

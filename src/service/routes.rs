@@ -173,6 +173,7 @@ fn app(
         vault: deps.vault.clone(),
         cvvs: deps.cvvs.clone(),
         documents: deps.documents.clone(),
+        uploads: Arc::default(),
         challenges: SignInChallenges::new(&entrance.origin, terms, entrance.nonces.clone()),
         verifier: ProofVerifier::new(entrance.origin.clone(), entrance.nonces),
         origin: entrance.origin,

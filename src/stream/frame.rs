@@ -204,7 +204,7 @@ impl StreamEvent {
 }
 
 pub(super) fn event_frame(event: &StreamEvent) -> String {
-    let mut frame = String::with_capacity(event.announcement.envelope_bytes() + 64);
+    let mut frame = String::with_capacity(event.announcement.expected_bytes());
     frame.push_str("{\"type\":\"event\",\"event\":");
     event.announcement.write_with_seq(event.seq, &mut frame);
     frame.push('}');
@@ -223,17 +223,21 @@ pub(super) fn ping_frame(cursor: Option<Cursor>) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use purser_actors::id::{EventId, Wallet};
+    use purser_actors::port::Timestamp;
+
     use super::*;
 
-    // Checks: the sequence is added to the stored envelope without changing any other byte.
+    // Checks: the sequence begins the envelope and changes no other byte of it.
     #[test]
     fn the_sequence_enters_the_envelope() {
-        let announcement = PublicEvent {
-            kind: "card.ready".into(),
-            envelope: r#"{"id":"evt_1"}"#.into(),
+        let announcement = PublicEvent::new(EventId(1), "card.ready".into(), Wallet::SYSTEM, Timestamp(0), &());
+        let text = |seq| {
+            let announcement = announcement.clone();
+            StreamEvent { seq, announcement }.to_json()
         };
-        let event = StreamEvent { seq: 7, announcement };
-        assert_eq!(event.to_json(), r#"{"seq":7,"id":"evt_1"}"#);
+        assert!(text(7).starts_with(r#"{"seq":7,"id":"evt_00000000000000000000000000000001","type":"card.ready","#));
+        assert_eq!(text(7).replacen("{\"seq\":7,", "{\"seq\":8,", 1), text(8));
     }
 
     // Checks: a filter is a list of exact types or whole resources; an empty filter means all.

@@ -27,7 +27,7 @@ struct SubscriberBuffer {
 struct Subscriber {
     id: u64,
     /// The ids under which it may be revoked.
-    revocation_ids: [Option<SessionId>; 2],
+    revocation_ids: [Option<SessionId>; 3],
     buffer: Mutex<SubscriberBuffer>,
     notify: Notify,
     revoked: AtomicBool,
@@ -122,7 +122,7 @@ impl Hub {
     pub fn subscribe(
         self: &Arc<Self>,
         wallet: Wallet,
-        revocation_ids: [Option<SessionId>; 2],
+        revocation_ids: [Option<SessionId>; 3],
     ) -> Result<Subscription, SubscribeError> {
         let subscriber = Arc::new(Subscriber {
             id: self.next_id.fetch_add(1, Ordering::Relaxed),

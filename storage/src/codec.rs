@@ -66,18 +66,45 @@ fn encoder() -> Configuration<LittleEndian, Fixint, NoLimit> {
     bincode::config::standard().with_fixed_int_encoding()
 }
 
+/// A stored type that writes and reads its own body: few bytes matter more than a derived form.
+pub trait Packed: Sized {
+    /// Unique among these and the numbers of all [`Stored`] types, permanently.
+    const SCHEMA: u16;
+
+    /// Appends the body.
+    fn write_body(&self, out: &mut Vec<u8>);
+
+    /// Reads a whole body; `None` if it is not one that [`Packed::write_body`] can have written.
+    fn read_body(body: &[u8]) -> Option<Self>;
+}
+
 /// Encodes a value. Total: the types that derive `Encode` here have no failing case when writing to memory.
 pub fn encode<T: Stored>(value: &T) -> Vec<u8> {
+    with_header(T::SCHEMA, const { header_checksum(T::SCHEMA) }, |out| {
+        let mut writer = VecWriter(out);
+        // Writing to a Vec cannot fail, and no stored type has a failing encoder.
+        let done = bincode::encode_into_writer(value, &mut writer, encoder());
+        debug_assert!(done.is_ok());
+        writer.0
+    })
+}
+
+/// As [`encode`].
+pub fn pack<T: Packed>(value: &T) -> Vec<u8> {
+    with_header(T::SCHEMA, const { header_checksum(T::SCHEMA) }, |mut out| {
+        value.write_body(&mut out);
+        out
+    })
+}
+
+/// `start` is the checksum of the header.
+fn with_header(schema: u16, start: u32, write: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Vec<u8> {
     // Larger than most values, so that it need not grow. None is kept: rows and events are copied to their own size.
     let mut out = Vec::with_capacity(1024);
     out.extend_from_slice(&[VERSION, 0, 0, 0, 0, 0, 0]);
-    out[1..3].copy_from_slice(&T::SCHEMA.to_le_bytes());
-    let mut writer = VecWriter(out);
-    // Writing to a Vec cannot fail, and no stored type has a failing encoder.
-    let done = bincode::encode_into_writer(value, &mut writer, encoder());
-    debug_assert!(done.is_ok());
-    let mut out = writer.0;
-    let crc = crc32c::crc32c_append(const { header_checksum(T::SCHEMA) }, &out[HEADER..]);
+    out[1..3].copy_from_slice(&schema.to_le_bytes());
+    let mut out = write(out);
+    let crc = crc32c::crc32c_append(start, &out[HEADER..]);
     out[3..7].copy_from_slice(&crc.to_le_bytes());
     out
 }
@@ -87,6 +114,31 @@ pub fn encode<T: Stored>(value: &T) -> Vec<u8> {
 /// # Errors
 /// When the bytes are truncated, corrupt, of another type, or of a shape that the type does not know.
 pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, DecodeError> {
+    let (found, body) = checked(bytes, T::SCHEMA, const { header_checksum(T::SCHEMA) })?;
+    if found == T::SCHEMA {
+        decode_body(body)
+    } else {
+        T::upgrade(found, body)
+    }
+}
+
+/// As [`decode`].
+///
+/// # Errors
+/// When the bytes are truncated, corrupt, or of another type.
+pub fn unpack<T: Packed>(bytes: &[u8]) -> Result<T, DecodeError> {
+    let (found, body) = checked(bytes, T::SCHEMA, const { header_checksum(T::SCHEMA) })?;
+    if found != T::SCHEMA {
+        return Err(DecodeError::Schema {
+            found,
+            expected: T::SCHEMA,
+        });
+    }
+    T::read_body(body).ok_or_else(|| DecodeError::Malformed("no value of this type".into()))
+}
+
+/// Number and body, once the checksum holds. `start` is the checksum of the header with the expected number.
+fn checked(bytes: &[u8], expected: u16, start: u32) -> Result<(u16, &[u8]), DecodeError> {
     if bytes.len() < HEADER {
         return Err(DecodeError::Truncated);
     }
@@ -95,22 +147,18 @@ pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, DecodeError> {
     }
     let found = u16::from_le_bytes([bytes[1], bytes[2]]);
     let body = &bytes[HEADER..];
-    let start = match found == T::SCHEMA {
-        true => const { header_checksum(T::SCHEMA) },
+    let start = match found == expected {
+        true => start,
         false => header_checksum(found),
     };
     if crc32c::crc32c_append(start, body).to_le_bytes() != bytes[3..7] {
         return Err(DecodeError::Checksum);
     }
-    if found == T::SCHEMA {
-        decode_body(body)
-    } else {
-        T::upgrade(found, body)
-    }
+    Ok((found, body))
 }
 
-/// The encoded value behind the header, if its type is `T`. The checksum is not verified.
-pub fn body_of<T: Stored>(bytes: &[u8]) -> Option<&[u8]> {
+/// The body behind the header, if its type is `T`. The checksum is not verified.
+pub fn body_of<T: Packed>(bytes: &[u8]) -> Option<&[u8]> {
     let (header, body) = bytes.split_at_checked(HEADER)?;
     (header[0] == VERSION && header[1..3] == T::SCHEMA.to_le_bytes()).then_some(body)
 }

@@ -41,6 +41,11 @@ pub enum Mutant {
     ActivationWithoutBarrier,
     /// Messages that arrive while an entity passivates wait for an activation that is never started.
     PassivationDropsMessages,
+    /// A sender handles its message at once although others are in the mailbox: a later message overtakes earlier ones.
+    MailboxOvertaken,
+    /// An entity remains in use after a sender that handled a message panicked: its state in memory may have changes
+    /// that no batch contains. Needs a panic between a decision and its batch.
+    FailedEntityStaysInUse,
     /// Jobs that were open when the process ended are not resumed by the next process.
     OutboxJobsLost,
     /// Only new jobs are resumed. Two faults: an attempt fails, and the process ends before the next one.
@@ -169,6 +174,8 @@ impl Mutant {
         Self::JobBeforeDurable,
         Self::ActivationWithoutBarrier,
         Self::PassivationDropsMessages,
+        Self::MailboxOvertaken,
+        Self::FailedEntityStaysInUse,
         Self::OutboxJobsLost,
         Self::RetriedJobsLost,
         Self::ClaimUnconditional,

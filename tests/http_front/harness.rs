@@ -75,6 +75,7 @@ impl NameAuthenticator {
         AuthClaims {
             wallet,
             session: SessionId(session),
+            created_by: None,
             amr: AuthMethod::Wallet,
             expires_at,
         }

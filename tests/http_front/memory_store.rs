@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use purser_actors::id::Wallet;
+use purser_actors::id::{EventId, Wallet};
 use purser_actors::kernel::event_record::{EventRecord, PublicEvent};
 use purser_actors::port::Timestamp;
 use purser_storage::{
-    Batch, CommitCallback, Committed, Event, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError,
-    StoredEvent, codec,
+    Batch, CommitCallback, Committed, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent,
 };
 
 /// Events in memory, with the contract of the event store: an event is published after it is durable.
@@ -23,8 +22,8 @@ pub struct MemoryEventStore {
 impl MemoryEventStore {
     /// Commits one event of `kind` with this many bytes of padding; returns its sequence.
     pub fn commit_event(&self, wallet: Wallet, kind: &str, padding: usize) -> Seq {
-        let envelope = format!(r#"{{"id":"evt_x","type":"{kind}","pad":"{}"}}"#, "p".repeat(padding));
-        let payload = codec::encode(&EventRecord {
+        let object = serde_json::json!({"pad": "p".repeat(padding)});
+        let record = EventRecord {
             kind: 0,
             id: Vec::new(),
             revision: 1,
@@ -32,17 +31,17 @@ impl MemoryEventStore {
             status: String::new(),
             owner: wallet,
             event: Vec::new(),
-            announcement: Some(PublicEvent {
-                kind: kind.to_owned(),
-                envelope,
-            }),
-        });
+            announcement: Some(PublicEvent::new(
+                EventId(1),
+                kind.to_owned(),
+                wallet,
+                Timestamp(0),
+                &object,
+            )),
+        };
         let seq = Arc::new(AtomicU64::new(0));
         let committed = seq.clone();
-        let events = vec![Event {
-            subject: wallet.key().into(),
-            payload,
-        }];
+        let events = vec![record.to_event()];
         let done = Box::new(move |c: Result<Committed, _>| committed.store(c.unwrap().seq, Ordering::SeqCst));
         self.commit(
             Batch {

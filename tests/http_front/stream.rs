@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use http::Request;
-use purser_actors::id::SessionId;
+use purser_actors::id::{EventId, SessionId};
+use purser_actors::kernel::event_record::API_VERSION;
 use serde_json::{Value, json};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::{self, Message};
@@ -160,7 +161,11 @@ async fn subscription_starts_at_its_cursor() {
     let event = frame(&mut fresh).await;
     assert_eq!(
         event["event"],
-        json!({"seq": 5, "id": "evt_x", "type": "card.closed", "pad": ""})
+        json!({
+            "seq": 5, "id": EventId(1), "type": "card.closed", "api_version": API_VERSION,
+            "created_at": "1970-01-01T00:00:00.000Z", "user_id": ALICE.user_id(),
+            "data": {"object": {"pad": ""}}, "previous": {},
+        })
     );
 }
 

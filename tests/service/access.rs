@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::agent::{Agent, required};
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
+use super::listener::Stream;
 use super::owner::Owner;
 
 const CARD: &str = "/get-card?amount=5";
@@ -162,8 +163,9 @@ pub(crate) fn field(answer: &Response, name: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_45_reused_refresh_token_revokes_its_family() {
-    // Checks: Reusing an old refresh token revokes its whole family, including tokens issued by a payment. The owner
-    // sees an event. Another session of the wallet stays valid. A kill changes nothing.
+    // Checks: Reusing an old refresh token revokes its whole family, including tokens issued by a payment, and the
+    // browser session that its login link opened, with the stream of that. The owner sees an event. Another session of
+    // the wallet stays valid. A kill changes nothing.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -179,6 +181,17 @@ async fn case_45_reused_refresh_token_revokes_its_family() {
         tokens.push(field(&next, "/refresh_token"));
     }
     assert_eq!(site.get_as(&newest, "/get-account-balance").await.status, 200);
+    let (browser, kept) = (
+        Owner::by_token(&site, &newest).await,
+        Owner::by_token(&site, &other).await,
+    );
+    let overview = async |site: &ServiceClient<'_>, owner: &Owner| {
+        site.get("/account", &[("cookie", owner.cookie())]).await.status
+    };
+    assert_eq!(overview(&site, &browser).await, 200);
+    let of_page = [("cookie", browser.cookie()), ("origin", service.url.as_str())];
+    let mut stream = Stream::open_with_headers(&site, &of_page).await.unwrap();
+    stream.send(&json!({"type": "subscribe", "after": 0})).await;
     let reused = refresh(&site, &tokens[0]).await;
     assert_eq!(
         (reused.status, reused.code()),
@@ -193,6 +206,13 @@ async fn case_45_reused_refresh_token_revokes_its_family() {
     for token in &tokens {
         assert_eq!(refresh(&site, token).await.status, 401);
     }
+    assert_eq!(stream.until_closed().await, 4001);
+    assert_eq!(overview(&site, &browser).await, 401);
+    let caps = browser
+        .send(&site, "/account/spending", "per_call_usd=50000&per_day_usd=")
+        .await;
+    assert_eq!(caps.status, 401, "{}", caps.text);
+    assert_eq!(overview(&site, &kept).await, 200);
     let events = site.events(&other, 0).await;
     assert!(
         events.iter().any(|e| e["type"] == "session.revoked"),
@@ -203,6 +223,10 @@ async fn case_45_reused_refresh_token_revokes_its_family() {
     let site = ServiceClient::of(&service);
     assert_eq!(site.get_as(&newest, "/get-account-balance").await.status, 401);
     assert_eq!(site.get_as(&other, "/get-account-balance").await.status, 200);
+    assert_eq!(
+        (overview(&site, &browser).await, overview(&site, &kept).await),
+        (401, 200)
+    );
     assert_eq!(refresh(&site, tokens.last().unwrap()).await.status, 401);
 }
 

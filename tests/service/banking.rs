@@ -265,6 +265,38 @@ pub(crate) fn assert_not_served(host: &Host, secrets: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn parallel_uploads_leave_only_the_named_document() {
+    // Checks: however many uploads of one type run at once, the directory has the bytes of the document that the
+    // application names and no others. Uploads beyond the limit are rejected before their body is read.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    result(&site, &token, "createBankingProfile", profile()).await;
+    let paper = json!({"type": "proof_of_address", "content": DOCUMENT_BASE64});
+    let mut stored = 0;
+    for _ in 0..5 {
+        let uploads = (0..12).map(|_| call(&site, &token, "uploadBankingDocument", paper.clone()));
+        for answer in futures_util::future::join_all(uploads).await {
+            match answer.status {
+                200 => stored += 1,
+                status => assert_eq!((status, answer.code()), (503, "overloaded"), "{}", answer.text),
+            }
+        }
+    }
+    assert!(stored > 5, "{stored}");
+    let read = result(&site, &token, "getBankingApplication", json!({})).await;
+    let [document] = read["application"]["documents"].as_array().unwrap().as_slice() else {
+        panic!("{read}");
+    };
+    let files = std::fs::read_dir(host.data().join("documents")).unwrap();
+    let files: Vec<_> = files
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(files, [document["documentId"].as_str().unwrap()]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn banking_application_has_at_most_ten_documents() {
     // Checks: The eleventh document is rejected and not stored.
     let host = quick();

@@ -95,7 +95,8 @@ async fn case_22_02_quote_expires_but_its_purchase_remains() {
 async fn case_65_full_disk_loses_nothing_acknowledged() {
     // Checks: files cannot grow beyond a limit, as on a full disk, until the service returns errors or exits. With free
     // space again, every acknowledged card exists and the ledger balances.
-    let host = Host::new();
+    // The journal has segments of a fixed size; the files of its snapshots grow.
+    let host = Host::new().with("PURSER_STORAGE__APPLY_INTERVAL_MS", "100");
     let service = host.start_with_files_up_to(1_200);
     let site = ServiceClient::of(&service);
     let challenge = Agent::challenge(&site, CARD).await;

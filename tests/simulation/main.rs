@@ -21,6 +21,7 @@ mod fault_plan;
 mod identity;
 mod keys;
 mod limits;
+mod mailboxes;
 mod minimize;
 mod mutant_switch;
 #[cfg(debug_assertions)]

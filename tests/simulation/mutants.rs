@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use purser_storage::mutants::{Mutant, enable};
 
+use crate::mailboxes;
 use crate::minimize::shrink;
 use crate::plan::Plan;
 use crate::results;
@@ -28,17 +29,18 @@ fn hunt(mutant: Mutant) -> Option<KilledMutant> {
         let plan = Plan::from_seed(seed);
         // A mutant may cause a panic in other code.
         let ran = catch_unwind(AssertUnwindSafe(|| run(&plan, false).violation.map(|o| o.rule)));
-        let rule = ran.unwrap_or(Some("panic"))?;
+        let by_plan = ran.unwrap_or(Some("panic"));
+        let rule = by_plan.or_else(|| mailboxes::run(seed).map(|o| o.rule))?;
         // The mutant must be the cause: without it the same run has no violation.
         enable(None);
-        let sound = run(&plan, false).violation;
+        let sound = run(&plan, false).violation.or_else(|| mailboxes::run(seed));
         assert!(sound.is_none(), "seed {seed} without {mutant:?}: {sound:?}");
         enable(Some(mutant));
-        let shrinks = rule != "panic" && results::are_written();
-        let steps = if shrinks {
-            shrink(&plan, rule).steps.len()
-        } else {
-            plan.steps.len()
+        let steps = match by_plan {
+            // The run of a registry alone has no plan.
+            None => 0,
+            Some(rule) if rule != "panic" && results::are_written() => shrink(&plan, rule).steps.len(),
+            Some(_) => plan.steps.len(),
         };
         Some(KilledMutant {
             mutant,

@@ -78,7 +78,7 @@ pub(crate) fn run(plan: &Plan, traced: bool) -> Outcome {
     }
 }
 
-fn in_a_runtime(world: &Arc<Environment>, life: impl Future<Output = RunEnd>) -> RunEnd {
+pub(crate) fn in_a_runtime<T>(world: &Arc<Environment>, life: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)

@@ -86,7 +86,7 @@ impl Stream {
         // The account's limit is met: the client would come back later, and does at the end.
         let Ok(subscription) = self
             .hub
-            .subscribe(wallet(wallet_no), [Some(SessionId(n as u128)), None])
+            .subscribe(wallet(wallet_no), [Some(SessionId(n as u128)), None, None])
         else {
             return;
         };

@@ -156,7 +156,7 @@ impl Engine {
                 .map_err(|_| OperationError::Unavailable)?;
             let ended = match created_by {
                 Some(created_by) => self
-                    .is_api_key_inactive(&created_by)
+                    .has_session_ended(&created_by)
                     .await
                     .map_err(|_| OperationError::Unavailable)?,
                 None => true,
@@ -165,11 +165,7 @@ impl Engine {
                 return Err(OperationError::AlreadyUsed);
             }
             let session = new_session(&grant.wallet);
-            let command = account::Command::RedeemLoginCode {
-                code,
-                amr: grant.amr,
-                session,
-            };
+            let command = account::Command::RedeemLoginCode { code, grant, session };
             match self.0.registries.accounts.ask(grant.wallet, command).await {
                 Err(AskError::Conflict) => {}
                 result => return Ok(result.map(|()| (grant, session.id))?),

@@ -135,14 +135,22 @@ impl Engine {
         Err(OperationError::Unavailable)
     }
 
-    /// Whether a session is no longer valid: it was revoked, or the API key behind it, or that is unknown after a
-    /// restore.
+    /// Whether a session is no longer valid: it was revoked, or the API key behind it, or the session that created its
+    /// login link, or that is unknown after a restore.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn is_api_key_inactive(&self, session: &Session) -> Result<bool, LoadError> {
+    pub async fn has_session_ended(&self, session: &Session) -> Result<bool, LoadError> {
+        if !session.is_active() || self.is_suspended(session.created_at.seconds()) {
+            return Ok(true);
+        }
+        // A thief of the session that created a link could also open the link.
+        if let Some(creator) = session.created_by
+            && self.session(&creator).await?.is_none_or(|creator| !creator.is_active())
+        {
+            return Ok(true);
+        }
         match session.amr.key() {
-            _ if !session.is_active() || self.is_suspended(session.created_at.seconds()) => Ok(true),
             None => Ok(false),
             Some(key) => Ok(self.api_key(&key).await?.is_none_or(|key| !key.is_active())),
         }

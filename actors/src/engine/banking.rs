@@ -16,7 +16,7 @@ use crate::entity::banking::profile::{self, BankingProfile};
 use crate::entity::banking::transfer::{
     BankTransfer, Command as TransferCommand, Rejection as TransferRejection, ReturnDetails, TransferRequest,
 };
-use crate::id::{BankAccountId, BankTransferId, BankingApplicationId, Wallet};
+use crate::id::{BankAccountId, BankTransferId, BankingApplicationId, DocumentId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, IdempotencyRecorder};
 use crate::money::{Cents, Usdc};
@@ -81,9 +81,11 @@ impl Engine {
         let command = application::Command::Update { answers, tax };
         self.ask_idempotent(&self.0.registries.applications, owner, command, recorder)
             .await
+            .map(drop)
     }
 
-    /// Adds a document whose bytes are already stored, with its sealed key.
+    /// Adds a document whose bytes are already stored, with its sealed key. Returns the document that it replaced, which
+    /// can no longer be read.
     ///
     /// # Errors
     /// As [`Engine::update_banking_application`].
@@ -93,7 +95,7 @@ impl Engine {
         document: Document,
         sealed_key: Vec<u8>,
         recorder: Option<IdempotencyRecorder<BankingApplication>>,
-    ) -> Result<(), OperationError<application::Rejection>> {
+    ) -> Result<Option<DocumentId>, OperationError<application::Rejection>> {
         let command = application::Command::AddDocument { document, sealed_key };
         self.ask_idempotent(&self.0.registries.applications, owner, command, recorder)
             .await
@@ -111,6 +113,7 @@ impl Engine {
         let command = application::Command::Submit;
         self.ask_idempotent(&self.0.registries.applications, owner, command, recorder)
             .await
+            .map(drop)
     }
 
     /// Orders a bank account for an approved customer.

@@ -340,7 +340,7 @@ pub(super) fn message_for(
     }
     Some(WebhookMessage {
         endpoint: id,
-        event: announced.event_id()?,
+        event: announced.id,
         kind: announced.kind.clone(),
         seq: event.cursor,
         happened_at: record.at,

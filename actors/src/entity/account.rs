@@ -278,8 +278,8 @@ pub enum Command {
     RedeemLoginCode {
         /// Hash of the link's code.
         code: [u8; 32],
-        /// Authentication method that the link grants.
-        amr: AuthMethod,
+        /// What the link grants.
+        grant: LoginGrant,
         /// Session to open.
         session: SessionSeed,
     },

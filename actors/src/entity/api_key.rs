@@ -151,8 +151,7 @@ impl ApiKey {
     }
 
     fn exchange(&self, id: ApiKeyId, session: SessionSeed, context: &Context) -> Result<Decision<Self>, Rejection> {
-        let (first, life) = (session.first, session.life_ms);
-        let opening = Session::open(session.id, self.owner, AuthMethod::Key(id), first, life, context);
+        let opening = Session::open(session, self.owner, AuthMethod::Key(id), None, context);
         let event = match self.used_at {
             None => Event::Activated(context.now),
             Some(_) => Event::Exchanged(context.now),

@@ -8,6 +8,7 @@ use purser_storage::codec::Stored;
 use serde::Serialize;
 
 use crate::answer::Time;
+use crate::entity::payment::SessionSeed;
 use crate::id::{ApiKeyId, PaymentId, SessionId, Wallet};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, NewEntity, StateMachine as _, table};
 use crate::port::Timestamp;
@@ -67,6 +68,8 @@ pub struct Session {
     pub owner: Wallet,
     /// Authentication method of the session.
     pub amr: AuthMethod,
+    /// The session that created the login link, for one that a link opened. It ends with that session.
+    pub created_by: Option<SessionId>,
     /// Time at which the session was opened.
     pub created_at: Timestamp,
     /// Expiry, unless a refresh extends it.
@@ -120,6 +123,8 @@ pub enum Event {
         owner: Wallet,
         /// Authentication method of the session.
         amr: AuthMethod,
+        /// The session that created the login link, if a link opened it.
+        created_by: Option<SessionId>,
         /// Time of the event.
         at: Timestamp,
         /// Validity after the last refresh, in milliseconds.
@@ -252,22 +257,21 @@ impl Session {
     /// # Errors
     /// Never for a new id; the error type is the engine's.
     pub fn open(
-        id: SessionId,
+        seed: SessionSeed,
         owner: Wallet,
         amr: AuthMethod,
-        first: [u8; 32],
-        life_ms: u64,
+        created_by: Option<SessionId>,
         context: &Context,
     ) -> Result<NewEntity, InvalidTransition> {
-        let at = context.now;
         NewEntity::from_event::<Self>(
-            &id,
+            &seed.id,
             &Event::Opened {
                 owner,
                 amr,
-                at,
-                life_ms,
-                first,
+                created_by,
+                at: context.now,
+                life_ms: seed.life_ms,
+                first: seed.first,
             },
             context,
         )
@@ -337,6 +341,7 @@ impl Entity for Session {
                 Event::Opened {
                     owner,
                     amr,
+                    created_by,
                     at,
                     life_ms,
                     first,
@@ -344,6 +349,7 @@ impl Entity for Session {
             ) => Ok(Self {
                 owner: *owner,
                 amr: *amr,
+                created_by: *created_by,
                 created_at: *at,
                 expires_at: at.plus_ms(*life_ms),
                 life_ms: *life_ms,

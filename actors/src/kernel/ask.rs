@@ -244,7 +244,7 @@ fn apply_events<E: Entity>(
     for event in events {
         *revision += 1;
         let (after, record) = fold_event::<E>(state, &mut seen, id, event, *revision, context)?;
-        batch.events.push(record.into_event());
+        batch.events.push(record.to_event());
         state = Some(after);
     }
     if let Some(state) = &state {
@@ -281,7 +281,7 @@ fn open(kind: EntityKind, new_entities: Vec<NewEntity>, request_id: RequestId, b
             revision: 1,
             value: new.snapshot,
         });
-        batch.events.push(new.record.into_event());
+        batch.events.push(new.record.to_event());
     }
 }
 

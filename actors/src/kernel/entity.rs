@@ -7,10 +7,13 @@ use purser_storage::RowKey;
 use purser_storage::codec::{self, Stored};
 use serde::Serialize;
 
-use crate::id::Wallet;
+use crate::id::{EventId, Wallet};
+#[cfg(debug_assertions)]
+use crate::kernel::JsonObject;
 use crate::kernel::chart::{NamedState, StateMachine};
-use crate::kernel::event_record::{EventRecord, PublicEvent};
-use crate::kernel::{Context, Decision, JsonObject, table};
+use crate::kernel::event_record::{EventRecord, PublicEvent, event_type};
+use crate::kernel::stored_view::StoredView;
+use crate::kernel::{Context, Decision, table};
 pub use crate::kinds::EntityKind;
 
 /// Id of an entity within its kind.
@@ -184,11 +187,44 @@ impl NewEntity {
     }
 }
 
-/// Applies one event: the state after it, and the record for the journal. `seen` is the rendered view of the state
-/// before, if there is one, and afterwards that of the state after.
+/// The view of a state.
+pub(crate) struct Seen {
+    stored: StoredView,
+    /// The same as clients get it in answers.
+    #[cfg(debug_assertions)]
+    answer: JsonObject,
+}
+
+impl Seen {
+    fn of<E: Entity>(state: &E, id: &E::Id) -> Self {
+        let view = state.view(id);
+        Self {
+            stored: StoredView::of(&view),
+            #[cfg(debug_assertions)]
+            answer: JsonObject::of(&view),
+        }
+    }
+}
+
+/// Events and answers show one view by two renderings: every event of every test checks that they are the same.
+#[cfg(debug_assertions)]
+fn assert_shows(event: &PublicEvent, before: Option<&Seen>, after: &Seen) {
+    let (text, mut views) = (event.with_seq(0), String::from(",\"data\":{\"object\":"));
+    after.answer.write(&mut views);
+    views.push_str("},\"previous\":");
+    match before {
+        Some(before) => before.answer.write_changed(&mut views, &after.answer),
+        None => views.push_str("{}"),
+    }
+    views.push('}');
+    debug_assert!(text.ends_with(&views), "{text} must end with {views}");
+}
+
+/// Applies one event: the state after it, and the record for the journal. `seen` is the view of the state before, if
+/// there is one, and afterwards that of the state after.
 pub(crate) fn fold_event<E: Entity>(
     state: Option<E>,
-    seen: &mut Option<JsonObject>,
+    seen: &mut Option<Seen>,
     id: &E::Id,
     event: &E::Event,
     revision: u64,
@@ -202,7 +238,7 @@ pub(crate) fn fold_event<E: Entity>(
         E::KIND.name()
     );
     let before = match (seen.take(), change) {
-        (None, Some(_)) => state.as_ref().map(|state| JsonObject::of(&state.view(id))),
+        (None, Some(_)) => state.as_ref().map(|state| Seen::of(state, id)),
         (seen, _) => seen,
     };
     let after = E::apply(state, id, event)?;
@@ -211,16 +247,18 @@ pub(crate) fn fold_event<E: Entity>(
         return Err(InvalidTransition::new(from.map_or("-", NamedState::as_str), event));
     }
     let announcement = change.map(|change| {
-        let now = seen.insert(JsonObject::of(&after.view(id)));
-        PublicEvent::new(
-            crate::id::EventId(context.id()),
-            E::KIND.name(),
-            change,
-            &after.owner(),
+        let now = seen.insert(Seen::of(&after, id));
+        let event = PublicEvent::of_change(
+            EventId(context.id()),
+            event_type(E::KIND.name(), change),
+            after.owner(),
             context.now,
-            before.as_ref(),
-            now,
-        )
+            before.as_ref().map(|before| &before.stored),
+            &now.stored,
+        );
+        #[cfg(debug_assertions)]
+        assert_shows(&event, before.as_ref(), now);
+        event
     });
     let record = EventRecord {
         kind: E::KIND as u8,

@@ -1,22 +1,25 @@
-//! Journal record of an event: the event itself, for the fold that verifies the snapshots, and the envelope that
-//! subscribers see, rendered once so that it never changes.
+//! Journal record of an event: the event itself, for the fold that verifies the snapshots, and what subscribers see of
+//! it. That is stored as it was then ([`StoredView`]) and rendered when it is asked for, to the same bytes each time.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use purser_storage::Event;
-use purser_storage::codec::{self, DecodeError, Stored};
+use purser_storage::codec::{self, DecodeError, Packed};
+use serde::Serialize;
 
 use crate::answer::moment;
 pub use crate::answer::rfc3339;
 use crate::id::{EventId, Wallet};
-use crate::kernel::JsonObject;
+use crate::kernel::stored_view::{Reader, StoredView, put_bytes, put_number};
+use crate::kernel::words;
 use crate::port::Timestamp;
 
 /// The contract's version, sent with every envelope and every response.
 pub const API_VERSION: &str = "2026-11-20";
 
 /// One event of one entity.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventRecord {
     /// [`crate::kernel::EntityKind`] as stored.
     pub kind: u8,
@@ -36,17 +39,19 @@ pub struct EventRecord {
     pub announcement: Option<PublicEvent>,
 }
 
-impl Stored for EventRecord {
-    const SCHEMA: u16 = 1;
-}
-
 /// An envelope without its sequence number, which only the commit knows.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicEvent {
     /// Event type, as `<resource>.<change>`.
     pub kind: String,
-    /// JSON object text.
-    pub envelope: String,
+    /// Id of the event.
+    pub id: EventId,
+    /// The contract's version when the event happened.
+    api_version: Cow<'static, str>,
+    at: Timestamp,
+    owner: Wallet,
+    /// The object, and what its changed members were before.
+    views: Vec<u8>,
 }
 
 /// `<resource>.<change>`, unless the change names another resource itself.
@@ -59,66 +64,79 @@ pub(crate) fn event_type(resource: &str, change: &str) -> String {
 }
 
 impl PublicEvent {
-    pub(crate) fn new(
-        id: EventId,
-        resource: &str,
-        change: &str,
-        owner: &Wallet,
-        at: Timestamp,
-        before: Option<&JsonObject>,
-        after: &JsonObject,
-    ) -> Self {
-        let kind = event_type(resource, change);
-        let mut envelope = String::with_capacity(768);
-        // Writing to a String cannot fail.
-        let _ = write!(
-            envelope,
-            "{{\"id\":\"{id}\",\"type\":\"{kind}\",\"api_version\":\"{API_VERSION}\",\"created_at\":\"{}\",\"user_id\":\"{}\",\"data\":{{\"object\":",
-            moment(at),
-            owner.user_id()
-        );
-        after.write(&mut envelope);
-        envelope.push_str("},\"previous\":");
-        match before {
-            Some(before) => before.write_changed(&mut envelope, after),
-            None => envelope.push_str("{}"),
-        }
-        envelope.push('}');
-        Self { kind, envelope }
+    /// An event that shows this object.
+    pub fn new(id: EventId, kind: String, owner: Wallet, at: Timestamp, object: &impl Serialize) -> Self {
+        Self::of_change(id, kind, owner, at, None, &StoredView::of(object))
     }
 
-    /// Id of the event, which the envelope begins with.
-    pub fn event_id(&self) -> Option<EventId> {
-        let (id, _) = self.envelope.strip_prefix("{\"id\":\"")?.split_once('"')?;
-        id.parse().ok()
+    pub(crate) fn of_change(
+        id: EventId,
+        kind: String,
+        owner: Wallet,
+        at: Timestamp,
+        before: Option<&StoredView>,
+        after: &StoredView,
+    ) -> Self {
+        let mut views = Vec::with_capacity(256);
+        after.write(&mut views);
+        match before {
+            Some(before) => before.write_changed(&mut views, after),
+            None => StoredView::write_empty(&mut views),
+        }
+        Self {
+            kind,
+            id,
+            api_version: API_VERSION.into(),
+            at,
+            owner,
+            views,
+        }
     }
 
     /// The envelope with its sequence number, as subscribers get it.
     pub fn with_seq(&self, seq: u64) -> String {
-        let mut out = String::with_capacity(self.envelope_bytes() + 32);
+        let mut out = String::with_capacity(self.expected_bytes());
         self.write_with_seq(seq, &mut out);
         out
     }
 
     /// Appends what [`PublicEvent::with_seq`] returns.
     pub fn write_with_seq(&self, seq: u64, out: &mut String) {
-        // The envelope is an object that is never empty, so the comma is always right. Writing to a String cannot fail.
-        let _ = write!(out, "{{\"seq\":{seq},");
-        out.push_str(&self.envelope[1..]);
+        let Self {
+            kind,
+            id,
+            api_version,
+            at,
+            owner,
+            views,
+        } = self;
+        // Writing to a String cannot fail.
+        let _ = write!(
+            out,
+            "{{\"seq\":{seq},\"id\":\"{id}\",\"type\":\"{kind}\",\"api_version\":\"{api_version}\",\"created_at\":\"{}\",\"user_id\":\"{}\",\"data\":{{\"object\":",
+            moment(*at),
+            owner.user_id()
+        );
+        let mut views = Reader(views);
+        let object = views.object(out);
+        out.push_str("},\"previous\":");
+        let previous = views.object(out);
+        out.push('}');
+        debug_assert!(object.and(previous).is_some(), "they were checked when they were read");
     }
 
-    /// Length of the envelope in bytes.
-    pub fn envelope_bytes(&self) -> usize {
-        self.envelope.len()
+    /// About the length of the envelope in bytes.
+    pub fn expected_bytes(&self) -> usize {
+        320 + self.views.len() * 4
     }
 }
 
 impl EventRecord {
     /// As an event of the journal.
-    pub(crate) fn into_event(self) -> Event {
+    pub fn to_event(&self) -> Event {
         Event {
             subject: self.owner.key().into_boxed_slice(),
-            payload: codec::encode(&self),
+            payload: codec::pack(self),
         }
     }
 
@@ -132,6 +150,78 @@ impl EventRecord {
     /// # Errors
     /// When the bytes are not a record.
     pub fn read(payload: &[u8]) -> Result<Self, DecodeError> {
-        codec::decode(payload)
+        codec::unpack(payload)
+    }
+}
+
+impl Packed for EventRecord {
+    /// 1 had the JSON text of the envelope.
+    const SCHEMA: u16 = 750;
+
+    fn write_body(&self, out: &mut Vec<u8>) {
+        out.push(self.kind);
+        put_bytes(out, &self.id);
+        put_number(out, self.revision);
+        put_number(out, self.at.0);
+        put_word(out, &self.status);
+        put_bytes(out, &self.owner.key());
+        put_bytes(out, &self.event);
+        if let Some(announced) = &self.announcement {
+            put_word(out, &announced.kind);
+            put_word(out, &announced.api_version);
+            out.extend_from_slice(&announced.id.0.to_be_bytes());
+            out.extend_from_slice(&announced.views);
+        }
+    }
+
+    fn read_body(body: &[u8]) -> Option<Self> {
+        let mut from = Reader(body);
+        let mut record = Self {
+            kind: from.byte()?,
+            id: from.bytes()?.to_vec(),
+            revision: from.number()?,
+            at: Timestamp(from.number()?),
+            status: take_word(&mut from)?.into_owned(),
+            owner: Wallet::from_key(from.bytes()?)?,
+            event: from.bytes()?.to_vec(),
+            announcement: None,
+        };
+        if from.0.is_empty() {
+            return Some(record);
+        }
+        let kind = take_word(&mut from)?.into_owned();
+        let api_version = take_word(&mut from)?;
+        let id = EventId(u128::from_be_bytes(from.array()?));
+        let views = from.0.to_vec();
+        let mut scratch = String::with_capacity(views.len() * 4);
+        from.object(&mut scratch)?;
+        from.object(&mut scratch)?;
+        record.announcement = from.0.is_empty().then_some(PublicEvent {
+            kind,
+            id,
+            api_version,
+            at: record.at,
+            owner: record.owner,
+            views,
+        });
+        record.announcement.is_some().then_some(record)
+    }
+}
+
+/// The number of a word plus one, or 0 and the text.
+fn put_word(out: &mut Vec<u8>, text: &str) {
+    match words::number_of(text) {
+        Some(number) => put_number(out, number + 1),
+        None => {
+            out.push(0);
+            put_bytes(out, text.as_bytes());
+        }
+    }
+}
+
+fn take_word(from: &mut Reader<'_>) -> Option<Cow<'static, str>> {
+    match from.number()? {
+        0 => Some(Cow::Owned(from.text()?.to_owned())),
+        number => words::word(number - 1).map(Cow::Borrowed),
     }
 }

@@ -1,7 +1,7 @@
 //! JSON text of answers and events. Amounts stay exact, and no text in it can act on a terminal or a page.
 //!
-//! A view is written into one buffer with the end of each of its members, so that the changes of an event are found by
-//! comparing text.
+//! A view is written into one buffer with the end of each of its members. Events are stored in another form
+//! (`stored_view.rs`), which is rendered to the same text; debug builds check that with every event.
 
 use std::cell::RefCell;
 use std::fmt::{Display, Write as _};
@@ -129,6 +129,7 @@ impl JsonObject {
     }
 
     /// Appends an object of the members that another object has with another value or not at all.
+    #[cfg(debug_assertions)]
     pub(crate) fn write_changed(&self, out: &mut String, now: &Self) {
         out.push('{');
         let mut first = true;

@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use purser_storage::mutants::{self, Mutant};
 use purser_storage::stats::Counter;
 use purser_storage::{Batch, Row, Store, StoreError, codec};
-use ractor::{Actor, ActorCell, ActorId, ActorRef, MessagingErr};
+use ractor::{ActorCell, ActorId, MessagingErr};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -31,14 +31,14 @@ pub use self::load_error::LoadError;
 use self::supervisor::{EntitySupervisor, SupervisedRegistry};
 use crate::kernel::ask::{Ask, EntityKey, EntityType, LiveEntity, OutcomeWaiter, ShownId, Undecided};
 use crate::kernel::entity::{AskError, Entity, EntityId};
-use crate::kernel::entity_actor::{EntityActor, EntityMsg};
+use crate::kernel::entity_actor::{EntityActor, EntityMsg, EntityRef, WeakEntityRef};
 use crate::kernel::idempotency::{ExtraWrite, IdempotencyRecorder};
 use crate::kernel::{request_context, table};
 use crate::port::{Clock, Entropy};
 
 enum ActorSlot {
     Active {
-        actor: ActorRef<EntityMsg>,
+        entity: WeakEntityRef,
         used_ms: AtomicU64,
     },
     /// Being activated or passivated: messages wait here.
@@ -62,7 +62,7 @@ pub(crate) struct RegistryCore {
     restarts: AtomicU64,
     /// Commands in flight.
     commands_in_flight: Counter,
-    supervisor: ActorCell,
+    pub(crate) supervisor: ActorCell,
 }
 
 /// Handle on a registry, as callers use it.
@@ -249,13 +249,38 @@ impl RegistryCore {
         drop(passed.await);
     }
 
+    /// Handles a message at once if its entity is idle; otherwise puts it into the mailbox.
     fn send(self: &Arc<Self>, key: EntityKey, message: EntityMsg) {
+        let message = match self.idle_entity(key) {
+            Some(entity) => match entity.handle_now(message) {
+                Ok(()) => return,
+                Err(message) => message,
+            },
+            None => message,
+        };
+        self.enqueue(key, message);
+    }
+
+    /// The entity, if it is active and its mailbox is empty. The directory is not locked afterwards: the entity may leave
+    /// meanwhile, which it knows itself.
+    fn idle_entity(&self, key: EntityKey) -> Option<EntityRef> {
+        let slot = self.slots.get(&key)?;
+        let ActorSlot::Active { entity, used_ms } = slot.value() else {
+            return None;
+        };
+        let overtakes = mutants::is_enabled(Mutant::MailboxOvertaken);
+        let entity = entity.upgrade().filter(|e| e.has_empty_mailbox() || overtakes)?;
+        used_ms.store(self.clock.now().0, Ordering::Relaxed);
+        Some(entity)
+    }
+
+    fn enqueue(self: &Arc<Self>, key: EntityKey, message: EntityMsg) {
         match self.slots.entry(key) {
             Entry::Occupied(mut slot) => match slot.get_mut() {
-                ActorSlot::Active { actor, used_ms } => {
+                ActorSlot::Active { entity, used_ms } => {
                     used_ms.store(self.clock.now().0, Ordering::Relaxed);
                     // The supervisor's next event releases a dead actor's slot; until then messages wait.
-                    if let Err(MessagingErr::SendErr(message)) = actor.send_message(message) {
+                    if let Err(MessagingErr::SendErr(message)) = entity.send(message) {
                         slot.insert(ActorSlot::Activating(vec![message]));
                     }
                 }
@@ -280,15 +305,10 @@ impl RegistryCore {
             }
             return;
         }
-        let entity_actor = EntityActor {
-            core: self.clone(),
-            key,
-            shard: key.shard(),
-        };
-        match Actor::spawn_linked(None, entity_actor, live, self.supervisor.clone()).await {
-            Ok((actor, _)) => {
-                self.keys_by_actor.insert(actor.get_id(), key);
-                self.may_stay_active(key, actor);
+        match EntityActor::new(self.clone(), key, live).spawn().await {
+            Ok(entity) => {
+                self.keys_by_actor.insert(entity.id(), key);
+                self.may_stay_active(key, entity);
             }
             // Only when the process is stopping: callers get `OutcomeUnknown` from their closed channels.
             Err(_) => drop(self.slots.remove(&key)),
@@ -296,15 +316,16 @@ impl RegistryCore {
     }
 
     /// Registers the actor for the entity and forwards the waiting messages to it.
-    pub(crate) fn may_stay_active(&self, key: EntityKey, actor: ActorRef<EntityMsg>) {
+    pub(crate) fn may_stay_active(&self, key: EntityKey, entity: EntityRef) {
         let used_ms = AtomicU64::new(self.clock.now().0);
         if let Entry::Occupied(mut slot) = self.slots.entry(key)
             && let ActorSlot::Activating(queue) = slot.get_mut()
         {
             let queue = std::mem::take(queue);
             // Still under the entry's lock, so that nothing overtakes the waiting messages.
-            queue.into_iter().for_each(|m| drop(actor.send_message(m)));
-            slot.insert(ActorSlot::Active { actor, used_ms });
+            queue.into_iter().for_each(|m| drop(entity.send(m)));
+            let entity = entity.downgrade();
+            slot.insert(ActorSlot::Active { entity, used_ms });
         }
     }
 
@@ -360,7 +381,7 @@ impl RegistryCore {
                 .remove_if(&key, |_, s| matches!(s, ActorSlot::Activating(q) if q.is_empty()))
                 .is_none();
             if waiting && !mutants::is_enabled(Mutant::PassivationDropsMessages) {
-                self.redeliver(key);
+                self.take_slot(key);
                 self.runtime.spawn(self.clone().activate(key));
             }
             return;
@@ -368,7 +389,7 @@ impl RegistryCore {
         let deaths = self.record_crash(key);
         let pause = self.pause(deaths);
         tracing::warn!(kind = self.entity_type.kind.name(), id = %self.shown_id(key), deaths, error, "an entity's actor died and is started again");
-        self.redeliver(key);
+        self.take_slot(key);
         let core = self.clone();
         self.runtime.spawn(async move {
             if !mutants::is_enabled(Mutant::ActivationWithoutBarrier) {
@@ -385,8 +406,8 @@ impl RegistryCore {
         });
     }
 
-    /// Takes the slot from a dead actor and redelivers the messages that waited meanwhile.
-    fn redeliver(&self, key: EntityKey) {
+    /// Takes the slot from a dead actor: messages wait for the next one.
+    pub(crate) fn take_slot(&self, key: EntityKey) {
         if let Entry::Occupied(mut slot) = self.slots.entry(key)
             && matches!(slot.get(), ActorSlot::Active { .. })
         {
@@ -410,8 +431,8 @@ impl RegistryCore {
                 break;
             }
             if let Entry::Occupied(mut slot) = self.slots.entry(key)
-                && let ActorSlot::Active { actor, .. } = slot.get()
-                && actor.send_message(EntityMsg::Passivate).is_ok()
+                && let ActorSlot::Active { entity, .. } = slot.get()
+                && entity.send(EntityMsg::Passivate).is_ok()
             {
                 slot.insert(ActorSlot::Activating(Vec::new()));
             }

@@ -1,9 +1,15 @@
 //! Activation and passivation: acknowledged changes stay, and waiting callers get a reply.
 
-use purser_actors::kernel::AskError;
 use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
-use crate::support::counter_entity::{Command, Counters, Name};
+use purser_actors::kernel::AskError;
+
+use crate::support::counter_entity::{Command, Counters, Name, RejectedAt};
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::settings::fast;
 use crate::support::{eventually, in_time};
@@ -103,6 +109,162 @@ async fn sweep_passivates_the_longest_idle_above_the_limit() {
             "who rests comes back"
         );
     }
+}
+
+type Answer = Result<u64, AskError<RejectedAt>>;
+type Call = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+/// Sends this many additions, one after the other without waiting for a reply in between. Returns the replies.
+async fn send_in_order(counters: &Counters, name: Name, calls: usize) -> Vec<Answer> {
+    let mut sent: Vec<(Poll<Answer>, Call)> = Vec::new();
+    for _ in 0..calls {
+        let registry = counters.registry.clone();
+        let mut call: Call = Box::pin(async move { registry.ask(name, Command::Add(1)).await });
+        // The first poll sends the command.
+        let first = poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await;
+        sent.push((first, call));
+    }
+    let mut answers = Vec::new();
+    for (first, call) in sent {
+        answers.push(match first {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => in_time("an answer", call).await,
+        });
+    }
+    answers
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn commands_of_one_caller_are_decided_in_order() {
+    // Checks: whether a caller runs the entity or its mailbox does, commands are decided one at a time, and those of one
+    // caller in the order in which it sent them, also while the entity is passivated and activated.
+    let mut limits = fast().limits;
+    limits.passivate_after_ms = 0;
+    let counters = Arc::new(Counters::new(limits).await);
+    let name = Name(1);
+    let (senders, rounds, burst) = (8, 40, 5);
+    let sending: Vec<_> = (0..senders)
+        .map(|sender| {
+            let counters = counters.clone();
+            tokio::spawn(async move {
+                let mut totals = Vec::new();
+                for round in 0..rounds {
+                    let answers = send_in_order(&counters, name, burst).await;
+                    totals.extend(answers.into_iter().map(Result::unwrap));
+                    if (sender + round) % 7 == 0 {
+                        counters.registry.passivate_idle();
+                    }
+                }
+                totals
+            })
+        })
+        .collect();
+    let mut all = Vec::new();
+    for sender in sending {
+        let totals = sender.await.unwrap();
+        assert!(totals.is_sorted(), "a command overtook an earlier one: {totals:?}");
+        all.extend(totals);
+    }
+    all.sort_unstable();
+    let decided = (senders * rounds * burst) as u64;
+    assert!(all.into_iter().eq(1..=decided), "each total is reached once");
+    assert_eq!(counters.durable(name).await, decided);
+    assert_eq!(counters.registry.restarts(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_67_panic_under_load_ends_one_entity() {
+    // Checks: a panic in a decision ends that entity's actor, whoever ran it. Its caller hears `unknown`; callers of other
+    // entities notice nothing, and nothing acknowledged is lost.
+    let counters = Arc::new(Counters::new(fast().limits).await);
+    let victim = Name(3);
+    let stop = Arc::new(AtomicBool::new(false));
+    let callers: Vec<_> = (0..32)
+        .map(|n| {
+            let (counters, stop, name) = (counters.clone(), stop.clone(), Name(n % 8));
+            tokio::spawn(async move {
+                let (mut acknowledged, mut unknown) = (0, 0);
+                while !stop.load(Ordering::SeqCst) {
+                    match in_time("an answer", counters.registry.ask(name, Command::Add(1))).await {
+                        Ok(_) => acknowledged += 1,
+                        Err(AskError::OutcomeUnknown) if name == victim => unknown += 1,
+                        Err(refusal) => panic!("{name}: {refusal:?}"),
+                    }
+                }
+                (name, acknowledged, unknown)
+            })
+        })
+        .collect();
+    for deaths in 1..=20 {
+        let death = in_time("a death", counters.registry.ask(victim, Command::Die)).await;
+        assert!(matches!(death, Err(AskError::OutcomeUnknown)), "{death:?}");
+        eventually("the death is counted", async || counters.registry.restarts() >= deaths).await;
+    }
+    stop.store(true, Ordering::SeqCst);
+    let mut sums = BTreeMap::<Name, (u64, u64)>::new();
+    for caller in callers {
+        let (name, acknowledged, unknown) = caller.await.unwrap();
+        let sum = sums.entry(name).or_default();
+        *sum = (sum.0 + acknowledged, sum.1 + unknown);
+    }
+    for (name, (acknowledged, unknown)) in sums {
+        let durable = in_time("an answer", counters.registry.ask(name, Command::Show))
+            .await
+            .unwrap();
+        assert!((acknowledged..=acknowledged + unknown).contains(&durable), "{name}");
+        assert_eq!(counters.durable(name).await, durable);
+    }
+    assert_eq!(counters.registry.restarts(), 20, "each panic ended one actor");
+    assert!(counters.is_healthy());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn passivation_that_races_with_callers_loses_nothing() {
+    // Checks: while a sweep passivates everything that it finds, callers that run idle entities get every reply, and
+    // every acknowledged addition is stored once.
+    let mut limits = fast().limits;
+    limits.passivate_after_ms = 0;
+    let counters = Arc::new(Counters::new(limits).await);
+    let stop = Arc::new(AtomicBool::new(false));
+    let sweeper = {
+        let (counters, stop) = (counters.clone(), stop.clone());
+        tokio::spawn(async move {
+            while !stop.load(Ordering::SeqCst) {
+                counters.registry.passivate_idle();
+                tokio::task::yield_now().await;
+            }
+        })
+    };
+    let callers: Vec<_> = (0..12)
+        .map(|n| {
+            let (counters, name) = (counters.clone(), Name(n % 3));
+            tokio::spawn(async move {
+                for round in 0..500 {
+                    in_time("an answer", counters.registry.ask(name, Command::Add(1)))
+                        .await
+                        .unwrap();
+                    if round % 16 == 0 {
+                        let outcome = counters.registry.outcome(name, 0);
+                        in_time("an answer", counters.registry.ask(name, Command::Add(100)))
+                            .await
+                            .unwrap();
+                        in_time("the outcome", outcome).await.unwrap();
+                    }
+                }
+            })
+        })
+        .collect();
+    for caller in callers {
+        caller.await.unwrap();
+    }
+    stop.store(true, Ordering::SeqCst);
+    sweeper.await.unwrap();
+    for n in 0..3 {
+        assert_eq!(counters.durable(Name(n)).await, 4 * (500 + 32 * 100));
+    }
+    assert_eq!(counters.registry.restarts(), 0, "to rest is not to die");
+    counters.registry.passivate_idle();
+    eventually("all rest", async || counters.registry.active_count() == 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

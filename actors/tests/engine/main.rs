@@ -29,6 +29,7 @@ mod managed;
 mod operators;
 mod owner_actions;
 mod paid_call;
+mod paid_call_bytes;
 mod payment_identifiers;
 mod payouts;
 mod prechecked;

@@ -1,7 +1,7 @@
 //! The account: caps to the cent and the day, freezing, and credits at the largest amount.
 
 use purser_actors::entity::account::CreditCause;
-use purser_actors::entity::account::{Account, Command, Event, Rejection};
+use purser_actors::entity::account::{Account, Command, Event, LoginGrant, Rejection};
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
@@ -143,7 +143,12 @@ fn case_49_frozen_account_rejects_only_spending() {
     assert_eq!(
         refused(Command::RedeemLoginCode {
             code: [1; 32],
-            amr,
+            grant: LoginGrant {
+                wallet: WALLET,
+                amr,
+                expires_s: 9,
+                created_by: purser_actors::id::SessionId(1)
+            },
             session
         }),
         Ok(())

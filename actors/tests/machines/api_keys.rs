@@ -168,7 +168,7 @@ fn view_of_every_state_omits_the_slot() {
 fn agent_name_is_valid_while_its_session_is() {
     // Checks: the latest name counts, is announced, and ends with the session.
     let id = session().id;
-    let opening = Session::open(id, WALLET, AuthMethod::Key(ID), [1; 32], 1_000, &at(NOW)).unwrap();
+    let opening = Session::open(session(), WALLET, AuthMethod::Key(ID), None, &at(NOW)).unwrap();
     let opened: Session = codec::decode(opening.snapshot()).unwrap();
     let agent = |name: &str| AgentInfo {
         name: name.into(),

@@ -116,7 +116,10 @@ fn unclaimed_payment_counts_for_each_possible_purchase_until_settled() {
         "released, it frees nothing"
     );
 
-    let reservation = CapReservation { day: DAY, ..share };
+    let reservation = CapReservation {
+        day: DAY,
+        ..reservation
+    };
     let settled = |counted| Command::CountClaimed {
         job: JOB,
         payment: PAYMENT,

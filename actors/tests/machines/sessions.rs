@@ -1,6 +1,7 @@
 //! Refresh tokens: each is used once, its predecessor once more within the grace period; any other reuse revokes the
 //! session.
 
+use purser_actors::entity::payment::SessionSeed;
 use purser_actors::entity::session::{AuthMethod, Command, GRACE_MS, Rejection, Reply, Session};
 use purser_actors::id::SessionId;
 use purser_actors::kernel::{Decision, Entity};
@@ -18,7 +19,12 @@ const fn token(generation: u32) -> [u8; 32] {
 }
 
 fn opened() -> Session {
-    let opening = Session::open(ID, WALLET, AuthMethod::Payment(PAYMENT), token(0), LIFE_MS, &at(NOW)).unwrap();
+    let seed = SessionSeed {
+        id: ID,
+        first: token(0),
+        life_ms: LIFE_MS,
+    };
+    let opening = Session::open(seed, WALLET, AuthMethod::Payment(PAYMENT), None, &at(NOW)).unwrap();
     codec::decode(opening.snapshot()).unwrap()
 }
 

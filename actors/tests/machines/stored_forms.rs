@@ -70,6 +70,7 @@ fn sample<T: Stored>(seed: u32) -> Option<T> {
             Err(DecodeError::UnexpectedVariant { allowed, .. }) => match allowed {
                 AllowedEnumVariants::Range { min, max } => min + number % (max - min + 1),
                 AllowedEnumVariants::Allowed(of) => of[number as usize % of.len()],
+                _ => return None,
             },
             Err(_) => return None,
         };
@@ -143,7 +144,6 @@ impl Forms {
         forms.add::<purser_actors::approval::PendingApproval>();
         forms.add::<purser_actors::approval::OperatorDailyTotal>();
         forms.add::<purser_actors::kernel::OutboxJob>();
-        forms.add::<purser_actors::kernel::event_record::EventRecord>();
         forms.add::<purser_actors::kernel::idempotency::IdempotencyRecord>();
         forms.add::<purser_actors::ledger::LedgerTransaction>();
         forms.add::<purser_actors::lost_order::AttributedOrder>();

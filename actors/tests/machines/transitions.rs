@@ -162,6 +162,7 @@ fn session_events() -> Vec<session::Event> {
         Event::Opened {
             owner: WALLET,
             amr: AuthMethod::Wallet,
+            created_by: None,
             at: NOW,
             life_ms: 1_000,
             first: [1; 32],

@@ -44,6 +44,8 @@ struct State {
     sinks: Vec<Arc<dyn EventSink>>,
     lag_bytes: u64,
     committed: u64,
+    /// Every committed batch since [`MemoryStore::record_batches`].
+    batches: Option<Vec<Batch>>,
     /// Row that can't be read.
     unreadable_row: Option<RowKey>,
     dead: bool,
@@ -126,6 +128,16 @@ impl MemoryStore {
     /// Number of committed batches, without barriers.
     pub(crate) fn committed(&self) -> u64 {
         self.state().committed
+    }
+
+    /// Keeps every batch that is committed from now on.
+    pub(crate) fn record_batches(&self) {
+        self.state().batches = Some(Vec::new());
+    }
+
+    /// The batches committed since [`MemoryStore::record_batches`].
+    pub(crate) fn take_batches(&self) -> Vec<Batch> {
+        self.state().batches.take().unwrap_or_default()
     }
 
     pub(crate) fn set_lag(&self, bytes: u64) {
@@ -216,6 +228,12 @@ impl State {
             if *left == 0 && self.response_lost {
                 done = None;
             }
+        }
+        if outcome.is_ok()
+            && !barrier
+            && let Some(batches) = &mut self.batches
+        {
+            batches.push(batch);
         }
         Some(PendingNotification {
             done,

@@ -81,6 +81,7 @@ pub(super) async fn upload_banking_document(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
+    let permit = app.uploads.acquire(claims.wallet)?;
     let call = app
         .read_call_up_to::<UploadDocumentRequest>(body, MAX_UPLOAD_BYTES)
         .await?;
@@ -103,10 +104,8 @@ pub(super) async fn upload_banking_document(
     let (state, owner) = (app.clone(), claims.wallet);
     let route = "/uploadBankingDocument";
     key.run(&app.engine, &claims, route, &request, move |place| async move {
-        let application = state.banking_application(&owner).await?;
+        state.banking_application(&owner).await?;
         let verified = state.is_verified(&owner).await?;
-        let same = |kept: &&Document| kept.document_type == document_type && document_type != DocumentType::Other;
-        let replaced = application.documents.iter().find(same).map(|kept| kept.id);
         let (engine, documents) = (&state.engine, &state.documents);
         // Store the bytes first: an application never names a document that is not stored.
         let sealed = documents.persist(document.id, bytes).await.map_err(|error| {
@@ -119,13 +118,14 @@ pub(super) async fn upload_banking_document(
         })?;
         let recorder = place.map(|place| recorder(place, move |result| record(&owner, result, verified)));
         let result = engine.add_banking_document(owner, document, sealed, recorder).await;
-        match (&result, replaced) {
-            (Ok(()), Some(old)) => documents.delete(old).await,
-            (Err(OperationError::Rejected(_)), _) => documents.delete(document.id).await,
+        match &result {
+            Ok(Some(replaced)) => documents.delete(*replaced).await,
+            Err(OperationError::Rejected(_)) => documents.delete(document.id).await,
             // If the application may name the document, its bytes stay.
-            (Ok(()), None) | (Err(_), _) => {}
+            Ok(None) | Err(_) => {}
         }
-        after(engine, &owner, result, verified).await
+        drop(permit);
+        after(engine, &owner, result.map(drop), verified).await
     })
     .await
 }

@@ -15,8 +15,8 @@ fn hub(buffer_bytes: usize, max_per_account: usize) -> Arc<Hub> {
     Hub::new(&config)
 }
 
-fn session(id: u128) -> [Option<SessionId>; 2] {
-    [Some(SessionId(id)), None]
+fn session(id: u128) -> [Option<SessionId>; 3] {
+    [Some(SessionId(id)), None, None]
 }
 
 fn event(seq: u64, wallet: Wallet) -> StoredEvent {

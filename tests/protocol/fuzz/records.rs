@@ -1,10 +1,11 @@
 //! Values as they lie in the journal's events and in the snapshots: the one codec, over the engine's own records.
 
 use bolero::check;
-use purser_actors::id::Wallet;
+use purser_actors::id::{EventId, PaymentId, Wallet};
 use purser_actors::kernel::event_record::{EventRecord, PublicEvent};
 use purser_actors::port::Timestamp;
 use purser_storage::codec;
+use serde_json::json;
 
 use crate::input::{FuzzInput, change_bytes};
 
@@ -19,13 +20,12 @@ fn records() -> Vec<Vec<u8>> {
         event: vec![0, 1, 2, 3],
         announcement,
     };
-    let announcement = PublicEvent {
-        kind: "payment.settled".into(),
-        envelope: r#"{"id":"evt_1"}"#.into(),
-    };
+    let object = json!({"payment_id": PaymentId(1), "legs": [{"at": 7, "note": "a <b>"}], "new_name": null});
+    let at = Timestamp(1_800_000_000_000);
+    let announcement = PublicEvent::new(EventId(1), "payment.settled".into(), Wallet::Evm([1; 20]), at, &object);
     vec![
-        codec::encode(&record(Wallet::Evm([1; 20]), Some(announcement))),
-        codec::encode(&record(Wallet::Solana([2; 32]), None)),
+        codec::pack(&record(Wallet::Evm([1; 20]), Some(announcement))),
+        codec::pack(&record(Wallet::Solana([2; 32]), None)),
     ]
 }
 
@@ -62,7 +62,7 @@ fn record_with_a_valid_checksum_round_trips() {
             stored[3..7].copy_from_slice(&crc.to_le_bytes());
             stored.extend(body);
             if let Ok(record) = EventRecord::read(&stored) {
-                assert_eq!(codec::encode(&record), stored);
+                assert_eq!(codec::pack(&record), stored);
             }
         });
 }

@@ -170,7 +170,7 @@ impl JobHandlers {
         // After a restore, another event may have this sequence number.
         let announcement = record
             .announcement
-            .filter(|announcement| announcement.event_id() == Some(delivery.message.event));
+            .filter(|announcement| announcement.id == delivery.message.event);
         Ok(announcement.map(|announcement| announcement.with_seq(seq)))
     }
 

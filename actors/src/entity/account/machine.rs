@@ -12,11 +12,10 @@ use crate::entity::account::CreditCause;
 use crate::entity::incoming;
 use crate::entity::late_return;
 use crate::entity::payment;
-use crate::entity::payment::SessionSeed;
 use crate::entity::refund;
 use crate::entity::session::{AuthMethod, Session};
 use crate::id::{JobId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, NewEntity, StateMachine as _, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
 use crate::operator::{AuditAction, AuditedAction};
@@ -39,15 +38,12 @@ pub(super) fn open(
     }
 }
 
-fn open_session(
+/// Adds the session that was opened, which is new.
+fn with_session(
     decision: Decision<Account>,
-    wallet: &Wallet,
-    amr: AuthMethod,
-    session: SessionSeed,
-    context: &Context,
+    opened: Result<NewEntity, InvalidTransition>,
 ) -> Result<Decision<Account>, Rejection> {
-    let opening = Session::open(session.id, *wallet, amr, session.first, session.life_ms, context);
-    Ok(decision.open(opening.map_err(|_| Rejection::NotFound)?))
+    Ok(decision.open(opened.map_err(|_| Rejection::NotFound)?))
 }
 
 pub(super) fn credit(
@@ -162,13 +158,8 @@ impl Entity for Account {
                 },
             ) => {
                 let used = done.put_new(table::nonce(expires_s, &nonce), Vec::new());
-                open_session(
-                    open(this, wallet, used, context),
-                    wallet,
-                    AuthMethod::Wallet,
-                    session,
-                    context,
-                )
+                let opened = Session::open(session, *wallet, AuthMethod::Wallet, None, context);
+                with_session(open(this, wallet, used, context), opened)
             }
             (this, Command::Claim(admission)) => claims::claim(this, wallet, *admission, context),
             (this, command @ Command::Readmit { .. }) => claims::readmit(this, wallet, command, context),
@@ -210,8 +201,10 @@ impl Entity for Account {
                 };
                 Ok(done.put_new(table::login_code(&code.hash), codec::encode(&grant)))
             }
-            (Some(_), Command::RedeemLoginCode { code, amr, session }) => {
-                open_session(done.delete(table::login_code(&code)), wallet, amr, session, context)
+            (Some(_), Command::RedeemLoginCode { code, grant, session }) => {
+                let used = done.delete(table::login_code(&code));
+                let opened = Session::open(session, *wallet, grant.amr, Some(grant.created_by), context);
+                with_session(used, opened)
             }
             (Some(account), Command::SetCaps(caps)) if account.owner_caps == caps => Ok(done),
             (Some(_), Command::SetCaps(caps)) => Ok(done.event(Event::CapsChanged(caps))),

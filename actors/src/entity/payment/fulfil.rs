@@ -1,7 +1,7 @@
 //! Fulfilment of every kind of purchase. An order at a provider uses the product's number as its key, so each is found
 //! by the other. The number is derived from the payment, so it can be found from the paying transfer alone.
 
-use super::{Event, Payment, SessionSeed};
+use super::{Event, Payment};
 use crate::entity::session::{AuthMethod, Session};
 use crate::id::PaymentId;
 use crate::kernel::{Context, Decision, InvalidTransition};
@@ -45,9 +45,8 @@ impl Payment {
         if self.by_managed_wallet() {
             return Ok(decision);
         }
-        let SessionSeed { id, first, life_ms } = self.claim.session;
         let by = AuthMethod::Payment(*payment);
-        let opened = Session::open(id, self.account(), by, first, life_ms, context)?;
+        let opened = Session::open(self.claim.session, self.account(), by, None, context)?;
         Ok(decision.open(opened))
     }
 }

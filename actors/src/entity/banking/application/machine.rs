@@ -2,7 +2,7 @@
 
 use super::BankingApplicationView;
 use super::{BankingApplication, Command, Document, DocumentType, Event, Job, MAX_DOCUMENTS, Rejection, Status};
-use crate::id::{CardId, JobId, Wallet};
+use crate::id::{CardId, DocumentId, JobId, Wallet};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::port::Timestamp;
 use crate::port::banking::ReviewDecision;
@@ -35,7 +35,7 @@ impl BankingApplication {
             return Err(Rejection::TooManyDocuments);
         }
         let at = context.now;
-        let decided = Decision::answer(())
+        let decided = Decision::answer(replaced.map(|old| old.id))
             .put_new(table::vault(CardId(document.id.0)), sealed_key)
             .event(Event::DocumentAdded(Document { at, ..document }));
         // Without its key a document cannot be read, wherever copies of it are.
@@ -51,18 +51,20 @@ impl BankingApplication {
             return Err(Rejection::Incomplete(missing));
         }
         let key = JobId(context.id());
-        Ok(Decision::answer(())
+        Ok(Decision::answer(None)
             .requires_present(table::verified(wallet))
             .event(Event::Submitted(key, context.now))
             .enqueue_as(key, Job::SubmitBankApplication(*wallet), context))
     }
 
     fn reviewed(&self, job: JobId, review: ReviewDecision, context: &Context) -> Decision<Self> {
-        Decision::answer(()).completes_job(job).event(match review.truncated() {
-            ReviewDecision::Approved { customer } => Event::Approved(customer, context.now),
-            ReviewDecision::Rejected { reason } => Event::Rejected(reason, context.now),
-            ReviewDecision::InformationRequested { what } => Event::InformationRequested(what, context.now),
-        })
+        Decision::answer(None)
+            .completes_job(job)
+            .event(match review.truncated() {
+                ReviewDecision::Approved { customer } => Event::Approved(customer, context.now),
+                ReviewDecision::Rejected { reason } => Event::Rejected(reason, context.now),
+                ReviewDecision::InformationRequested { what } => Event::InformationRequested(what, context.now),
+            })
     }
 }
 
@@ -71,7 +73,7 @@ impl Entity for BankingApplication {
 
     type Id = Wallet;
     type Command = Command;
-    type Reply = ();
+    type Reply = Option<DocumentId>;
     type Rejection = Rejection;
     type Outcome = ();
     type View<'a> = BankingApplicationView<'a>;
@@ -85,7 +87,7 @@ impl Entity for BankingApplication {
         let Some(application) = this else {
             return Err(Rejection::State("-"));
         };
-        let done = Decision::answer(());
+        let done = Decision::answer(None);
         match (&application.status, command) {
             (_, Command::Update { answers, tax }) if application.is_open() => {
                 let (last4, sealed) = tax.unzip();
