@@ -15,7 +15,7 @@ use purser::system::SystemClock;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::entity::EntityId;
 use purser_actors::kernel::event_record::EventRecord;
-use purser_actors::kernel::{EntityKind, EntityRegistry, table};
+use purser_actors::kernel::{EntityKind, EntityRegistry, answers, table};
 use purser_actors::port::Timestamp;
 use purser_storage::{Batch, Condition, Event, JournalStore, RowKey, Store, StoreLimits, StoreOptions, Write};
 use ractor::{Actor, ActorRef};
@@ -237,6 +237,9 @@ impl Bench {
         let limits = StoreLimits::production();
         let direct = open_journal(dir.join("direct"), limits)?;
         let shell = open_journal(dir.join("shell"), limits)?;
+        for journal in [&direct, &shell] {
+            answers::run_on(runtime.handle(), journal);
+        }
         let (tallies, root) = runtime.block_on(start_registry(shell.clone()))?;
         let echoes = runtime.block_on(async {
             let mut echoes = Vec::new();

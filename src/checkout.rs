@@ -4,6 +4,7 @@
 //! payment 402 (the chain verifies the signature of a contract wallet here) → rate limit of the payer
 //! 429 → wrong wallet 403 → checks of account state → what the chain would decline 402 → claim → settlement.
 
+mod challenge_texts;
 mod contract;
 mod errors;
 mod fingerprint;
@@ -33,19 +34,18 @@ use crate::edge::error::{ApiError, ErrorCode};
 use crate::edge::headers::marked_replayed;
 use crate::edge::rate_limit::RateLimiter;
 use crate::identity::credentials::CredentialIssuer;
-use crate::payment::challenge::{ChallengeInput, Resource, challenge};
 use crate::payment::evm::SignatureRecovery;
 use crate::payment::mpp::{BoundRequest, Mpp};
-use crate::payment::{BasePayee, Payee, RecentBlockhash, Terms, identifier};
+use crate::payment::{BasePayee, Payee, RecentBlockhash, Terms};
 use crate::prices::{PriceBook, PriceQuery, ProductFeeRate, Quote};
 use crate::settlement::chain::ContractWallets;
+use challenge_texts::ChallengeSubject;
 use errors::{claim_error, multiple_payments};
 use fingerprint::request_fingerprint;
-use presented_payment::{
-    ChallengeReason, PaymentHeader, PresentedPayment, challenge_description, exchange_rate_member,
-};
+use presented_payment::{ChallengeReason, PaymentHeader, PresentedPayment, challenge_description};
 use verification::PaymentRejected;
 
+pub use challenge_texts::ChallengeCache;
 pub(crate) use errors::{account_error, product_unavailable, rate_unavailable, user_id_collision};
 pub use metrics::{PaidCallCounters, PaidCallResult};
 pub use presented_payment::QuotedExchangeRate;
@@ -79,6 +79,8 @@ pub struct Checkout {
     pub contract_wallets: Arc<dyn ContractWallets>,
     /// Challenges for MPP clients.
     pub mpp: Arc<Mpp>,
+    /// Texts of challenges that were asked for before.
+    pub challenges: ChallengeCache,
     /// Hint for Solana clients.
     pub blockhashes: Arc<dyn BlockhashProvider>,
     /// Current prices and those still honoured.
@@ -363,7 +365,6 @@ impl Checkout {
             return Err(rate_unavailable());
         };
         let described = challenge_description(call, quote);
-        let url = format!("{}{}", self.public_url, call.target);
         let asked = reason.code == ErrorCode::PaymentRequired;
         self.calls.record(if asked {
             PaidCallResult::Challenged
@@ -371,30 +372,27 @@ impl Checkout {
             PaidCallResult::Invalid
         });
         let request = request_fingerprint(call.route, &call.purchase);
-        let bound = BoundRequest {
-            route: call.route,
-            request: &request,
-        };
-        let issued = self.mpp.issue(current, &bound, &described, self.wallet_clock.now());
-        let mut members = reason
-            .problem
-            .members(&reason.detail, issued.as_ref().map(|issued| issued.id.as_str()));
-        if let Some(exchange) = &quote.exchange {
-            members.push_str(&exchange_rate_member(exchange, currency));
-        }
-        let challenge = challenge(&ChallengeInput {
-            resource: Resource {
-                url: &url,
-                description: &described,
-                mime_type: "application/json",
-            },
+        let asked_for = ChallengeSubject {
+            target: call.target,
+            description: &described,
             terms: current,
-            error: reason.error,
-            code: reason.code.as_str(),
-            extensions: Some(identifier::CHALLENGE_EXTENSION),
-            body_members: Some(&members),
-        });
-        Ok(response::challenge(challenge, issued, reason.to_mpp))
+            request: BoundRequest {
+                route: call.route,
+                request: &request,
+            },
+            exchange: quote.exchange.as_ref(),
+            currency,
+        };
+        // A rejected payment's reason is its own.
+        let texts = if asked {
+            let write = || asked_for.write(reason, &self.public_url, &self.mpp);
+            self.challenges.texts(&asked_for, write)?
+        } else {
+            Arc::new(asked_for.write(reason, &self.public_url, &self.mpp)?)
+        };
+        let now = self.wallet_clock.now();
+        let issued = texts.mpp.as_ref().map(|template| self.mpp.issue_from(template, now));
+        Ok(response::challenge(&texts, issued, reason.to_mpp))
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod config;
 pub mod keys;
 pub mod reconcile;
+mod request_spans;
 mod running_service;
 pub mod serve;
 pub mod serve_providers;

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use purser_actors::engine::{Engine, StartError};
+use purser_actors::kernel::answers;
 use purser_actors::port::BoxFuture;
 use purser_storage::{JournalStore, OpenError, Store, StoreError};
 use tokio::net::TcpListener;
@@ -178,6 +179,7 @@ impl Service {
             tracing::error!(what, "storage failed; the process ends");
             std::process::abort();
         }));
+        answers::run_on(&tokio::runtime::Handle::current(), &store);
         let as_store: Arc<dyn Store> = store.clone();
         let world = dependencies::open_dependencies(&config, &data, &as_store).await?;
         if let Some(sandbox) = &world.sandbox {

@@ -131,12 +131,12 @@ fn internal_error(error: VaultError) -> WebhookPostError {
 pub const fn wire_summary(why: BlockedUrl) -> &'static str {
     match why {
         BlockedUrl::Malformed => "it is not a URL",
-        BlockedUrl::Scheme => "only http and https are called",
-        BlockedUrl::Credentials => "it carries credentials",
-        BlockedUrl::Port => "its port is not called",
+        BlockedUrl::Scheme => "only http and https are allowed",
+        BlockedUrl::Credentials => "it contains credentials",
+        BlockedUrl::Port => "its port is not allowed",
         BlockedUrl::ObfuscatedAddress => "its address is not plainly written",
-        BlockedUrl::InternalHostname => "its name is an inside one",
-        BlockedUrl::InternalAddress => "its address is an inside one",
+        BlockedUrl::InternalHostname => "its name is internal",
+        BlockedUrl::InternalAddress => "its address is internal",
     }
 }
 

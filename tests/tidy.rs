@@ -283,13 +283,19 @@ fn only_the_command_line_prints() {
     none(&found, "printing");
 }
 
-// Checks: no code uses floats near money. Only the pricing schema names the type, because OpenAPI has no other number.
+// Checks: no code uses floats near money. Only the pricing schema names the type, because OpenAPI has no other number, and
+// the serializer of stored views, which refuses it.
 #[test]
 fn no_float_is_near_money() {
     let mut found = Vec::new();
     for file in files().iter().filter(|f| f.is_product()) {
         for (n, line) in lines_with(file.code(), &["f32", "f64"]) {
-            if file.name != "src/http/pricing.rs" || !line.contains("schema(value_type = f64)") {
+            let allowed = match file.name.as_str() {
+                "src/http/pricing.rs" => line.contains("schema(value_type = f64)"),
+                "actors/src/kernel/stored_view.rs" => line.contains("fn serialize_f") && line.contains("(self, _:"),
+                _ => false,
+            };
+            if !allowed {
                 found.push(format!("{}:{n}: {line}", file.name));
             }
         }

@@ -1,6 +1,7 @@
 //! The generic engine: the entity trait, the entity actor that runs any entity, the registries, the supervisors above
 //! them, and the outbox.
 
+pub mod answers;
 mod ask;
 pub mod audit_log;
 pub mod chart;

@@ -37,7 +37,7 @@ pub(crate) fn rate_unavailable() -> ApiError {
 pub(crate) fn product_unavailable(not_sold: LineUnavailable) -> ApiError {
     let what = "This product is not sold now: its provider does not answer, or an operator has closed it.";
     ApiError::unavailable(ErrorCode::ProductUnavailable, what, not_sold.retry_after_s)
-        .hint("Nothing was charged. GET /get-pricing says by `available` when it is sold again.")
+        .hint("Nothing was charged. GET /get-pricing shows with `available` whether it is sold.")
 }
 
 /// A purchase that was not claimed. Where time can be moved, the error for a reached cap explains how.

@@ -16,12 +16,12 @@ use purser_actors::port::{Authorization, Decline, Timestamp};
 
 use serde::Serialize;
 
+use super::challenge_texts::ChallengeTexts;
 use super::purchase_response::{CreditedPurchase, PurchaseContext, PurchasedRecord, card_page};
-use crate::edge::error::{ApiError, with_members, with_prebuilt_body};
+use crate::edge::error::{ApiError, with_members, with_members_and, with_prebuilt_body};
 use crate::edge::json;
 use crate::identity::credentials::CredentialIssuer;
 use crate::identity::payout_form_link::PayoutFormLinks;
-use crate::payment::challenge::Challenge;
 use crate::payment::header::{PAYMENT_RECEIPT, PAYMENT_REQUIRED, PAYMENT_RESPONSE, X_PAYMENT_RESPONSE};
 use crate::payment::mpp::IssuedChallenge;
 use crate::payment::mpp::receipt::Receipt;
@@ -161,7 +161,9 @@ impl ResponseWriter {
 
 fn unsettled(authorization: &Authorization, decline: &Decline, so_far: &str) -> Response {
     let next = match contract_reason(&decline.reason, &decline.message) {
-        INSUFFICIENT_FUNDS => "Fund the wallet with amount plus fee in USDC on this network, then sign a new payment.",
+        INSUFFICIENT_FUNDS => {
+            "Make sure that the wallet has the amount plus fee in USDC on this network, then sign a new payment."
+        }
         _ => "Call the route again without a payment for a fresh challenge.",
     };
     let failed = FailedReceipt {
@@ -182,20 +184,26 @@ fn settlement_guidance(authorization: &Authorization) -> String {
     let until = match authorization {
         Authorization::Evm(evm) => {
             let end = Timestamp(evm.valid_before.saturating_mul(1_000));
-            format!("Until {}", rfc3339(end))
+            format!("Until {},", rfc3339(end))
         }
-        Authorization::Solana(_) => "While its blockhash lives, a minute or two,".to_owned(),
+        Authorization::Solana(_) => "While its blockhash is valid, a minute or two,".to_owned(),
     };
-    format!("{until} this transfer may still land; what lands then is credited to the account's balance.")
+    format!("{until} this transfer may still settle; if it settles, it is credited to the account's balance.")
 }
 
 /// 402 with the challenges in headers and body. Stock x402 clients only read bodies with the exact type of
 /// JSON.
-pub(super) fn challenge(challenge: Challenge, issued: Option<IssuedChallenge>, as_problem: bool) -> Response {
-    let mut response = json::bytes_as_json(with_members(&challenge.body));
+pub(super) fn challenge(texts: &ChallengeTexts, issued: Option<IssuedChallenge>, as_problem: bool) -> Response {
+    // The id is base64url, which JSON does not escape.
+    let id = issued
+        .as_ref()
+        .map(|issued| [",\"challengeId\":\"", issued.id.as_str(), "\""]);
+    let members: &[&str] = id.as_ref().map_or(&[], |id| id.as_slice());
+    let mut response = json::bytes_as_json(with_members_and(&texts.body, texts.id_at, members));
     *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
     no_store(&mut response);
-    insert_header(&mut response, PAYMENT_REQUIRED, challenge.header);
+    let headers = response.headers_mut();
+    headers.insert(HeaderName::from_static(PAYMENT_REQUIRED), texts.header.clone());
     if let Some(issued) = issued {
         insert_header(&mut response, "www-authenticate", issued.header);
     }

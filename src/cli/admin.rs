@@ -43,16 +43,16 @@ pub type LoadSettings = fn(Option<PathBuf>, Option<PathBuf>) -> Result<Config, C
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Operator address. Default: where the service of the data directory listened last, else operator.listen
+    /// Operator address. Default: where the server of the data directory listened last, else operator.listen
     #[arg(long, value_name = "URL", global = true, help_heading = COMMON)]
     pub url: Option<String>,
     /// File with your token. Default: $PURSER_OPERATOR_TOKEN, else operator.token in the data directory
     #[arg(long, value_name = "FILE", global = true, help_heading = COMMON)]
     pub token_file: Option<PathBuf>,
-    /// Config file of the service
+    /// Config file of the server
     #[arg(long, value_name = "FILE", global = true, help_heading = COMMON)]
     pub config: Option<PathBuf>,
-    /// Data directory of the service
+    /// Data directory of the server
     #[arg(long, value_name = "DIR", global = true, help_heading = COMMON)]
     pub data: Option<PathBuf>,
     /// Certificates to trust
@@ -94,7 +94,7 @@ pub enum AdminCommand {
     Openapi,
     /// Control the sandbox
     Sandbox {
-        /// Address of the service. Default: where the service of the data directory listened last, else server.listen
+        /// Address of the server. Default: where the server of the data directory listened last, else server.listen
         #[arg(long, value_name = "URL", global = true, help_heading = COMMON)]
         service: Option<String>,
         /// The sandbox command

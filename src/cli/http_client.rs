@@ -118,11 +118,15 @@ impl HttpClient {
     ) -> Result<HttpResponse, CliError> {
         // Without path and query, which may contain private data.
         let failed = |error: reqwest::Error| {
+            let host = authority(url);
+            let server = format!("{}://{host}", url.scheme());
+            if is_plain_http(&error) {
+                return CliError::Connection(format!("{server} does not speak TLS; try http://{host}"));
+            }
             let what = match error.is_connect() {
-                true => "cannot be reached; is the service running?",
-                false => "broke off:",
+                true => "cannot be reached; is the server running?",
+                false => "closed the connection:",
             };
-            let server = format!("{}://{}", url.scheme(), authority(url));
             CliError::Connection(format!("{server} {what} {}", chain(&error.without_url())))
         };
         let mut request = self.client.request(method, url.clone());
@@ -137,7 +141,7 @@ impl HttpClient {
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             if bytes.len() + chunk.len() > MAX_BODY_BYTES {
-                return Err(CliError::Connection("the answer is larger than 4 MiB".to_owned()));
+                return Err(CliError::Connection("the response is larger than 4 MiB".to_owned()));
             }
             bytes.extend_from_slice(&chunk);
         }
@@ -158,6 +162,22 @@ pub(super) fn client(tls: &TlsArgs, server: &Url) -> Result<ClientBuilder, CliEr
 /// Whether the URL uses TLS.
 pub(super) fn is_tls(url: &Url) -> bool {
     matches!(url.scheme(), "https" | "wss")
+}
+
+/// Whether the server answered the start of a TLS handshake with something else, as an HTTP server does.
+fn is_plain_http(error: &(dyn std::error::Error + 'static)) -> bool {
+    if let Some(error) = error.downcast_ref::<rustls::Error>() {
+        return matches!(
+            error,
+            rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType)
+        );
+    }
+    // The source of an I/O error is the source of the error in it.
+    let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    match inner {
+        Some(inner) => is_plain_http(inner),
+        None => error.source().is_some_and(is_plain_http),
+    }
 }
 
 /// An error with its causes, which reqwest's `Display` omits.
@@ -196,7 +216,7 @@ pub fn reachable(mut listen: SocketAddr) -> SocketAddr {
 /// How a client finds its server without a URL.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ServerArgs {
-    /// Data directory of the service to use without a URL
+    /// Data directory of the server to use without a URL
     #[arg(long, value_name = "DIR", env = "PURSER_DATA_DIR", default_value = "data")]
     pub data: PathBuf,
 }
@@ -238,6 +258,8 @@ pub(super) fn at(url: &Url, path_and_query: &str) -> Result<Url, CliError> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
     use super::*;
 
     // Checks: a connection error names the address without path and query, and suggests what to check.
@@ -254,9 +276,30 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            said.starts_with(&format!("{server} cannot be reached; is the service running?")),
+            said.starts_with(&format!("{server} cannot be reached; is the server running?")),
             "{said}"
         );
         assert!(!said.contains("secret") && !said.contains("/login"), "{said}");
+    }
+
+    // Checks: an https:// address of a server without TLS is named with the address to use.
+    #[tokio::test]
+    async fn a_server_without_tls_is_named() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        tokio::spawn(async move {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            let mut hello = [0; 64];
+            connection.read_exact(&mut hello).await.unwrap();
+            connection.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+            // Reads the rest, so that the connection is not reset before the response arrives.
+            let _ = connection.read_to_end(&mut Vec::new()).await;
+        });
+        let url = parse_url(&format!("https://{host}/get-card?amount=5")).unwrap();
+        let error = HttpClient::new(&TlsArgs::default(), &url).unwrap().get(&url, &[]).await;
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            format!("https://{host} does not speak TLS; try http://{host}")
+        );
     }
 }

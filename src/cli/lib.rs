@@ -25,6 +25,9 @@ pub use self::tls::TlsArgs;
 /// A command that runs. Its body is compiled here, not where it is awaited.
 pub type Running = Pin<Box<dyn Future<Output = Result<(), CliError>> + Send>>;
 
+/// How the owner of a payment learns its outcome later.
+const NEXT_STEP: &str = "Later, get a token with `purser token` and read GET /list-payments";
+
 /// Why a command failed. The text is for the person at the terminal.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
@@ -54,13 +57,13 @@ pub enum CliError {
     #[error("{0}")]
     Connection(String),
     /// A payment was sent and its outcome is unknown.
-    #[error("the payment was sent and its outcome is not known yet: {0}")]
+    #[error("the payment was sent and its outcome is not known yet: {}. {}", .0.trim_end_matches('.'), NEXT_STEP)]
     OutcomeUnknown(String),
     /// A payment was signed, and the server could not send it after all retries.
     #[error("the payment could not be settled, and nothing was charged: {0}")]
     Unsent(String),
     /// A payment was made, and the result could not be confirmed.
-    #[error("it is paid for and bought; whether it is made could not be read: {0}")]
+    #[error("the purchase is paid and complete; whether the card is ready could not be read: {0}")]
     NotObserved(String),
     /// A payment was made and the product cannot be delivered.
     #[error("{0}")]

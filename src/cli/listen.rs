@@ -27,7 +27,7 @@ use purser_protocol::wallet::TestWallet;
 /// Print the account's events as they happen
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Server address. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
+    /// Server address. Default: where the server of the data directory listened last, else http://127.0.0.1:8402
     pub url: Option<String>,
     /// Service to use without a URL
     #[command(flatten)]
@@ -323,7 +323,7 @@ impl StreamCursor {
             Some("error") => {
                 let text = |field: &str| message[field].as_str().unwrap_or_default();
                 Err(CliError::Usage(format!(
-                    "the stream refused: {} {}",
+                    "the stream was rejected: {}: {}",
                     text("code"),
                     text("error")
                 )))

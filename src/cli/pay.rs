@@ -54,7 +54,7 @@ pub struct Args {
     /// Wait until the card is ready
     #[arg(long)]
     pub wait: bool,
-    /// With --wait: print the card number and CVV
+    /// Wait until the card is ready, and print its number and CVV
     #[arg(long)]
     pub show_details: bool,
 }
@@ -86,7 +86,7 @@ async fn execute(args: Args) -> Result<(), CliError> {
     let path = args.file.path()?;
     let (wallet, made) = TestWallet::load_or_create(&path, &SystemEntropy)?;
     if made {
-        terminal::progress(&format!("made a new test wallet in {}", path.display()));
+        terminal::progress(&format!("created a test wallet in {}", path.display()));
     }
     let remote = HttpClient::new(&args.tls, &url)?;
     let first = remote.get(&url, &[]).await?;
@@ -98,9 +98,9 @@ async fn execute(args: Args) -> Result<(), CliError> {
     let mut body = settle(&remote, &url, &payment).await?;
     let session = Session::new(&path, &wallet, payment.network);
     if session.persist_tokens(&url, &body)? {
-        terminal::progress("the account's tokens are kept beside the wallet");
+        terminal::progress("the account's tokens are stored beside the wallet");
     } else {
-        terminal::progress("no tokens came with this answer; `purser token` signs the wallet in");
+        terminal::progress("no tokens came with this response; `purser token` signs the wallet in");
     }
     // The tokens are as powerful as a password, and output ends up in scrollback and logs.
     if let Some(body) = body.as_object_mut() {
@@ -153,12 +153,15 @@ fn sign(challenge: &HttpResponse, args: &Args, wallet: &TestWallet, max: Usdc) -
     let check = |price: Usdc, network: Network| {
         if price > max {
             return Err(CliError::TooExpensive {
-                price: price.to_string(),
-                max: max.to_string(),
+                price: terminal::usd(price),
+                max: terminal::usd(max),
             });
         }
         let (chain, payer) = (network.name(), wallet.address(network));
-        terminal::progress(&format!("signing a payment of {price} USDC on {chain} from {payer}"));
+        terminal::progress(&format!(
+            "signing a payment of {} USDC on {chain} from {payer}",
+            terminal::usd(price)
+        ));
         Ok(())
     };
     if args.mpp {
@@ -272,9 +275,7 @@ async fn wait_for_settlement(remote: &HttpClient, url: &Url, pending: &HttpRespo
             Err(error) => terminal::progress(&error.to_string()),
         }
     }
-    Err(CliError::OutcomeUnknown(format!(
-        "look at {status_url} later, or send the same request again"
-    )))
+    Err(CliError::OutcomeUnknown(format!("{status_url} shows it")))
 }
 
 /// Polls the card of the purchase, if there is one, until its status is final. Tolerates a server that is down for a
@@ -299,7 +300,7 @@ async fn wait_for_card(
     let seen = tokio::time::timeout(CARD_TIMEOUT, poll_until_ready(remote, &card_url, session)).await;
     seen.unwrap_or_else(|_| {
         Err(CliError::Connection(format!(
-            "{card_id} is not made after {} s; GET /get-card-data with what `purser token` gives shows it later",
+            "{card_id} is not ready after {} s; `purser token`, then GET /get-card-data shows it later",
             CARD_TIMEOUT.as_secs()
         )))
     })

@@ -4,6 +4,7 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
+use purser_actors::money::Usdc;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use serde_json::Value;
 use zeroize::{Zeroize as _, Zeroizing};
@@ -44,6 +45,15 @@ pub fn json(value: &Value, pretty: bool) -> Result<(), CliError> {
         }
     }
     written(&escaped)
+}
+
+/// An amount for a person: at least two places.
+pub fn usd(amount: Usdc) -> String {
+    let amount = amount.decimal();
+    match amount.scale() {
+        0 | 1 => format!("{amount:.2}"),
+        _ => amount.to_string(),
+    }
 }
 
 /// Prints a line of progress. A closed standard error does not stop the command.

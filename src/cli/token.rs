@@ -12,7 +12,7 @@ use purser_protocol::wallet::TestWallet;
 /// Sign in with the test wallet and print an id_token (valid for one hour)
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Server address. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
+    /// Server address. Default: where the server of the data directory listened last, else http://127.0.0.1:8402
     pub url: Option<String>,
     /// Service to use without a URL
     #[command(flatten)]

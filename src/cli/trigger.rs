@@ -15,7 +15,7 @@ use purser_protocol::wallet::TestWallet;
 pub struct Args {
     /// Event to trigger; without it, the known events are listed
     pub event: Option<String>,
-    /// Server address. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
+    /// Server address. Default: where the server of the data directory listened last, else http://127.0.0.1:8402
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
     /// Service to use without --url

@@ -32,7 +32,7 @@ async fn execute(args: Args) -> Result<(), CliError> {
     let (wallet, made) = TestWallet::load_or_create(&path, &SystemEntropy)?;
     if made {
         terminal::progress(&format!(
-            "made a new test wallet in {}; keep only small amounts in it",
+            "created a test wallet in {}; it is for test USDC only",
             path.display()
         ));
     }

@@ -10,7 +10,7 @@ use crate::service::chains;
 use crate::system::SystemEntropy;
 use crate::vault::Vault;
 
-/// Check settings without starting the service
+/// Check settings without starting the server
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The config command
@@ -51,5 +51,5 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     chains::keys(&config).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
     key_files(&config)?;
     let mode = if config.is_sandbox() { "sandbox" } else { "production" };
-    terminal::result(&format!("ok: every setting fits ({mode})"))
+    terminal::result(&format!("ok: all settings are valid ({mode})"))
 }

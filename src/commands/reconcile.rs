@@ -21,20 +21,20 @@ const RETRY: Duration = Duration::from_secs(3);
 
 /// Run one reconciliation against chains and providers; exits 1 if there are discrepancies
 ///
-/// A running service performs the run, and the command waits for it. Also exits 1 if a list could not be read or the
-/// service did not finish in time: then nothing is proven.
+/// A running server performs the run, and the command waits for it. Also exits 1 if a list could not be read or the
+/// server did not finish in time: then nothing is proven.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReconcileArgs {
     /// Location of the data
     #[command(flatten)]
     pub serve: serve::Args,
-    /// Operator token for a running service
+    /// Operator token for a running server
     #[command(flatten)]
     pub token: TokenArgs,
     /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
-    /// Timeout for a running service, in seconds
+    /// Timeout for a running server, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub timeout: u64,
 }
@@ -81,6 +81,10 @@ pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     conclude(&args, &Report::of(&compared, &found))
 }
 
+/// The commands that show what an operator can decide.
+const NEXT_STEP: &str = "on the running server, see `purser admin reconciliation`, `purser admin incoming list` and \
+                         `purser admin dead-letters`";
+
 /// Prints the report. An incomplete run or a discrepancy is an error.
 fn conclude(args: &ReconcileArgs, report: &Report) -> Result<(), CliError> {
     if args.json {
@@ -91,8 +95,8 @@ fn conclude(args: &ReconcileArgs, report: &Report) -> Result<(), CliError> {
     match (report.discrepancies.len(), report.completed) {
         (0, true) => Ok(()),
         (0, false) => Err(failed("a list could not be read: nothing is proved")),
-        (1, _) => Err(failed("1 discrepancy found")),
-        (n, _) => Err(failed(format!("{n} discrepancies found"))),
+        (1, _) => Err(failed(format!("1 discrepancy found; {NEXT_STEP}"))),
+        (n, _) => Err(failed(format!("{n} discrepancies found; {NEXT_STEP}"))),
     }
 }
 

@@ -38,7 +38,7 @@ const MAX_POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Operator token for a running service.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TokenArgs {
-    /// File with an operator token for a running service. Default: $PURSER_OPERATOR_TOKEN, else operator.token in the
+    /// File with an operator token for a running server. Default: $PURSER_OPERATOR_TOKEN, else operator.token in the
     /// data directory
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
@@ -214,7 +214,7 @@ impl RunningService {
         let report = crate::verify::verify(&*store, Some(&chain)).await.map_err(failed);
         store.close();
         terminal::progress(&format!(
-            "as of sequence {} of the running service, without its events, which are checked while it is stopped",
+            "as of sequence {} of the running server; stop it to check its events too",
             mark.seq
         ));
         report

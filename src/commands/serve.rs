@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing_subscriber::util::SubscriberInitExt;
 
+use super::request_spans::RequestSpans;
 use crate::cli::{CliError, terminal};
 use crate::config::{Config, ConfigSources, InvalidSetting, LogFormat, SettlementKind};
 use crate::service::{Service, chains};
@@ -105,16 +107,14 @@ pub async fn run(args: Args) -> Result<(), CliError> {
 /// Open files besides connections: the store, the sandbox, outgoing calls.
 const OTHER_FILES: u64 = 512;
 
-/// Warns if the system allows fewer open connections than the settings.
+/// Raises the limit of open files, and logs if the settings allow more connections than it.
 fn raise_file_limit(config: &Config) {
     let streams = u64::try_from(config.stream.max_connections).unwrap_or(u64::MAX);
     let wanted = streams.saturating_add(u64::from(config.server.max_connections) + OTHER_FILES);
     if let Some(open_files) = raise_open_file_limit().filter(|allowed| *allowed < wanted) {
         // Enough for most uses. At the limit a connection waits to be accepted, and the log has a warning.
         tracing::info!(
-            open_files,
-            wanted,
-            "the system allows fewer open files than the settings allow connections; raise `ulimit -Hn` for that many"
+            "the open-file limit {open_files} is below the {wanted} that the settings need at most; raise it with `ulimit -Hn`"
         );
     }
 }
@@ -125,7 +125,7 @@ pub(super) fn log(format: LogFormat) {
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        // In a file colours are noise, and each request's span would pay for them.
+        // In a file colours are noise.
         .with_ansi(format == LogFormat::Text && std::io::stderr().is_terminal())
         // A line that cannot be written, for example to a full disk, is dropped. The default would print the error,
         // which panics.
@@ -133,9 +133,9 @@ pub(super) fn log(format: LogFormat) {
         .with_writer(std::io::stderr);
     // A second call (tests) keeps the first subscriber.
     let _ = match format {
-        LogFormat::Text => lines.try_init(),
+        LogFormat::Text => RequestSpans::new(lines.finish()).try_init(),
         // Spans name the request; fields of the line are at the top level.
-        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+        LogFormat::Json => RequestSpans::new(lines.json().flatten_event(true).finish()).try_init(),
     };
 }
 
@@ -161,7 +161,7 @@ fn print_banner(service: &Service, sandbox: bool, data: &str) -> Result<(), CliE
     if sandbox {
         terminal::result("This is the sandbox: test money, simulated chains, no key and no network needed.")?;
         terminal::result(
-            "What is signed for it is worth nothing on Base; keep wallets with real money away all the same (docs/sandbox.md).",
+            "Signatures for the sandbox are worthless on Base. Still, don't use a wallet that holds real money (docs/sandbox.md).",
         )?;
         terminal::result("In another terminal:")?;
         let buy = format!("purser pay '{url}/get-card?amount=5' --wait");

@@ -33,6 +33,18 @@ use crate::secret::Secret;
 use crate::service::dependencies::store_limits;
 use crate::system::{SystemClock, SystemEntropy};
 
+/// Names of the settings of all ports that the sandbox's providers serve.
+const PORTS: [&str; 9] = [
+    "issuer",
+    "gift_cards",
+    "payouts",
+    "identity",
+    "issuer_accounts",
+    "banking",
+    "bridge",
+    "rates",
+    "merchants",
+];
 /// Timeout for the body of a form.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum body size of the sandbox controls.
@@ -56,14 +68,14 @@ pub struct Args {
     /// Directory for the providers' files
     #[arg(long, value_name = "DIR", default_value = "provider-data")]
     pub data: PathBuf,
-    /// File with the secret shared with the service, one line. Default: provider.token in the data directory, created
+    /// File with the secret shared with the server, one line. Default: provider.token in the data directory, created
     /// on first use
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// Service that receives callbacks; without it the service polls
+    /// Server that receives callbacks; without it the server polls
     #[arg(long, value_name = "URL")]
     pub callback_url: Option<Url>,
-    /// Service whose sandbox chains are used
+    /// Server whose sandbox chains are used
     #[arg(long, value_name = "URL")]
     pub chain_url: Option<Url>,
     /// Print the protocol's OpenAPI document and exit
@@ -112,11 +124,13 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     }
     let router = server::router(&sandbox.providers(), token).merge(control_routes(&sandbox));
     terminal::result(&format!("Sandbox providers are listening on http://{address}"))?;
-    terminal::result("In the service's settings, for each port that is to be asked here:")?;
-    terminal::result("  [providers.issuer]")?;
-    terminal::result(&format!("  url = \"http://{address}\""))?;
+    terminal::result("Settings of the server; leave out the ports that other providers serve:")?;
     let shown = std::path::absolute(&token_file).unwrap_or(token_file);
-    terminal::result(&format!("  token_file = \"{}\"", shown.display()))?;
+    for port in PORTS {
+        terminal::result(&format!("[providers.{port}]"))?;
+        terminal::result(&format!("url = \"http://{address}\""))?;
+        terminal::result(&format!("token_file = \"{}\"", shown.display()))?;
+    }
     axum::serve(listener, router)
         .with_graceful_shutdown(stop.wait())
         .await

@@ -26,15 +26,15 @@ use crate::verify::VerifyReport;
 
 /// Check the ledger, journal and snapshots; exits 1 if there is a problem
 ///
-/// Checks postings, snapshots, events, outcomes and the sandbox chain's own list. Beside a running service, as of one
-/// sequence number. Balances are in USDC, in JSON in millionths of one. Positive amounts are owed to the service,
+/// Checks postings, snapshots, events, outcomes and the sandbox chain's own list. Beside a running server, as of one
+/// sequence number. Balances are in USDC, in JSON in millionths of one. Positive amounts are owed to Purser,
 /// negative ones are owed or earned by it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct VerifyArgs {
     /// Location of the data
     #[command(flatten)]
     pub serve: serve::Args,
-    /// Operator token for a running service
+    /// Operator token for a running server
     #[command(flatten)]
     pub token: TokenArgs,
     /// Print the report as JSON
@@ -44,14 +44,14 @@ pub struct VerifyArgs {
 
 /// Write a verified backup of the store and documents; keys are not included
 ///
-/// Account owners' documents, sealed, go to FILE.documents. Store a copy of *.keys separately. The service may be
+/// Account owners' documents, sealed, go to FILE.documents. Store a copy of *.keys separately. The server may be
 /// running.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BackupArgs {
     /// Location of the data
     #[command(flatten)]
     pub serve: serve::Args,
-    /// Operator token for a running service
+    /// Operator token for a running server
     #[command(flatten)]
     pub token: TokenArgs,
     /// File to write
@@ -73,7 +73,7 @@ pub struct RestoreArgs {
     pub file: PathBuf,
 }
 
-/// Migrate a store of an older version; the service must be stopped
+/// Migrate a store of an older version; the server must be stopped
 ///
 /// Run `purser backup` with the older version first. An interrupted upgrade is completed by the next.
 #[derive(Clone, Debug, clap::Args)]
@@ -157,7 +157,7 @@ pub(super) fn failed(error: impl std::fmt::Display) -> CliError {
 /// When the store cannot be opened, or there are problems.
 pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
-    let report = match open_or_connect(&config, &args.token).await? {
+    let (report, history) = match open_or_connect(&config, &args.token).await? {
         StoreAccess::Store(store, data) => {
             let as_store: Arc<dyn Store> = store.clone();
             let world = dependencies::open_dependencies(&config, &data, &as_store)
@@ -167,14 +167,18 @@ pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
             let report = crate::verify::verify(&*as_store, Some(&chain)).await.map_err(failed)?;
             world.close().await;
             store.close();
-            report
+            (report, History::Checked)
         }
-        StoreAccess::Service(running) => running.verify(&config).await?,
+        StoreAccess::Service(running) => (running.verify(&config).await?, History::Unchecked),
     };
     if args.json {
-        terminal::json(&serde_json::to_value(&report).map_err(failed)?, true)?;
+        let mut shown = serde_json::to_value(&report).map_err(failed)?;
+        if history == History::Unchecked {
+            shown["events"] = serde_json::Value::Null;
+        }
+        terminal::json(&shown, true)?;
     } else {
-        print(&report)?;
+        print(&report, history)?;
     }
     match report.problems.len() {
         0 => Ok(()),
@@ -183,10 +187,20 @@ pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     }
 }
 
-fn print(report: &VerifyReport) -> Result<(), CliError> {
+/// Whether the journal's events were checked too. The copy of a running server's store has none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum History {
+    Checked,
+    Unchecked,
+}
+
+fn print(report: &VerifyReport, history: History) -> Result<(), CliError> {
     let entities: Vec<String> = report.entities.iter().map(|(name, n)| format!("{n} {name}")).collect();
     terminal::result(&format!("entities     {}", entities.join(", ")))?;
-    terminal::result(&format!("events       {}", report.events))?;
+    match history {
+        History::Checked => terminal::result(&format!("events       {}", report.events))?,
+        History::Unchecked => terminal::result("events       not checked (server is running)")?,
+    }
     terminal::result(&format!("ledger       {} transactions", report.transactions))?;
     terminal::result(&format!("audit log    {} entries", report.audit_entries))?;
     for (place, atomic) in &report.balances {
@@ -202,10 +216,11 @@ fn print(report: &VerifyReport) -> Result<(), CliError> {
         report.unclaimed_transfers
     ))?;
     if report.unlisted_payments > 0 {
-        terminal::result(&format!(
-            "not final    {} payments that their chain does not list yet",
-            report.unlisted_payments
-        ))?;
+        let (n, verb) = match report.unlisted_payments {
+            1 => ("1 payment".to_owned(), "is"),
+            n => (format!("{n} payments"), "are"),
+        };
+        terminal::result(&format!("not final    {n} that {verb} not on the chain's list yet"))?;
     }
     for finding in &report.problems {
         terminal::result(&format!("PROBLEM      {finding}"))?;
@@ -216,13 +231,18 @@ fn print(report: &VerifyReport) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Atomic USDC (a million per USDC) as a decimal. Positive is owned or owed to the service, negative is owed or earned
+/// Atomic USDC (a million per USDC) as a decimal with at least two places. Positive is owned or owed to the service, negative is owed or earned
 /// by it.
 fn dollars(atomic: i128) -> String {
     let sign = if atomic < 0 { "-" } else { "" };
     let atomic = atomic.unsigned_abs();
     let decimal = format!("{sign}{}.{:06}", atomic / 1_000_000, atomic % 1_000_000);
-    decimal.trim_end_matches('0').trim_end_matches('.').to_owned()
+    let significant = decimal.trim_end_matches('0').len();
+    // "….00": four of the six places can be left out.
+    decimal
+        .get(..significant.max(decimal.len() - 4))
+        .unwrap_or(&decimal)
+        .to_owned()
 }
 
 /// Runs `purser backup`.
@@ -333,7 +353,7 @@ pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     if kept.is_ok_and(|mut kept| kept.next().is_some()) {
         let full = config.data_dir.display();
         return Err(CliError::Usage(format!(
-            "there is a store in {full} already; name another place with --data"
+            "there is a store in {full} already; name another directory with --data"
         )));
     }
     let papers = document_backup::documents_path(&args.file);
@@ -377,41 +397,42 @@ fn print_restore_summary(mark: &RestoreMarker, data: &DataDir, known: LogCoverag
     let at = |ms: u64| rfc3339(Timestamp(ms));
     let log = data.revocations();
     terminal::result(&format!(
-        "the backup is of {}; what happened from then to {} is not in it",
+        "the backup was made at {}; what happened from then to {} is not in it",
         at(mark.backed_up_at_ms),
         at(mark.restored_at_ms)
     ))?;
     terminal::result(&match known {
         LogCoverage::Complete(entries) => format!(
-            "{} goes on from the backup: the first start ends again every session, API key and operator's token that it names since \
-             ({} lines), and leaves accounts frozen or not as it last says",
+            "{} continues the backup: the first start revokes again each session, API key and operator token that it lists since then \
+             ({} lines), and freezes or unfreezes each account as its last line says",
             log.display(),
             entries.len()
         ),
         LogCoverage::Partial(_) if !log.exists() => format!(
-            "{} is not there yet: copy the newest there before the first start. Without one that goes on from the backup, every session, \
-             API key and operator's token of before is suspended until confirmed (`purser admin confirm`), and a freeze made after the \
-             backup is not known",
+            "{} is missing: copy the newest one there before the first start. Without a log that continues the backup, each earlier \
+             session, API key and operator token is suspended until confirmed (`purser admin confirm`), and freezes made after the \
+             backup are lost",
             log.display(),
         ),
         LogCoverage::Partial(entries) => format!(
-            "{} does not go on from the backup ({} lines): from the first start on every session, API key and operator's token of \
-             before is suspended until confirmed (`purser admin confirm`); what the file names is ended, and accounts that it leaves \
-             frozen are frozen, besides those of the backup. A freeze that is in neither is not known. Put the log of the lost service \
-             there before the start to have it replayed",
+            "{} does not continue the backup ({} lines): from the first start on, each earlier session, API key and operator token is \
+             suspended until confirmed (`purser admin confirm`). What the file lists is revoked, and accounts that it or the backup \
+             leaves frozen are frozen. A freeze that is in neither is lost. To have the lost server's log replayed, copy it there before \
+             the first start",
             log.display(),
             entries.len()
         ),
     })?;
     for line in [
-        "transfers to the treasury since the backup: the first start looks for what they bought at its provider, takes over cards \
-         and gift cards that exist, and credits the rest; what is older, or in doubt (a top-up that may have left, the price of an \
-         international card, which an operator may have made), waits at `purser admin incoming list`",
-        "international cards that the backup has as ordered: an operator may have made them; no holder can cancel one until an \
-         operator has looked and put it back (`purser admin intl-orders list`, `claim`, `release`)",
-        "transfers out of the treasury, and what balances paid to a bank: nothing new leaves until those of the lost history are \
-         explained (`purser admin dead-letters`)",
-        "not known: what operators decided, sent or entered by hand since, who signed up or in, saved recipients, endpoints and settings; `purser admin reconciliation` shows what providers have",
+        "transfers to the treasury since the backup: the first start looks up at the providers what they bought, adopts cards and \
+         gift cards that exist, and credits the rest. Older and uncertain ones (a top-up that may have been sent, the price of an \
+         international card that an operator may have created) wait for a decision in `purser admin incoming list`",
+        "international cards that the backup has as ordered: an operator may have created them, so account owners cannot cancel them \
+         until an operator has checked and released them (`purser admin intl-orders list`, `claim`, `release`)",
+        "transfers out of the treasury, and bank transfers paid from balances: nothing new is sent until those of the lost history \
+         are in the ledger (`purser admin dead-letters`)",
+        "lost: what operators decided, sent or entered since the backup, sign-ups and sign-ins, saved recipients, endpoints and settings; \
+         `purser admin reconciliation` lists what providers have",
     ] {
         terminal::result(line)?;
     }
@@ -431,10 +452,10 @@ fn ensure_absent(folders: &[PathBuf]) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    // Checks: every significant digit of an atomic amount is in its decimal, without trailing zeros.
+    // Checks: every significant digit of an atomic amount is in its decimal, which has at least two places.
     #[test]
     fn atomic_amounts_are_shown_in_usdc() {
         let shown = [0, 1, -1_360_000, 65_570_000, 1_000_000, -10].map(dollars);
-        assert_eq!(shown, ["0", "0.000001", "-1.36", "65.57", "1", "-0.00001"]);
+        assert_eq!(shown, ["0.00", "0.000001", "-1.36", "65.57", "1.00", "-0.00001"]);
     }
 }

@@ -311,7 +311,7 @@ fn endpoints(key: &str, nodes: &[Endpoint], found: &mut ConfigErrors) {
     found.require(
         !nodes.is_empty(),
         key.to_owned(),
-        "name at least one JSON-RPC endpoint, better three",
+        "name at least one JSON-RPC endpoint, preferably three",
     );
     for (n, node) in nodes.iter().enumerate() {
         let is_good = node.url.is_set() && node.rate > 0 && node.burst > 0 && node.timeout_ms > 0;

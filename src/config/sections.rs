@@ -102,6 +102,7 @@ pub struct OperatorTokenConfig {
 #[serde(deny_unknown_fields)]
 pub struct Storage {
     pub segment_bytes: u64,
+    pub sync_spacing_ms: u64,
     pub snapshot_cache_bytes: u64,
     pub apply_bytes: u64,
     pub apply_interval_ms: u64,

@@ -249,6 +249,11 @@ fn engine(config: &Config, found: &mut ConfigErrors) {
         "storage.segment_bytes",
         "must lie between 64 KiB and 1 GiB",
     );
+    found.require(
+        config.storage.sync_spacing_ms <= 100,
+        "storage.sync_spacing_ms",
+        "must be at most 100",
+    );
 }
 
 fn product(name: &str, product: &ProductConfig, found: &mut ConfigErrors) {

@@ -332,13 +332,21 @@ pub struct PrebuiltBody;
 /// Adds the members of every error to a 402 with its own members: `terminal` and `request_id`. `terminal` is false,
 /// since the request can succeed once it is paid or signed. `body` is a JSON object with at least one member.
 pub fn with_members(body: &[u8]) -> Vec<u8> {
-    let head = format!(
-        "{{\"terminal\":false,\"request_id\":\"{}\",",
-        RequestId(request_context::current_request().0)
-    );
-    let mut whole = Vec::with_capacity(head.len() + body.len());
-    whole.extend_from_slice(head.as_bytes());
-    whole.extend_from_slice(body.get(1..).unwrap_or_default());
+    with_members_and(body, body.len(), &[])
+}
+
+/// The same with the text `more` inserted at `place`, which is behind a member of the body.
+pub fn with_members_and(body: &[u8], place: usize, more: &[&str]) -> Vec<u8> {
+    const HEAD: &[u8] = b"{\"terminal\":false,\"request_id\":\"";
+    let id = RequestId(request_context::current_request().0).text();
+    let (before, behind) = body.split_at(place.min(body.len()));
+    let inserted: usize = more.iter().map(|text| text.len()).sum();
+    let mut whole = Vec::with_capacity(HEAD.len() + id.len() + 2 + body.len() + inserted);
+    for part in [HEAD, &id, b"\",", before.get(1..).unwrap_or_default()] {
+        whole.extend_from_slice(part);
+    }
+    more.iter().for_each(|text| whole.extend_from_slice(text.as_bytes()));
+    whole.extend_from_slice(behind);
     whole
 }
 

@@ -18,7 +18,6 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version};
 use purser_actors::kernel::request_context;
 use purser_actors::port::{Clock, Entropy};
 use tower::Service;
-use tracing::Instrument;
 
 use super::auth::{Authenticator, BearerAuth, RequestExtensions, RequestId, RequestIds};
 use super::deprecation::DeprecationHeaders;
@@ -144,12 +143,13 @@ impl Front {
         } else if let Some(error) = self.early_error(&parts, &budget, free).await {
             error.render(id, form)
         } else {
-            // The span is created for every request, so it holds only what every line needs.
-            let span = tracing::error_span!("request", id = %id);
-            span.in_scope(|| tracing::debug!(method = %parts.method, path = parts.uri.path(), "asked"));
             parts.extensions.insert(RequestExtensions { bearer, id, ip });
-            let work = self.route(Request::from_parts(parts, body)).instrument(span);
-            let answer = request_context::with_request(purser_actors::id::RequestId(id.0), work).await;
+            let work = async move {
+                tracing::debug!(method = %parts.method, path = parts.uri.path(), "asked");
+                self.route(Request::from_parts(parts, body)).await
+            };
+            // Its log lines name the request.
+            let answer = request_context::in_request(purser_actors::id::RequestId(id.0), work).await;
             finish(answer, id, form)
         };
         if let Some(announced) = announced {

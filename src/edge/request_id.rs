@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 pub struct RequestId(pub u128);
 
 impl RequestId {
-    fn text(self) -> [u8; 36] {
+    pub(crate) fn text(self) -> [u8; 36] {
         let mut text = *b"req_00000000000000000000000000000000";
         for (place, byte) in text[4..].chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
             const DIGITS: &[u8; 16] = b"0123456789abcdef";

@@ -108,6 +108,12 @@ impl MacKey {
         self.over(parts).finalize().into_bytes().into()
     }
 
+    /// The key for tags of joined parts that begin with these.
+    #[must_use]
+    pub fn after(&self, parts: &[&[u8]]) -> Self {
+        Self(self.over(parts))
+    }
+
     /// Whether `tag` is a prefix of the tag of the joined parts, in constant time. An empty tag never is.
     pub fn verify(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
         self.over(parts).verify_truncated_left(tag).is_ok()

@@ -39,7 +39,6 @@ use purser_actors::kernel::idempotency::{IdempotencySlot, RecordedResponse};
 use purser_actors::kernel::{request_context, to_json};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use tracing::Instrument as _;
 use zeroize::Zeroizing;
 
 use super::account::refuse_frozen;
@@ -281,10 +280,7 @@ impl IdempotencyKey {
                     drop(turn);
                     result
                 };
-                let result = tokio::spawn(
-                    request_context::with_request(request_context::current_request(), work).in_current_span(),
-                )
-                .await;
+                let result = tokio::spawn(request_context::continue_request(work)).await;
                 match result.unwrap_or_else(|_| Err(ApiError::internal())) {
                     Ok(reply) => Ok(reply.into_response()),
                     // The first response has the same form as its later replays.

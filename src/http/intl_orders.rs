@@ -181,7 +181,7 @@ fn cancelled(id: CardId, result: Result<(), &Rejection>) -> Result<RecordedReply
         })),
         Err(Rejection::InDoubt) => Err(not_cancellable("The card of this order may have been made already.")
             .retry_after(60)
-            .hint("The service was restored from a backup: the order can be cancelled once an operator has looked and put it back.")),
+            .hint("The service was restored from a backup: the order can be cancelled once an operator has checked and released it.")),
         Err(Rejection::InvalidState(_) | Rejection::Lease(_) | Rejection::Released | Rejection::Ended) => {
             let refused = not_cancellable("Only an order that is queued can be cancelled.");
             Err(refused.hint("GET /get-card-data has the status of the order."))

@@ -62,7 +62,7 @@ pub(super) fn render_error(error: &str, code: &str, hint: Option<&str>) -> Strin
 fn section_html(content: &str) -> String {
     format!(
         "<section id=\"owner\">\n    <noscript><p class=\"quiet\">Scripts are off: cards, balance and events are shown by a \
-         script. The forms work without.</p></noscript>\n    <h2>Only you</h2>\n    {content}\n  </section>"
+         script. The forms work without.</p></noscript>\n    <h2>What only you can change</h2>\n    {content}\n  </section>"
     )
 }
 
@@ -130,17 +130,13 @@ fn of_link(link: Option<&IssuerLink>, may: bool) -> String {
             pending_job: Some(_), ..
         }) => {
             let rest = "<p class=\"quiet\">The issuer is being asked. <a href=\"/login\">Look again</a></p>".to_owned();
-            (
-                "wait",
-                "linking",
-                rest + &button("/account/unlink", "Take it back", may),
-            )
+            ("wait", "linking", rest + &button("/account/unlink", "Cancel", may))
         }
         Some(LinkStatus::Unlinked {
             declined: Some(reason), ..
         }) => {
             let rest = format!("<p class=\"quiet\">The issuer says: {}</p>", escaped(reason));
-            ("bad", "refused", rest + &link_it())
+            ("bad", "declined", rest + &link_it())
         }
         _ => {
             let rest = "<p class=\"quiet\">Topping up a card balance and reloadable cards need it.</p>".to_owned();
@@ -191,7 +187,7 @@ fn of_caps(account: &Account, app: &App, may: bool) -> String {
 fn of_spending(wallet: Option<&AgentWallet>, may: bool) -> String {
     let Some(wallet) = wallet else {
         let rest =
-            "<p class=\"quiet\">Your agent makes it with createAgentWallet; then you say here what it may spend.</p>";
+            "<p class=\"quiet\">Your agent creates it with createAgentWallet. Then you set here what it may spend.</p>";
         return panel("spending", "Managed wallet", "quiet", "none", rest);
     };
     let off = if may { "" } else { " disabled" };
@@ -201,7 +197,10 @@ fn of_spending(wallet: Option<&AgentWallet>, may: bool) -> String {
         let address = wallet.addresses.on(network).address();
         format!(
             "<p class=\"quiet\">On {} <span class=\"id\">{address}</span></p>",
-            network.name()
+            match network {
+                Network::Base => "Base",
+                Network::Solana => "Solana",
+            }
         )
     });
     let field = |name: &str, value: &str, label: &str, required: &str| {
@@ -238,7 +237,7 @@ fn of_keys(api_keys: &ApiKeyCodec, keys: &[(ApiKeyId, ApiKey)], may: bool) -> St
         // Writing to a String cannot fail.
         let _ = write!(
             rows,
-            "<form method=\"post\" action=\"/account/api-keys/revoke\"><p>{}<span class=\"id quiet\">{prefix}…{last4}, made {}, \
+            "<form method=\"post\" action=\"/account/api-keys/revoke\"><p>{}<span class=\"id quiet\">{prefix}…{last4}, created {}, \
              {used}</span></p><input type=\"hidden\" name=\"api_key_id\" value=\"{id}\">\
              <button type=\"submit\"{off}>Revoke</button></form>",
             escaped(&key.name),
@@ -260,7 +259,7 @@ fn of_keys(api_keys: &ApiKeyCodec, keys: &[(ApiKeyId, ApiKey)], may: bool) -> St
 
 fn service_cap_text(cap: Option<DailyCap>) -> String {
     let Some(cap) = cap else {
-        return "no cap of the service".into();
+        return "no service cap".into();
     };
     let count = (cap.count != u32::MAX).then(|| format!("{} purchases", cap.count));
     let sum = (cap.sum.get() != u64::MAX).then(|| format!("{:.2} USD", cap.sum.decimal()));
@@ -309,7 +308,7 @@ mod tests {
                 sum: purser_actors::money::Cents::new(sum),
             })
         };
-        assert_eq!(service_cap_text(None), "no cap of the service");
+        assert_eq!(service_cap_text(None), "no service cap");
         assert_eq!(
             service_cap_text(cap(20, 2_000_000)),
             "the service allows 20 purchases, 20000.00 USD"

@@ -149,7 +149,11 @@ async fn post_register(
 ) -> Result<Response, ApiError> {
     let request: RegisterWebhookRequest = state.body(body).await?;
     let url = state.webhook_sender.check_url(&request.url).map_err(|why| {
-        let error = format!("This URL is not called: {}{}.", wire_summary(why), why.allowlist_hint());
+        let error = format!(
+            "This URL cannot be called: {}{}.",
+            wire_summary(why),
+            why.allowlist_hint()
+        );
         ApiError::parameter(ErrorCode::WebhookUrlNotAllowed, "url", error)
             .hint("A public address on port 80 or 443, by name or plainly written.")
     })?;

@@ -8,8 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use purser_actors::kernel::answers;
 use purser_actors::port::{ErrorKind, PortError};
 use purser_storage::{Batch, Condition, JournalStore, OpenError, StoreError, StoreLimits, StoreOptions, Write};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::faults::failed;
@@ -96,6 +98,10 @@ impl SandboxStore {
         };
         let clock = Arc::new(|| SystemClock.micros());
         let store = Self(open_journal(&StoreOptions { dir, limits, clock })?);
+        // Some tests open it outside a runtime.
+        if let Ok(runtime) = Handle::try_current() {
+            answers::run_on(&runtime, &store.0);
+        }
         let version = VERSION.to_string().into_bytes();
         match store.0.read_row(VERSION_KEY)? {
             Some(row) if *row.value == *version => {}

@@ -8,7 +8,7 @@ use purser_actors::id::{Network, Wallet};
 use super::ServiceError;
 use super::dependencies::PerSlotBlockhash;
 use super::routes::AppState;
-use crate::checkout::{Checkout, ResponseWriter, SolanaOffer};
+use crate::checkout::{ChallengeCache, Checkout, ResponseWriter, SolanaOffer};
 use crate::config::{Config, SettlementKind, SignatureRecovery};
 use crate::http::rate_limit::RateLimiter;
 use crate::identity::credentials::CredentialIssuer;
@@ -99,6 +99,7 @@ pub(super) async fn open(
         solana: payees.solana,
         contract_wallets: state.deps.chains.contract_wallets.clone(),
         mpp,
+        challenges: ChallengeCache::default(),
         blockhashes: Arc::new(PerSlotBlockhash::new(state.deps.chains.blockhashes.clone())),
         prices,
         limiter,

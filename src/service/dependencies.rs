@@ -54,6 +54,7 @@ pub fn store_limits(config: &Config) -> StoreLimits {
     let storage = &config.storage;
     StoreLimits {
         segment_bytes: storage.segment_bytes,
+        sync_spacing_ms: storage.sync_spacing_ms,
         sled_cache_bytes: storage.snapshot_cache_bytes,
         // Short-lived entities (an order in progress, a card that is not ready) never reach the snapshots. While one
         // part is applied the next ones gather, so a part is far below the limit.

@@ -151,7 +151,7 @@ pub async fn revocations(
     if let Some(since) = engine.suspended_since() {
         tracing::warn!(
             since = %rfc3339(since),
-            "API keys, sessions and operators' tokens of before the restore are suspended until confirmed, and freezes made after the backup may not be known: no log of revocations went on from the backup"
+            "API keys, sessions and operator tokens from before the restore are suspended until confirmed, and freezes made after the backup may not be known: no log of revocations went on from the backup"
         );
     }
     Ok((Arc::new(log), begun))
@@ -167,8 +167,8 @@ async fn log_paused_withdrawals(engine: &Engine, mark: RestoreMarker) -> Result<
         Some(until) => tracing::warn!(
             %backed_up,
             held_at_least_until = %rfc3339(until),
-            "the store was restored: withdrawals, top-ups, payouts and payments of managed wallets that had not left wait as `held_restored`, \
-             until what the lost history signed can no longer land and everything that left is in the books"
+            "the store was restored: withdrawals, top-ups, payouts and payments of managed wallets that were not sent wait as `held_restored`, \
+             until what the lost history signed can no longer settle and everything that was sent is in the ledger"
         ),
         None => tracing::warn!(%backed_up, "the store was restored: nothing is held"),
     }

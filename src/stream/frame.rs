@@ -108,7 +108,8 @@ impl ProtocolError {
 }
 
 /// Message for a cursor that no event of the account can have had.
-pub const AHEAD: &str = "No event of this account is as new as that: the cursor is of another service.";
+pub const AHEAD: &str =
+    "No event of this account is that new: the cursor is from another server, or the server's data was deleted.";
 
 /// The event types to deliver: names, in which `*` stands for any characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -308,7 +309,7 @@ mod tests {
         let ahead = ProtocolError::cursor_ahead().to_json();
         assert_eq!(
             ahead,
-            r#"{"type":"error","code":"cursor_ahead","param":"after","error":"No event of this account is as new as that: the cursor is of another service."}"#
+            r#"{"type":"error","code":"cursor_ahead","param":"after","error":"No event of this account is that new: the cursor is from another server, or the server's data was deleted."}"#
         );
     }
 }

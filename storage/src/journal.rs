@@ -1,5 +1,6 @@
 //! The journal store: segments are the source of truth, with the latest rows in snapshots behind them.
 
+mod answers;
 mod committer;
 mod copies;
 mod core;
@@ -8,6 +9,7 @@ mod export;
 mod frame;
 mod index;
 mod overlay;
+mod pacing;
 mod rebuild;
 pub(crate) mod recovery;
 mod sealing;
@@ -18,6 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+pub use answers::{AnswerSink, GroupAnswers};
 pub use committer::{MAX_EVENT_BYTES, MAX_KEY_BYTES};
 pub use core::FatalCallback;
 pub(crate) use core::StoreCore;
@@ -45,6 +48,8 @@ pub struct StoreLimits {
     pub segment_bytes: u64,
     /// A group is closed when it has this many bytes.
     pub group_bytes: usize,
+    /// Time from one sync to the next while many callers commit. 0: syncs are not spaced.
+    pub sync_spacing_ms: u64,
     /// Rows are written to the snapshots once this many journal bytes wait. A start after a kill replays about as many.
     pub apply_bytes: u64,
     /// Longest interval between two writes to the snapshots, while there are rows to write.
@@ -69,6 +74,7 @@ impl StoreLimits {
         Self {
             segment_bytes: 128 << 20,
             group_bytes: 4 << 20,
+            sync_spacing_ms: 1,
             apply_bytes: 64 << 20,
             apply_interval_ms: 20_000,
             lag_limit_bytes: 1 << 30,
@@ -247,6 +253,17 @@ impl JournalStore {
     /// Sets the callback that runs once when the store has failed; the binary aborts the process.
     pub fn on_fatal(&self, hook: FatalCallback) {
         self.core.set_on_fatal(hook);
+    }
+
+    /// Hands the answers of every later group to `sink`, instead of running them on the committing thread. Only the first
+    /// sink counts. [`JournalStore::close`] does not wait for answers that the sink has not run.
+    pub fn set_answer_sink(&self, sink: AnswerSink) {
+        // The sink is a part of the store, which it must not keep.
+        let engine = Arc::downgrade(&self.core);
+        self.core.set_answer_sink(Box::new(move |answers| {
+            let engine = engine.clone();
+            sink(answers::GroupAnswers { answers, engine });
+        }));
     }
 
     /// Whether an I/O error has stopped the store.

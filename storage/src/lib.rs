@@ -17,8 +17,8 @@ pub mod stats;
 mod store;
 
 pub use journal::{
-    Clock, FatalCallback, JournalStore, MAX_EVENT_BYTES, MAX_KEY_BYTES, OpenError, RestoreMarker, StoreLimits,
-    StoreOptions,
+    AnswerSink, Clock, FatalCallback, GroupAnswers, JournalStore, MAX_EVENT_BYTES, MAX_KEY_BYTES, OpenError,
+    RestoreMarker, StoreLimits, StoreOptions,
 };
 pub use snapshot::snapshot_syncs;
 pub use store::{

@@ -152,7 +152,8 @@ pub enum CommitError {
     Stopped,
 }
 
-/// Called once, on the committing thread, after the batch is durable or rejected. Must be short and must not block.
+/// Called once, after the batch is durable or rejected, in the order of the batches: on the committing thread, or where an
+/// [`AnswerSink`](crate::AnswerSink) runs it. Must be short and must not block.
 pub type CommitCallback = Box<dyn FnOnce(Result<Committed, CommitError>) + Send>;
 
 /// Receives every durable event in order, after the sync and before the batch's [`CommitCallback`]. Must not block.

@@ -206,7 +206,7 @@ async fn case_59_internal_address_is_never_registered_or_posted_to() {
     let redelivery = post(&site, &token, "/redeliver-webhook", None, &again).await;
     assert_eq!(redelivery.status, 202, "{}", redelivery.text);
     let tried = delivery(&site, &token, &id, "", 2).await;
-    assert_eq!(tried["attempts"][1]["error"], "its port is not called");
+    assert_eq!(tried["attempts"][1]["error"], "its port is not allowed");
     assert_eq!(receiver.at("/ok").len(), 1);
 }
 

@@ -222,8 +222,8 @@ impl Plan {
         let mut plan = Self {
             seed,
             settings: settings(&mut chance),
-            watch_bytes: pick(&mut chance, &[2_000, 8_000, 1 << 20]),
-            lag_limit_bytes: pick(&mut chance, &[8_000, 16 << 20, 16 << 20]),
+            watch_bytes: pick(&mut chance, &[600, 2_400, 1 << 20]),
+            lag_limit_bytes: pick(&mut chance, &[5_000, 16 << 20, 16 << 20]),
             sync_ms: pick(&mut chance, &[2, 8, 60]),
             retention_bytes: pick(&mut chance, &[1, FOREVER, FOREVER]),
             steps: Vec::new(),

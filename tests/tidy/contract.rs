@@ -190,7 +190,12 @@ fn api_coverage_table_is_complete() {
         first_cells(&document, "Products"),
         &mut found,
     );
-    same("moves", moves(), first_cells(&document, "States and moves"), &mut found);
+    same(
+        "moves",
+        moves(),
+        first_cells(&document, "States and transitions"),
+        &mut found,
+    );
     let events = purser_actors::engine::event_types().into_iter().collect();
     same("events", events, first_cells(&document, "Events"), &mut found);
     let errors = read("docs/errors.md");

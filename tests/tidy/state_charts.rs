@@ -27,7 +27,7 @@ fn changes(chart: &Chart) -> Vec<Transition> {
 /// The chart as a Markdown table, with a line for the events that change no state.
 fn text(chart: &Chart) -> String {
     let finals = final_states(chart);
-    let mut text = String::from("| from | what moves it | to |\n| --- | --- | --- |\n");
+    let mut text = String::from("| from | trigger | to |\n| --- | --- | --- |\n");
     for step in changes(chart) {
         let bold = if finals.contains(step.to) { "**" } else { "" };
         writeln!(text, "| {} | {} | {bold}{}{bold} |", step.from, step.cause, step.to).unwrap();

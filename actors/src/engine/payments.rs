@@ -1,7 +1,6 @@
 //! Paid calls in the engine: permit, claim, and waiting for the outcome.
 
 use purser_storage::mutants::{self, Mutant};
-use tracing::Instrument as _;
 
 use super::claim_lock::ClaimLock;
 use super::idempotency::payment_identifier::{self, IdentifierState};
@@ -115,8 +114,7 @@ impl Engine {
         let engine = self.clone();
         // A separate task: the permit is held while the settlement is in flight, even if the caller has gone.
         let work = async move { engine.claim_or_join(payment, request).await };
-        let call =
-            tokio::spawn(request_context::with_request(request_context::current_request(), work).in_current_span());
+        let call = tokio::spawn(request_context::continue_request(work));
         call.await.unwrap_or(Err(ClaimError::OutcomeUnknown(payment)))
     }
 

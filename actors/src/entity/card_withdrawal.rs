@@ -29,7 +29,7 @@ use crate::operator::AuditedAction;
 use crate::port::{ExternalText, Timestamp};
 
 /// Reason shown to the account owner if the hold was released in a lost history.
-pub const HOLD_RELEASED_REASON: &str = "The card issuer had put it back before the service was restored from a backup.";
+pub const HOLD_RELEASED_REASON: &str = "The card issuer had released it before the service was restored from a backup.";
 
 /// State of a withdrawal from a card balance.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

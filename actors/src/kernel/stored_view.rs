@@ -72,11 +72,15 @@ impl StoredView {
             depth: 0,
             form: Form::Plain,
         };
+        // Writing to memory cannot fail, and no view has a number that is not exact.
         let done = view.serialize(&mut writer);
-        debug_assert!(done.is_ok(), "writing to memory cannot fail");
-        let Writer { mut bytes, ends, .. } = writer;
-        if bytes.first() != Some(&tag::OBJECT) || bytes.pop() != Some(tag::END) {
+        debug_assert!(done.is_ok(), "a view has no stored form");
+        let Writer {
+            mut bytes, mut ends, ..
+        } = writer;
+        if done.is_err() || bytes.first() != Some(&tag::OBJECT) || bytes.pop() != Some(tag::END) {
             bytes.clear();
+            ends.clear();
         }
         Self { bytes, ends }
     }
@@ -313,14 +317,12 @@ impl<'a> Serializer for &'a mut Writer {
         Ok(())
     }
 
-    fn serialize_f32(self, value: f32) -> fmt::Result {
-        self.json(&to_json(&value));
-        Ok(())
+    fn serialize_f32(self, _: f32) -> fmt::Result {
+        Err(fmt::Error)
     }
 
-    fn serialize_f64(self, value: f64) -> fmt::Result {
-        self.json(&to_json(&value));
-        Ok(())
+    fn serialize_f64(self, _: f64) -> fmt::Result {
+        Err(fmt::Error)
     }
 
     fn serialize_char(self, value: char) -> fmt::Result {

@@ -88,7 +88,7 @@ impl AdminClient {
         }
         let of_call = match quoted.trim().starts_with("req_") {
             true => {
-                ": a Request-Id finds what its call created, and a call that was refused, or only read, created nothing"
+                ": a Request-Id finds what its call created, and a call that was rejected, or only read, created nothing"
             }
             false => "",
         };

@@ -26,7 +26,7 @@ pub enum TokenCommand {
     },
     /// List operator tokens
     List,
-    /// Print a new token with its line for `[operator] tokens` in the settings, without calling a service
+    /// Print a new token with its line for `[operator] tokens` in the settings, without calling a server
     Generate {
         /// Name of the operator
         name: String,

@@ -97,7 +97,7 @@ errors! {
     ParameterInvalid = 400 "parameter_invalid" Never;
     /// The query is not well-formed.
     QueryMalformed = 400 "query_malformed" Never;
-    /// A parameter is given twice. The larger value is never guessed.
+    /// A parameter is given twice. Purser doesn't choose between the values.
     ParameterDuplicated = 400 "parameter_duplicated" Never;
     /// The route does not accept this parameter. The hint has the nearest name.
     ParameterUnrecognized = 400 "parameter_unrecognized" Never;

@@ -31,22 +31,22 @@ pub enum BlockedUrl {
     #[error("it is not a URL")]
     Malformed,
     /// Neither http nor https.
-    #[error("only http and https are called")]
+    #[error("only http and https are allowed")]
     Scheme,
     /// It contains a user or a password.
-    #[error("it carries credentials")]
+    #[error("it contains credentials")]
     Credentials,
     /// The port is not in the policy.
-    #[error("its port is not called")]
+    #[error("its port is not allowed")]
     Port,
     /// An IPv4 address not written as four plain decimal numbers: hexadecimal, octal, one number, shortened.
     #[error("its address is not plainly written")]
     ObfuscatedAddress,
     /// A name that is only valid internally, like `localhost` or `printer.local`.
-    #[error("its name is an inside one")]
+    #[error("its name is internal")]
     InternalHostname,
     /// The address is not public.
-    #[error("its address is an inside one")]
+    #[error("its address is internal")]
     InternalAddress,
 }
 

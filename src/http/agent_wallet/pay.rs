@@ -296,7 +296,7 @@ fn not_paid(answered: &OutboundResponse, own: bool) -> Result<RecordedReply, Api
 fn not_sent(error: &OutboundError) -> ApiError {
     match error {
         OutboundError::Blocked(why) => {
-            policy_filtered(format!("That URL is not called: {why}{}.", why.allowlist_hint())).param("url")
+            policy_filtered(format!("That URL cannot be called: {why}{}.", why.allowlist_hint())).param("url")
         }
         error => {
             let error = format!("The server gave no answer that can be used: {error}.");

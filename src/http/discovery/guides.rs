@@ -11,7 +11,7 @@ use super::super::openapi::ApiDocuments;
 const SAMPLE_ID: &str = "_0123456789abcdef0123456789abcdef";
 
 /// Instructions beside the list of samples.
-pub(super) const INSTRUCTIONS: &str = "Replace the parameters by what you want. The destination_id of the example is made up and only \
+pub(super) const INSTRUCTIONS: &str = "Replace the parameters with your own. The destination_id of the example is made up and only \
     shows the price: GET /bank-recipients lists yours. GET /skill.md says how to buy.";
 
 /// One operation of an OpenAPI document.
@@ -137,12 +137,12 @@ pub(super) fn samples(openapi: &Value, url: &str) -> Vec<String> {
 }
 
 const INTRODUCTION: &str = "\
-> Prepaid cards, gift cards, payouts, bank payments and balance top-ups for software agents. Each call is paid by itself, in \
+> Prepaid cards, gift cards, payouts, bank payments and balance top-ups for software agents. Each call is paid separately, in \
 USDC on Base or Solana, by x402 v2 or MPP: no account, no API key. The payer's wallet is the identity.
 
 - A paid route without a payment answers 402 with its price (`PAYMENT-REQUIRED`, `WWW-Authenticate: Payment`); the same call \
 with a signed payment buys once, however often it is sent.
-- The 200 of a purchase carries `auth.id_token`, for `Authorization: Bearer`: it reads the account, and shows, changes and loads \
+- The 200 of a purchase contains `auth.id_token`, for `Authorization: Bearer`: it reads the account, and shows, changes and loads \
 what that payment bought. Whatever else changes something (identity, links, the managed wallet, API keys, money to other \
 addresses, earlier purchases) needs the token of `GET /auth`, which signs in with the wallet. `POST /auth` renews either.
 - Amounts are decimal numbers. Errors are `{error, code, …}`; branch on `code`. `terminal: true` says that the same request \
@@ -201,7 +201,7 @@ fn line(operation: &OperationSummary<'_>, url: &str) -> String {
         let _ = write!(line, "; takes {}", takes.join(", "));
     }
     if operation.about["deprecated"] == true {
-        line.push_str(" (on its way out)");
+        line.push_str(" (deprecated)");
     }
     line
 }
@@ -229,7 +229,7 @@ pub(super) fn skill(openapi: &Value, url: &str) -> String {
         {INTRODUCTION}\n\
         ## What is sold\n\n\
         | What | Example | Price |\n| --- | --- | --- |\n{}\n\n\
-        Replace the parameters of an example by what you want; `GET {url}/openapi.json` describes each of them, and \
+        Replace the parameters of an example with your own; `GET {url}/openapi.json` describes each of them, and \
         `GET {url}/get-pricing` gives ranges and fees.\n\n\
         ## How to buy\n\n\
         1. Call the route with its parameters. 400 and 503 (`product_unavailable`: not sold now): read `code` and `hint`; nothing was \
@@ -249,7 +249,7 @@ pub(super) fn skill(openapi: &Value, url: &str) -> String {
         5. 429: wait `retry_after_seconds`, then once more.\n\n\
         ## What only the owner does\n\n\
         Identity, links to the card issuer and spending limits are changed by a person. Sign in with `GET {url}/auth` first: a link \
-        that is made with a purchase's token only shows. Then give them the `auth_url` of `GET {url}/get-auth-link`. Never ask \
+        that is created with a purchase's token opens a page that changes nothing. Then give them the `auth_url` of `GET {url}/get-auth-link`. Never ask \
         them for a key.\n",
         bought.join("\n")
     )

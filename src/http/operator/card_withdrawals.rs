@@ -316,7 +316,7 @@ pub(super) fn map_error<O>(denied: OperationError<Rejection, O>) -> ApiError {
         OperationError::Rejected(Rejection::InvalidState(status)) => WITHDRAWAL.not_open(status),
         OperationError::Rejected(Rejection::Lease(not)) => WITHDRAWAL.lease_error(&not),
         OperationError::Rejected(Rejection::ClosedAtIssuer { paid }) => {
-            let how = if paid { "paid it" } else { "put it back" };
+            let how = if paid { "paid it" } else { "released it" };
             let error = format!("The card issuer had {how} in a history that a restore lost: nothing is to be paid.");
             conflict(ErrorCode::WithdrawalClosedAtIssuer, error)
         }

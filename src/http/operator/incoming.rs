@@ -204,7 +204,7 @@ pub(super) fn map_error(why: IncomingDecisionError) -> ApiError {
         }
         IncomingDecisionError::AlreadyDelivered => {
             let error = "The rail has carried out the payout that this transfer had paid for, or may yet.";
-            let hint = "Book both: POST /admin/untracked-transfers/attribute with `deposit_id` (`purser admin untracked-transfers attribute job_… --deposit dep_…`). If its holder is to have both, say so with `holder_keeps_product`: true (`--holder-keeps-product`).";
+            let hint = "Post both: POST /admin/untracked-transfers/attribute with `deposit_id` (`purser admin untracked-transfers attribute job_… --deposit dep_…`). To let the account owner keep both, send `holder_keeps_product`: true (`--holder-keeps-product`).";
             ApiError::new(ErrorCode::ProductDelivered, error).hint(hint)
         }
         // The caller has answered an approval that is pending already.

@@ -263,7 +263,7 @@ fn map_error(why: RefundError) -> ApiError {
             refundable_amount: refundable,
         } => {
             let error = format!("At most {} of this payment can be refunded now.", refundable.decimal());
-            let hint = "What may still fail or come back is credited by itself then.";
+            let hint = "What fails or is returned later is credited automatically.";
             conflict(ErrorCode::RefundAmountTooLarge, error).hint(hint)
         }
         RefundError::ProductStillUsable {
@@ -272,12 +272,12 @@ fn map_error(why: RefundError) -> ApiError {
             product,
         } => {
             let error = format!(
-                "{} of what this payment bought can still be used by its holder; as it is, at most {} can be refunded.",
+                "The account owner can still use {} of what this payment bought. Until it is returned, at most {} can be refunded.",
                 usable.decimal(),
                 refundable.decimal()
             );
             let hint = format!(
-                "{} If the holder is to have both, say so with `holder_keeps_product`: true (`--holder-keeps-product`).",
+                "{} To refund and let the account owner keep the product, send `holder_keeps_product`: true (`--holder-keeps-product`).",
                 (product.product_type().return_instructions)(product.number())
             );
             conflict(ErrorCode::ProductNotReturned, error).hint(hint)

@@ -254,7 +254,7 @@ pub(super) fn map_error(why: AttributionError) -> ApiError {
         AttributionError::MayStillSettle(why) => {
             let (error, hint) = match why {
                 AttributionWait::OwnBurn => (
-                    "A burn that this top-up has signed itself may still land.",
+                    "A burn that this top-up has signed itself may still settle.",
                     "Try again in some minutes.",
                 ),
                 AttributionWait::Attestation => (

@@ -117,7 +117,10 @@
     const li = document.createElement("li");
     li.dataset.seq = event.seq;
     const status = event.type.slice(event.type.lastIndexOf(".") + 1);
-    li.append(piece("when", clock(event.created_at)), piece("type " + tone(status), event.type));
+    const type = piece("type " + tone(status), "");
+    // A long type may break after its dots and underscores, never inside a word.
+    for (const part of event.type.split(/(?<=[._])/)) type.append(part, document.createElement("wbr"));
+    li.append(piece("when", clock(event.created_at)), type);
     li.append(piece("about id", about(object)));
     at("no-events").hidden = true;
     return li;

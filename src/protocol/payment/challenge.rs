@@ -48,6 +48,8 @@ pub struct Challenge {
     pub header: Bytes,
     /// Body of type `application/json`.
     pub body: Bytes,
+    /// Where the further members begin in the body, or would: behind `code`.
+    pub members_at: usize,
 }
 
 /// Builds the challenge. Send it with status 402 and `Cache-Control: no-store`.
@@ -81,6 +83,7 @@ pub fn challenge(parts: &ChallengeInput<'_>) -> Challenge {
     body.push_str(&json[..after_error]);
     body.push_str(",\"code\":");
     push_json_string(&mut body, parts.code);
+    let members_at = body.len();
     if let Some(members) = parts.body_members {
         body.push(',');
         body.push_str(members);
@@ -102,6 +105,7 @@ pub fn challenge(parts: &ChallengeInput<'_>) -> Challenge {
     Challenge {
         header: Bytes::from(STANDARD.encode(json)),
         body: Bytes::from(body),
+        members_at,
     }
 }
 

@@ -25,6 +25,7 @@ use super::evm::{
 use super::proof::OfflineVerification;
 use super::terms::{BasePayee, Payee, Terms};
 use crate::rfc3339;
+pub use challenge::ChallengeTemplate;
 use challenge::{ChallengeFields, OpaqueRequest, request};
 use credential::{Credential, EchoedChallenge};
 use problem::MppProblem;
@@ -128,24 +129,30 @@ impl Mpp {
         description: &str,
         now: Timestamp,
     ) -> Option<IssuedChallenge> {
+        Some(self.issue_from(&self.template(terms, bound, description)?, now))
+    }
+
+    /// What all challenges for this request at these terms have in common.
+    pub fn template(&self, terms: &[Terms], bound: &BoundRequest<'_>, description: &str) -> Option<ChallengeTemplate> {
         let (payee, terms) = terms.iter().find_map(on_base)?;
-        let serial = self.serial.fetch_add(1, Ordering::Relaxed);
-        let expires = rfc3339::format(now.plus_ms(u64::from(terms.max_timeout_seconds) * 1000));
-        let covered = ChallengeFields {
+        let fields = ChallengeFields {
             realm: &self.realm,
             method: METHOD,
             intent: INTENT,
             request: &request(payee, terms.amount),
-            expires: &expires,
+            expires: "",
             digest: "",
-            opaque: &OpaqueRequest::new(bound, serial).wire(),
+            opaque: "",
         };
-        let id = covered.id(&self.current);
-        let header = covered.header(&id, description);
-        Some(IssuedChallenge {
-            id,
-            header: header.into(),
-        })
+        let lifetime_ms = u64::from(terms.max_timeout_seconds) * 1000;
+        let template = ChallengeTemplate::new(&fields, &self.current, bound, description, lifetime_ms);
+        Some(template)
+    }
+
+    /// A fresh challenge: one payment answers it, so no two callers get the same.
+    pub fn issue_from(&self, template: &ChallengeTemplate, now: Timestamp) -> IssuedChallenge {
+        let serial = self.serial.fetch_add(1, Ordering::Relaxed);
+        template.issue(serial, &rfc3339::format(now.plus_ms(template.lifetime_ms)))
     }
 
     /// As [`Mpp::verify_offline`], for a credential that must be signed by the payer's key.

@@ -344,6 +344,23 @@ impl Terms {
         }
     }
 
+    /// Whether a challenge says the same of both. Payees and hints are made once and shared, so another one counts as
+    /// different.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let payee = match (&self.payee, &other.payee) {
+            (Payee::Base(own), Payee::Base(other)) => Arc::ptr_eq(own, other),
+            (Payee::Solana(own), Payee::Solana(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        };
+        let recent = match (&self.recent, &other.recent) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (None, None) => true,
+            _ => false,
+        };
+        let limits = (self.amount, self.max_timeout_seconds) == (other.amount, other.max_timeout_seconds);
+        payee && recent && limits && self.fee_payer == other.fee_payer
+    }
+
     /// CAIP-2 name of the chain.
     pub fn caip2(&self) -> &'static str {
         match &self.payee {

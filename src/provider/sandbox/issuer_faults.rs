@@ -12,9 +12,9 @@ magic_outcomes! {
     /// The card takes 10 seconds instead of 2.
     Slow = Cents::new(777), "the card takes 10 seconds to be ready";
     /// The card is created and the first response is lost: a retry with the same key finds it.
-    TimeoutAfterSuccess = Cents::new(888), "the issuer makes the card and its first answer is lost";
+    TimeoutAfterSuccess = Cents::new(888), "the issuer creates the card and its first response is lost";
     /// Two temporary errors, then the card is created.
-    TwoTemporaryErrors = Cents::new(999), "the issuer fails twice, then makes the card";
+    TwoTemporaryErrors = Cents::new(999), "the issuer fails twice, then creates the card";
 }
 
 #[cfg(test)]

@@ -6,15 +6,16 @@ use std::sync::atomic::Ordering;
 
 use parking_lot::RwLock;
 
+use super::answers::Answer;
 use super::core::{QueuedBatch, StoreCore};
 use super::frame::{self, FramePosition};
 use super::index::{MemoryIndex, SegmentIndex, hash_of};
 use super::overlay::{OverlayEntry, Staged};
+use super::pacing::SyncedGroup;
 use super::segment::{DurableExtent, SEGMENT_HEADER, Segment, SegmentHeader, SpareSegment, preallocate};
 use crate::mutants::{self, Mutant};
 use crate::{
-    Batch, CommitCallback, CommitError, Committed, Condition, Cursor, Event, MAX_VALUE_BYTES, Row, Seq, StoreError,
-    StoredEvent, Write,
+    Batch, CommitError, Committed, Condition, Cursor, Event, MAX_VALUE_BYTES, Row, Seq, StoreError, StoredEvent, Write,
 };
 
 /// Longest key of a row and longest subject of an event, in bytes.
@@ -37,6 +38,8 @@ pub(crate) struct Committer {
     pub(crate) epoch: u32,
     group: CommitGroup,
     queue: VecDeque<QueuedBatch>,
+    /// What the last sync found; taken by who spaces the syncs.
+    synced: Option<SyncedGroup>,
 }
 
 enum Placement {
@@ -49,7 +52,7 @@ enum Placement {
 struct CommitGroup {
     buf: Vec<u8>,
     staged: Staged,
-    outcomes: VecDeque<(CommitCallback, Result<Committed, CommitError>)>,
+    outcomes: VecDeque<Answer>,
     events: Vec<(Seq, Cursor, Event)>,
     frames: Vec<(Seq, u32)>,
     subjects: Vec<(u64, u32)>,
@@ -75,7 +78,18 @@ impl Committer {
             epoch,
             group,
             queue,
+            synced: None,
         }
+    }
+
+    /// The last group, if it is durable and was not taken yet.
+    pub(crate) fn take_synced(&mut self) -> Option<SyncedGroup> {
+        self.synced.take()
+    }
+
+    /// Whether batches are left that did not fit into the last group.
+    pub(crate) fn has_leftover(&self) -> bool {
+        !self.queue.is_empty()
     }
 
     /// Commits one group of the queue. False if the queue was empty.
@@ -83,7 +97,7 @@ impl Committer {
         if self.queue.is_empty() {
             engine.take_queued(&mut self.queue);
         }
-        // The group has entries left if a callback panicked.
+        // The group has entries left if a sink panicked.
         if self.queue.is_empty() && self.group.outcomes.is_empty() {
             return false;
         }
@@ -264,6 +278,10 @@ impl Committer {
                 synced?;
             }
         }
+        self.synced = Some(SyncedGroup {
+            batches: group.outcomes.len(),
+            queued: self.queue.len() + engine.queued(),
+        });
         let bytes = group.buf.len() as u64;
         engine.commit_stats.bytes.fetch_add(bytes, Ordering::Relaxed);
         engine.commit_stats.syncs.fetch_add(1, Ordering::Relaxed);
@@ -292,12 +310,10 @@ impl Committer {
         Ok(())
     }
 
-    /// Publishes, then runs the callbacks, in order.
+    /// Publishes, then has the callbacks run, in order.
     fn notify(&mut self, engine: &StoreCore) {
         self.publish(engine);
-        while let Some((done, outcome)) = self.group.outcomes.pop_front() {
-            done(outcome);
-        }
+        engine.answer(std::mem::take(&mut self.group.outcomes));
     }
 
     fn publish(&mut self, engine: &StoreCore) {

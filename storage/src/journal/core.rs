@@ -1,14 +1,16 @@
 //! State shared by the threads of a store.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
 
+use super::answers::{self, Answer};
 use super::committer::Committer;
 use super::overlay::Overlay;
+use super::pacing::{NextGroup, SyncPacing};
 use super::sealing::save_sealed_indexes;
 use super::segment::{Segment, SpareSegment, preallocate};
 use super::{Clock, StoreLimits};
@@ -26,8 +28,8 @@ pub(crate) struct QueuedBatch {
 #[derive(Default)]
 struct CommitQueue {
     queue: VecDeque<QueuedBatch>,
-    /// Whether the committer sleeps and must be woken.
-    waiting: bool,
+    /// The committer sleeps and must be woken once this many batches are queued.
+    wake_at: Option<usize>,
     closed: bool,
 }
 
@@ -84,7 +86,11 @@ pub(crate) struct StoreCore {
     queue_signal: Condvar,
     failed: AtomicBool,
     on_fatal: Mutex<Option<FatalCallback>>,
+    /// Runs the answers of groups elsewhere than on the committing thread.
+    answer_sink: OnceLock<AnswersFn>,
 }
+
+type AnswersFn = Box<dyn Fn(VecDeque<Answer>) + Send + Sync>;
 
 /// Result of the recovery.
 pub(crate) struct Recovered {
@@ -126,6 +132,7 @@ impl StoreCore {
             queue_signal: Condvar::new(),
             failed: AtomicBool::new(false),
             on_fatal: Mutex::new(None),
+            answer_sink: OnceLock::new(),
         }
     }
 
@@ -143,6 +150,24 @@ impl StoreCore {
 
     pub(crate) fn set_on_fatal(&self, hook: FatalCallback) {
         *self.on_fatal.lock() = Some(hook);
+    }
+
+    pub(crate) fn set_answer_sink(&self, sink: AnswersFn) {
+        drop(self.answer_sink.set(sink));
+    }
+
+    /// Has a group's answers run, in the order of the calls.
+    pub(crate) fn answer(&self, answers: VecDeque<Answer>) {
+        match self.answer_sink.get() {
+            Some(sink) => sink(answers),
+            None if answers::run(answers) => {}
+            None => self.callback_panicked(),
+        }
+    }
+
+    /// What the callback would have started is missing until the next start, so the store stops.
+    pub(crate) fn callback_panicked(&self) {
+        self.fail("a callback panicked", &"see the log");
     }
 
     pub(crate) fn has_failed(&self) -> bool {
@@ -171,8 +196,8 @@ impl StoreCore {
             return;
         }
         inbox.queue.push_back(QueuedBatch { batch, callback: done });
-        if inbox.waiting {
-            inbox.waiting = false;
+        if inbox.wake_at.is_some_and(|enough| inbox.queue.len() >= enough) {
+            inbox.wake_at = None;
             drop(inbox);
             self.queue_signal.notify_one();
         }
@@ -204,11 +229,23 @@ impl StoreCore {
             if inbox.closed {
                 return false;
             }
-            inbox.waiting = true;
+            inbox.wake_at = Some(1);
             self.queue_signal.wait(&mut inbox);
         }
-        inbox.waiting = false;
+        inbox.wake_at = None;
         true
+    }
+
+    /// Waits until the next group may begin; the last one began at `last`. A closed queue is not waited for.
+    pub(crate) fn wait_for_group(&self, pacing: &mut SyncPacing, last: Instant) {
+        let mut inbox = self.queue.lock();
+        while !inbox.closed
+            && let NextGroup::Gather { enough, at_most } = pacing.next_group(last.elapsed(), inbox.queue.len())
+        {
+            inbox.wake_at = Some(enough);
+            self.queue_signal.wait_for(&mut inbox, at_most);
+        }
+        inbox.wake_at = None;
     }
 
     /// The newest durable state of a row.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::core::StoreCore;
+use super::pacing::SyncPacing;
 use crate::journal::export;
 
 /// Interval at which retention by age is checked when nothing else happens.
@@ -80,8 +81,13 @@ fn join(thread: Option<JoinHandle<()>>) {
 
 fn commit(engine: &StoreCore, _stop: &AtomicBool) {
     let mut committer = engine.committer.lock();
+    let mut pacing = SyncPacing::new(Duration::from_millis(engine.limits.sync_spacing_ms));
+    let mut last_group = Instant::now();
     while engine.wait_queued() {
         loop {
+            if !committer.has_leftover() {
+                engine.wait_for_group(&mut pacing, last_group);
+            }
             let started = Instant::now();
             match catch_unwind(AssertUnwindSafe(|| committer.step(engine))) {
                 Ok(true) => engine
@@ -89,8 +95,12 @@ fn commit(engine: &StoreCore, _stop: &AtomicBool) {
                     .group_us
                     .record(started.elapsed().as_micros() as u64),
                 Ok(false) => break,
-                // A callback or a sink panicked. The next step answers every pending batch.
+                // A sink panicked. The next step answers every pending batch.
                 Err(_) => engine.fail("the committer panicked", &"see the log"),
+            }
+            if let Some(group) = committer.take_synced() {
+                pacing.synced(group);
+                last_group = started;
             }
         }
     }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod answers;
 mod applying;
 mod codec;
 mod conformance;
@@ -13,5 +14,6 @@ mod reads;
 mod rebuild;
 mod recovery;
 mod simulation;
+mod spacing;
 mod stats;
 mod suite;

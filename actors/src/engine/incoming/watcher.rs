@@ -272,7 +272,7 @@ impl IncomingWatcher {
         } = transfer.clone();
         match self.0.incoming.ask(id, Command::Find(Box::new(transfer))).await {
             Ok(()) => {
-                tracing::warn!(%id, transaction, %from, amount = %amount.decimal(), "a transfer came in that no book knows");
+                tracing::warn!(%id, transaction, %from, amount = %amount.decimal(), "an incoming transfer is not in the ledger");
                 Ok(true)
             }
             Err(AskError::Quarantined) => {

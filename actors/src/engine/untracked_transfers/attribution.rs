@@ -275,7 +275,7 @@ impl Engine {
             // Its own burn is on chain, so the transfer belongs to another.
             Ok(ChainStatus::Confirmed { .. }) => Err(AttributionError::Mismatch),
             Err(error) => {
-                tracing::warn!(burn = burn.transaction, %error, "it cannot be said whether a burn may still land");
+                tracing::warn!(burn = burn.transaction, %error, "it is not known whether a burn may still settle");
                 Err(AttributionError::Unavailable)
             }
         }

@@ -69,8 +69,8 @@ impl Product for Card {
 
     fn return_instructions(id: &CardId) -> String {
         format!(
-            "Its holder closes {id} first (`POST /close-card`): what is left on it is credited by itself, and the rest can be \
-             refunded."
+            "The account owner closes {id} first (`POST /close-card`): what is left on it is credited automatically, and the rest can \
+             be refunded."
         )
     }
 

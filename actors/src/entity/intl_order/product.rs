@@ -71,8 +71,8 @@ impl Product for IntlOrder {
 
     fn return_instructions(id: &CardId) -> String {
         format!(
-            "Have the card closed where it was made and report it first (`purser admin intl-orders report {id} closed`): what is left \
-             is credited by itself, and the rest can be refunded."
+            "Have the card closed where it was created and report it first (`purser admin intl-orders report {id} closed`): what is left \
+             is credited automatically, and the rest can be refunded."
         )
     }
 

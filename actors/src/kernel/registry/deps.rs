@@ -10,7 +10,7 @@ use crate::port::{Clock, Entropy};
 
 /// Starts jobs that have become durable.
 pub trait JobStarter: Send + Sync {
-    /// Must not block; called on the committing thread.
+    /// Must not block; called by the callback of the batch.
     fn start(&self, outbox_job: OutboxJob);
 }
 

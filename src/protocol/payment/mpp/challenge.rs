@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use purser_actors::money::Usdc;
 use serde::Deserialize;
 
-use super::BoundRequest;
+use super::{BoundRequest, IssuedChallenge};
 use crate::payment::terms::BasePayee;
 use purser_host::secret::MacKey;
 
@@ -53,22 +53,75 @@ impl ChallengeFields<'_> {
 
     /// Value of `WWW-Authenticate`. A description is only shown to people; one that is not plain ASCII is left out.
     pub fn header(&self, id: &str, description: &str) -> String {
-        let mut text = String::with_capacity(128 + self.request.len() + self.opaque.len() + description.len());
-        // Writing to a String cannot fail. Base64url, host names and times contain nothing that must be escaped.
-        let _ = write!(
-            text,
-            "Payment id=\"{id}\", realm=\"{}\", method=\"{}\", intent=\"{}\", request=\"{}\"",
+        header_text(id, &self.header_middle(description), self.expires, self.opaque)
+    }
+
+    /// What stands in the header between the id and the expiry, quotes included.
+    fn header_middle(&self, description: &str) -> String {
+        // Base64url, host names and times contain nothing that must be escaped.
+        let mut text = format!(
+            "\", realm=\"{}\", method=\"{}\", intent=\"{}\", request=\"{}\"",
             self.realm, self.method, self.intent, self.request
         );
         if !description.is_empty() && description.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             let escaped = description.replace('\\', "\\\\").replace('"', "\\\"");
+            // Writing to a String cannot fail.
             let _ = write!(text, ", description=\"{escaped}\"");
         }
-        let _ = write!(text, ", expires=\"{}\"", self.expires);
-        if !self.opaque.is_empty() {
-            let _ = write!(text, ", opaque=\"{}\"", self.opaque);
-        }
+        text.push_str(", expires=\"");
         text
+    }
+}
+
+fn header_text(id: &str, middle: &str, expires: &str, opaque: &str) -> String {
+    let mut text = String::with_capacity(32 + id.len() + middle.len() + expires.len() + opaque.len());
+    for part in ["Payment id=\"", id, middle, expires, "\""] {
+        text.push_str(part);
+    }
+    if !opaque.is_empty() {
+        for part in [", opaque=\"", opaque, "\""] {
+            text.push_str(part);
+        }
+    }
+    text
+}
+
+/// What all challenges for one request at one price have in common. Number and expiry make each unique.
+#[derive(Debug)]
+pub struct ChallengeTemplate {
+    /// The key over every field before the expiry.
+    key: MacKey,
+    header_middle: String,
+    /// The parameter `opaque` behind its number, before it is encoded.
+    opaque: String,
+    pub(super) lifetime_ms: u64,
+}
+
+impl ChallengeTemplate {
+    /// `expires`, `digest` and `opaque` of the fields are ignored.
+    pub(super) fn new(
+        fields: &ChallengeFields<'_>,
+        key: &MacKey,
+        bound: &BoundRequest<'_>,
+        description: &str,
+        lifetime_ms: u64,
+    ) -> Self {
+        let [realm, between, method, _, intent, _, request, ..] = fields.parts();
+        Self {
+            key: key.after(&[realm, between, method, between, intent, between, request, between]),
+            header_middle: fields.header_middle(description),
+            opaque: OpaqueRequest::after_number(bound),
+            lifetime_ms,
+        }
+    }
+
+    pub(super) fn issue(&self, serial: u64, expires: &str) -> IssuedChallenge {
+        let opaque = URL_SAFE_NO_PAD.encode(format!("{{\"n\":\"{serial:016x}{}", self.opaque));
+        // No digest between the last two separators.
+        let parts: [&[u8]; 3] = [expires.as_bytes(), b"||", opaque.as_bytes()];
+        let id = URL_SAFE_NO_PAD.encode(self.key.tag(&parts));
+        let header = header_text(&id, &self.header_middle, expires, &opaque).into();
+        IssuedChallenge { id, header }
     }
 }
 
@@ -81,26 +134,17 @@ pub fn request(payee: &BasePayee, amount: Usdc) -> String {
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OpaqueRequest {
-    n: String,
+    #[serde(rename = "n")]
+    _n: String,
     request: String,
     route: String,
 }
 
 impl OpaqueRequest {
-    pub(super) fn new(bound: &BoundRequest<'_>, serial: u64) -> Self {
-        Self {
-            n: format!("{serial:016x}"),
-            request: URL_SAFE_NO_PAD.encode(bound.request),
-            route: bound.route.to_owned(),
-        }
-    }
-
-    /// Members in the order of RFC 8785; route paths contain nothing that JSON escapes.
-    pub(super) fn wire(&self) -> String {
-        URL_SAFE_NO_PAD.encode(format!(
-            "{{\"n\":\"{}\",\"request\":\"{}\",\"route\":\"{}\"}}",
-            self.n, self.request, self.route
-        ))
+    /// The text from the end of `n` on: members in the order of RFC 8785; route paths contain nothing that JSON escapes.
+    fn after_number(bound: &BoundRequest<'_>) -> String {
+        let request = URL_SAFE_NO_PAD.encode(bound.request);
+        format!("\",\"request\":\"{request}\",\"route\":\"{}\"}}", bound.route)
     }
 
     pub(super) fn read(wire: &str) -> Option<Self> {

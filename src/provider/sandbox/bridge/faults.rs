@@ -49,7 +49,7 @@ pub const fn magic_amounts() -> [(Cents, BridgeLeg, Fault, &'static str); 7] {
             Cents::new(2_102),
             Burn,
             LoseResponse,
-            "the burn happens and its first answer is lost",
+            "the burn succeeds and its first response is lost",
         ),
         (
             Cents::new(2_103),
@@ -73,7 +73,7 @@ pub const fn magic_amounts() -> [(Cents, BridgeLeg, Fault, &'static str); 7] {
             Cents::new(2_106),
             Mint,
             RetryableDecline,
-            "the first mint is refused for want of gas",
+            "the first mint is declined for lack of gas",
         ),
         (
             Cents::new(2_107),

@@ -24,13 +24,13 @@ magic_outcomes! {
     /// An order takes 10 seconds.
     Slow = "gift_sandbox_slow", "the gift card takes 10 seconds";
     /// The gift card is created, and the first response is lost.
-    TimeoutAfterSuccess = "gift_sandbox_lost_answer", "the gift card is made and the first answer is lost";
+    TimeoutAfterSuccess = "gift_sandbox_lost_answer", "the gift card is created and the first response is lost";
     /// Two temporary errors, then the gift card is created.
-    TwoTemporaryErrors = "gift_sandbox_busy", "the catalog fails twice, then makes the gift card";
+    TwoTemporaryErrors = "gift_sandbox_busy", "the catalog fails twice, then creates the gift card";
     /// The first response is repeated when the gift card is ready.
-    DuplicateResponse = "gift_sandbox_twice", "the first answer comes again when the gift card is ready";
+    DuplicateResponse = "gift_sandbox_twice", "the first response arrives again when the gift card is ready";
     /// The first response is malformed, although the order is accepted.
-    GarbageAfterSuccess = "gift_sandbox_garbage", "the order is taken and its first answer is nonsense";
+    GarbageAfterSuccess = "gift_sandbox_garbage", "the order is accepted and its first response is invalid";
     /// It appears in stock, and is sold out when it is ordered.
     SoldOutAtOrder = "gift_sandbox_sold_out",
         "it sells out between the look at the stock and the order; the payment becomes a credit";

@@ -14,17 +14,17 @@ magic_outcomes! {
     /// What a magic amount does, on every rail and in every currency.
     pub enum MagicOutcome, pub fn magic_amounts, Cents;
     /// Declined: the payer is credited.
-    Declined = Cents::new(1666), "the rail refuses and the payment becomes a credit";
+    Declined = Cents::new(1666), "the rail declines and the payment becomes a credit";
     /// Paid after 10 seconds.
     Slow = Cents::new(1777), "the payout takes 10 seconds";
     /// Accepted, and the first response is lost.
-    TimeoutAfterSuccess = Cents::new(1888), "the rail takes the order and its first answer is lost";
+    TimeoutAfterSuccess = Cents::new(1888), "the rail accepts the order and its first response is lost";
     /// Two temporary errors, then it is accepted.
-    TwoTemporaryErrors = Cents::new(1999), "the rail fails twice, then takes the order";
+    TwoTemporaryErrors = Cents::new(1999), "the rail fails twice, then accepts the order";
     /// Paid, and returned later.
-    Returned = Cents::new(2111), "the payout is paid and comes back";
+    Returned = Cents::new(2111), "the payout is paid and returned";
     /// Events arrive out of order and twice.
-    OutOfOrder = Cents::new(2222), "the rail's words arrive out of order and twice";
+    OutOfOrder = Cents::new(2222), "the rail's events arrive out of order and twice";
     /// Reported as paid, and then corrected to not paid.
     WrongThenCorrected = Cents::new(2333), "the rail says paid, and later that it was not";
     /// Declined, but paid; the money can be recalled.
