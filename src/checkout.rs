@@ -256,7 +256,8 @@ impl Checkout {
         }
     }
 
-    /// A payment that matches no quote already has its claim, so the request's own parameters are irrelevant.
+    /// What the engine claims. A payment that matches no quote already has its claim, whose price holds. The request's
+    /// parameters still make the fingerprint that decides whether the payment joins it or is a 409.
     fn request(
         &self,
         call: &PaidCall<'_>,

@@ -180,15 +180,15 @@ impl Engine {
         } = parts;
         let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
         let secret = claim_secret(&store, &entropy).await?;
-        let sound = Arc::new(AtomicBool::new(true));
-        let root = root_supervisor::start(sound.clone()).await.map_err(actors)?;
-        let deliveries = Arc::new(Outbox::default());
-        let outbox_jobs: Arc<dyn JobStarter> = deliveries.clone();
-        let ground = EntityDeps {
+        let healthy = Arc::new(AtomicBool::new(true));
+        let root = root_supervisor::start(healthy.clone()).await.map_err(actors)?;
+        let outbox = Arc::new(Outbox::default());
+        let job_starter: Arc<dyn JobStarter> = outbox.clone();
+        let deps = EntityDeps {
             store: store.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
-            job_starter: outbox_jobs,
+            job_starter,
             runtime: tokio::runtime::Handle::current(),
             limits: settings.limits,
         };
@@ -198,7 +198,7 @@ impl Engine {
         let outgoing_guard =
             OutgoingTransferGuard::new(restored, store.clone(), settlement, (clock.clone(), lists.clone()));
         let inner = Inner {
-            registries: Registries::start(&ground, &root).await.map_err(actors)?,
+            registries: Registries::start(&deps, &root).await.map_err(actors)?,
             store: store.clone(),
             clock: clock.clone(),
             ports,
@@ -216,7 +216,7 @@ impl Engine {
             prepaid_events_ready: Arc::default(),
             bank_events_ready: Arc::default(),
             attempts: Arc::new(AttemptCounters::new(JOB_NAMES.len())),
-            outbox: deliveries.clone(),
+            outbox: outbox.clone(),
             operator_lock: tokio::sync::Mutex::default(),
             webhooks: webhooks::WebhookService::new(&settings.webhooks, &entropy),
             lines: Arc::new(lines::LineBreakers::new(settings.breaker, settings.not_offered)),
@@ -226,31 +226,31 @@ impl Engine {
             incoming: IncomingTracker::load(&*store).await?,
             suspended: suspension::SuspensionTime::load(&*store).await?,
             reconciliation_stats: Arc::default(),
-            healthy: sound,
+            healthy,
             root: root.clone(),
         };
         let worker = Arc::new(inner.job_handlers());
-        deliveries
+        outbox
             .open(Registries::KINDS, inner.outbox_deps(), worker, root)
             .await
             .map_err(actors)?;
         let engine = Self(Arc::new(inner));
-        engine.start_background(deliveries, reconciling).await?;
+        engine.start_background(outbox, reconciling).await?;
         Ok(engine)
     }
 
     /// Resumes open jobs and starts the background tasks.
     async fn start_background(
         &self,
-        deliveries: Arc<Outbox>,
+        outbox: Arc<Outbox>,
         reconciling: Option<ReconcilerDeps>,
     ) -> Result<(), StartError> {
         self.0.lines.load(&self.0.registries.lines, self.0.clock.now()).await?;
         self.0.outgoing_guard.load_pending_finality().await?;
         self.watch_outgoing_transfers().await;
-        self.resume_outbox(&*deliveries).await?;
+        self.resume_outbox(&*outbox).await?;
         self.run_housekeeping();
-        self.run_timers(deliveries);
+        self.run_timers(outbox);
         provider_events::spawn_poller::<payouts::PayoutEventSource>(self);
         provider_events::spawn_poller::<reloadable_cards::CardEventSource>(self);
         provider_events::spawn_poller::<reloadable_cards::PrepaidEventSource>(self);
@@ -264,7 +264,7 @@ impl Engine {
 
     /// Starts every open job; dead letters wait for an operator. Reads all rows before it starts the first job. A page
     /// read later would show jobs that the first ones create, and start them twice.
-    async fn resume_outbox(&self, deliveries: &dyn JobStarter) -> Result<(), StartError> {
+    async fn resume_outbox(&self, job_starter: &dyn JobStarter) -> Result<(), StartError> {
         const PAGE: usize = 1_000;
         let mut after = None;
         let mut open = Vec::new();
@@ -288,7 +288,7 @@ impl Engine {
         if mutants::is_enabled(Mutant::OutboxJobsLost) {
             open.clear();
         }
-        open.into_iter().for_each(|outbox_job| deliveries.start(outbox_job));
+        open.into_iter().for_each(|outbox_job| job_starter.start(outbox_job));
         Ok(())
     }
 
@@ -309,13 +309,13 @@ impl Engine {
     }
 
     /// Background task: starts scheduled jobs when they are due.
-    fn run_timers(&self, deliveries: Arc<dyn JobStarter>) {
+    fn run_timers(&self, job_starter: Arc<dyn JobStarter>) {
         let inner = Arc::downgrade(&self.0);
         let every = Duration::from_millis(self.0.settings.timers_every_ms.max(1));
         tokio::spawn(async move {
             loop {
                 let Some(inner) = inner.upgrade() else { return };
-                if let Err(error) = timer::fire_due(&inner.store, &deliveries, inner.clock.now()).await {
+                if let Err(error) = timer::fire_due(&inner.store, &job_starter, inner.clock.now()).await {
                     tracing::error!(%error, "timers that are due could not be read");
                 }
                 drop(inner);

@@ -209,17 +209,17 @@ impl Charge {
         let more = |now: Usdc, before: Usdc| now.checked_sub(before).unwrap_or(Usdc::ZERO);
         let part = |released| self.payer_amount(released, refunded);
         let credited = more(part(now), part(before));
-        let kept = more(
+        let retained = more(
             more(self.provider_amount_of(now), self.provider_amount_of(before)),
             credited,
         );
         let transaction = LedgerTransaction::new(at, cause)
             .post(LedgerAccount::Provider(by), LedgerAccount::Suspense, credited)
-            .post(LedgerAccount::Provider(by), LedgerAccount::OperatingCosts, kept);
+            .post(LedgerAccount::Provider(by), LedgerAccount::OperatingCosts, retained);
         RemainderReturn {
             transaction,
             credited,
-            retained: kept,
+            retained,
         }
     }
 

@@ -207,12 +207,14 @@ impl AttributedOrder {
             ReturnEvidence::ReturnedByRail => self.charged.min(self.owed),
             ReturnEvidence::ReturnedByBank(_) => returned.min(self.owed),
         };
-        let back = Some(OrderReturn {
-            to,
-            amount,
-            evidence: how,
-        });
-        Self { returned: back, ..self }
+        Self {
+            returned: Some(OrderReturn {
+                to,
+                amount,
+                evidence: how,
+            }),
+            ..self
+        }
     }
 
     /// Posts it as paid: the charge beyond the provider amount is our fee, a shortfall our cost. A debit from a bank

@@ -212,7 +212,7 @@ impl Authorization {
 
 /// [`Authorization::claim_key`] from the payer and from what the chain shows of the payment
 /// ([`Authorization::fingerprint`]).
-pub fn claim_key(payer: &Wallet, mark: &[u8; 32]) -> [u8; 32] {
+pub fn claim_key(payer: &Wallet, fingerprint: &[u8; 32]) -> [u8; 32] {
     let mut hash = Sha256::new();
     match payer {
         Wallet::Evm(from) => {
@@ -221,7 +221,7 @@ pub fn claim_key(payer: &Wallet, mark: &[u8; 32]) -> [u8; 32] {
         }
         Wallet::Solana(_) => hash.update(b"solana/message"),
     }
-    hash.update(mark);
+    hash.update(fingerprint);
     hash.finalize().into()
 }
 

@@ -49,13 +49,13 @@ pub struct CreditedPurchase {
     pub note: &'static str,
 }
 
-/// Response of a paid call that was settled.
+/// Response of a paid card call that was settled.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum CardPurchaseResponse {
     /// The card was bought.
-    Bought(CardPurchase),
+    Bought(CardPurchaseResult),
     /// The card could not be delivered, and the charge was credited to the balance.
     Credited(CreditedPurchase),
 }
@@ -63,7 +63,8 @@ pub enum CardPurchaseResponse {
 /// A purchased card with the payment.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct CardPurchase {
+#[cfg_attr(feature = "documents", schema(as = CardPurchase))]
+pub struct CardPurchaseResult {
     /// Tokens, only for the call that paid first. Replays have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
@@ -101,7 +102,7 @@ pub(super) struct PurchasedCard {
 #[serde(untagged)]
 pub enum GiftCardPurchaseResponse {
     /// The gift card was bought.
-    Bought(Box<GiftCardPurchase>),
+    Bought(Box<GiftCardPurchaseResult>),
     /// The gift card could not be delivered, and the charge was credited to the balance.
     Credited(CreditedPurchase),
 }
@@ -109,7 +110,8 @@ pub enum GiftCardPurchaseResponse {
 /// A purchased gift card with the payment.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct GiftCardPurchase {
+#[cfg_attr(feature = "documents", schema(as = GiftCardPurchase))]
+pub struct GiftCardPurchaseResult {
     /// Tokens, only for the call that paid first. Replays have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
@@ -161,7 +163,7 @@ pub(super) struct PurchasedGiftCard {
 #[serde(untagged)]
 pub enum IntlOrderPurchaseResponse {
     /// The order was placed.
-    Ordered(IntlOrderPurchase),
+    Ordered(IntlOrderPurchaseResult),
     /// The order could not be placed, and the charge was credited to the balance.
     Credited(CreditedPurchase),
 }
@@ -169,7 +171,8 @@ pub enum IntlOrderPurchaseResponse {
 /// A placed order of an international card with the payment.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct IntlOrderPurchase {
+#[cfg_attr(feature = "documents", schema(as = IntlOrderPurchase))]
+pub struct IntlOrderPurchaseResult {
     /// Tokens, only for the call that paid first. Replays have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
@@ -206,7 +209,7 @@ pub(super) struct IntlCardOrder {
 #[serde(untagged)]
 pub enum TopUpPurchaseResponse {
     /// The top-up was bought.
-    Bought(Box<TopUpPurchase>),
+    Bought(Box<TopUpPurchaseResult>),
     /// The top-up was not possible, and the charge was credited to the account balance.
     Credited(CreditedPurchase),
 }
@@ -214,7 +217,8 @@ pub enum TopUpPurchaseResponse {
 /// A purchased top-up.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct TopUpPurchase {
+#[cfg_attr(feature = "documents", schema(as = TopUpPurchase))]
+pub struct TopUpPurchaseResult {
     /// Tokens, only for the call that paid first.
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
@@ -247,7 +251,7 @@ pub struct TopUpPurchase {
 #[serde(untagged)]
 pub enum PushToCardPurchaseResponse {
     /// The payout waits for the recipient's card.
-    Bought(Box<PushToCardPurchase>),
+    Bought(Box<PushToCardPurchaseResult>),
     /// The payout was not possible, and the charge was credited to the balance.
     Credited(CreditedPurchase),
 }
@@ -255,7 +259,8 @@ pub enum PushToCardPurchaseResponse {
 /// A purchased push to card with the payment.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct PushToCardPurchase {
+#[cfg_attr(feature = "documents", schema(as = PushToCardPurchase))]
+pub struct PushToCardPurchaseResult {
     /// Tokens, only for the call that paid first. Replays have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
@@ -290,7 +295,7 @@ pub struct PushToCardPurchase {
 #[serde(untagged)]
 pub enum BankPaymentPurchaseResponse {
     /// The bank payment was bought.
-    Bought(Box<BankPaymentPurchase>),
+    Bought(Box<BankPaymentPurchaseResult>),
     /// The bank payment was not possible, and the charge was credited to the balance.
     Credited(CreditedPurchase),
 }
@@ -298,7 +303,8 @@ pub enum BankPaymentPurchaseResponse {
 /// A purchased bank payment with the payment.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct BankPaymentPurchase {
+#[cfg_attr(feature = "documents", schema(as = BankPaymentPurchase))]
+pub struct BankPaymentPurchaseResult {
     /// Tokens, only for the call that paid first. Replays have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
@@ -361,7 +367,7 @@ impl From<&BankDetails> for PayoutDestination {
 #[serde(untagged)]
 pub enum AppPaymentPurchaseResponse {
     /// The app payment was bought.
-    Bought(Box<AppPaymentPurchase>),
+    Bought(Box<AppPaymentPurchaseResult>),
     /// The app payment was not possible, and the charge was credited to the balance.
     Credited(CreditedPurchase),
 }
@@ -369,7 +375,8 @@ pub enum AppPaymentPurchaseResponse {
 /// A purchased app payment with the payment.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-pub struct AppPaymentPurchase {
+#[cfg_attr(feature = "documents", schema(as = AppPaymentPurchase))]
+pub struct AppPaymentPurchaseResult {
     /// Tokens, only for the call that paid first. Replays have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     auth: Option<Credentials>,
@@ -476,7 +483,7 @@ impl PurchasedRecord {
                 };
                 payout_response(id, &payout, context, answers)
             }
-            Self::Card(id, card) => json::ok(&CardPurchase {
+            Self::Card(id, card) => json::ok(&CardPurchaseResult {
                 auth,
                 user_id,
                 card_id: id,
@@ -490,7 +497,7 @@ impl PurchasedRecord {
                 },
                 payment_id,
             }),
-            Self::GiftCard(id, gift) => json::ok(&GiftCardPurchase {
+            Self::GiftCard(id, gift) => json::ok(&GiftCardPurchaseResult {
                 auth,
                 user_id,
                 card_id: id,
@@ -509,7 +516,7 @@ impl PurchasedRecord {
                 },
                 payment_id,
             }),
-            Self::Intl(id, order) => json::ok(&IntlOrderPurchase {
+            Self::Intl(id, order) => json::ok(&IntlOrderPurchaseResult {
                 auth,
                 user_id,
                 intl_card_order: IntlCardOrder {
@@ -522,7 +529,7 @@ impl PurchasedRecord {
                 },
                 payment_id,
             }),
-            Self::TopUp(id, top_up) => json::ok(&TopUpPurchase {
+            Self::TopUp(id, top_up) => json::ok(&TopUpPurchaseResult {
                 auth,
                 user_id,
                 top_up_id: id,
@@ -537,21 +544,17 @@ impl PurchasedRecord {
             }),
         }
     }
+}
 
-    /// For `format=html`: no number, no token. Ids are hex and the URL is ours, so nothing needs escaping.
-    pub(super) fn html(&self, public_url: &str) -> String {
-        let id = match self {
-            Self::Card(id, _) | Self::GiftCard(id, _) | Self::Intl(id, _) => id.to_string(),
-            Self::Payout(id, _) => id.to_string(),
-            Self::TopUp(id, _) => id.to_string(),
-        };
-        format!(
-            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Card bought</title>\
-             <h1>Card bought</h1><p>Card <code>{id}</code> is <strong>pending</strong>.</p>\
-             <p>Sign in with the wallet that paid at <a href=\"{public_url}/auth\">{public_url}/auth</a>, then read the \
-             card at <code>/get-card-data?card_id={id}</code>.</p></html>"
-        )
-    }
+/// The page that `/get-card` answers with for `format=html`: no number, no token. Ids are hex and the URL is ours, so
+/// nothing needs escaping.
+pub(super) fn card_page(id: &CardId, public_url: &str) -> String {
+    format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Card bought</title>\
+         <h1>Card bought</h1><p>Card <code>{id}</code> is <strong>pending</strong>.</p>\
+         <p>Sign in with the wallet that paid at <a href=\"{public_url}/auth\">{public_url}/auth</a>, then read the \
+         card at <code>/get-card-data?card_id={id}</code>.</p></html>"
+    )
 }
 
 /// The response to a paid payout.
@@ -565,7 +568,7 @@ fn payout_response(id: PayoutId, payout: &Payout, context: PurchaseContext, answ
     let fee_amount = payout.charge.fee().into();
     let charged_amount = payout.charge.charged.into();
     match &payout.plan.target {
-        PayoutTarget::Card(_) => json::ok(&PushToCardPurchase {
+        PayoutTarget::Card(_) => json::ok(&PushToCardPurchaseResult {
             redemption_url: auth.as_ref().map(|_| answers.form_links.url(id).expose().to_owned()),
             auth,
             user_id,
@@ -580,7 +583,7 @@ fn payout_response(id: PayoutId, payout: &Payout, context: PurchaseContext, answ
                    GET /get-payment-status shows it again.",
             payment_id,
         }),
-        PayoutTarget::Bank(destination, bank) => json::ok(&BankPaymentPurchase {
+        PayoutTarget::Bank(destination, bank) => json::ok(&BankPaymentPurchaseResult {
             auth,
             user_id,
             bank_payment: PurchasedBankPayment {
@@ -594,7 +597,7 @@ fn payout_response(id: PayoutId, payout: &Payout, context: PurchaseContext, answ
             },
             payment_id,
         }),
-        PayoutTarget::App(recipient, platform, _) => json::ok(&AppPaymentPurchase {
+        PayoutTarget::App(recipient, platform, _) => json::ok(&AppPaymentPurchaseResult {
             auth,
             user_id,
             payment: PurchasedAppPayment {

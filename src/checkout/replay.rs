@@ -21,7 +21,7 @@ impl Checkout {
                 let identifier = identifier::read(payment.extensions.as_ref()).ok()?;
                 let judged = verify_offline_for_replay(&payment, &payees, self.recovery)?;
                 let authorization = self.joinable(judged).await?;
-                match self.pending_payment(&authorization).await {
+                match self.joinable_payment(&authorization).await {
                     None => self.payment_by_identifier(&authorization, identifier.as_deref()).await,
                     known => known,
                 }
@@ -30,7 +30,7 @@ impl Checkout {
                 let credential = mpp::credential::decode(credential).ok()?;
                 let judged = mpp::verify_offline_for_replay(credential, &self.base, self.recovery)?;
                 let judged = judged.map(|answered| answered.authorization);
-                self.pending_payment(&self.joinable(judged).await?).await
+                self.joinable_payment(&self.joinable(judged).await?).await
             }
         };
         Some(known?.claim.purchase)
@@ -44,16 +44,18 @@ impl Checkout {
     ) -> Option<Payment> {
         let account = self.engine.account_of(&shown.payer());
         let named = self.engine.payment_by_identifier(&account, identifier?).await;
-        named.ok()?.filter(is_pending)
+        named.ok()?.filter(is_joinable)
     }
 
-    /// The payment, if it is claimed. A declined or credited payment would need a new claim, which needs a quote.
-    pub(super) async fn pending_payment(&self, authorization: &Authorization) -> Option<Payment> {
+    /// The payment, if a request with it joins it. A declined or credited payment would need a new claim, which needs a
+    /// quote.
+    pub(super) async fn joinable_payment(&self, authorization: &Authorization) -> Option<Payment> {
         let id = self.engine.payment_id(authorization);
-        self.engine.payment(&id).await.ok()?.filter(is_pending)
+        self.engine.payment(&id).await.ok()?.filter(is_joinable)
     }
 }
 
-const fn is_pending(payment: &Payment) -> bool {
+/// Whether it is in progress or complete.
+const fn is_joinable(payment: &Payment) -> bool {
     !payment.is_released() && !matches!(payment.status, Status::Declined(..) | Status::Refused(_))
 }

@@ -17,7 +17,7 @@ use purser_actors::port::{Authorization, Decline, Timestamp};
 use serde::Serialize;
 
 use super::challenge_texts::ChallengeTexts;
-use super::purchase_response::{CreditedPurchase, PurchaseContext, PurchasedRecord};
+use super::purchase_response::{CreditedPurchase, PurchaseContext, PurchasedRecord, card_page};
 use crate::edge::error::{ApiError, with_members, with_members_and, with_prebuilt_body};
 use crate::edge::json;
 use crate::identity::credentials::CredentialIssuer;
@@ -122,8 +122,8 @@ impl ResponseWriter {
         html: bool,
     ) -> Result<Response, ApiError> {
         let bought = PurchasedRecord::read(engine, product).await?;
-        if html {
-            let mut response = Response::new(Body::from(bought.html(&self.public_url)));
+        if html && let PurchasedRecord::Card(id, _) = &bought {
+            let mut response = Response::new(Body::from(card_page(id, &self.public_url)));
             let html = HeaderValue::from_static("text/html; charset=utf-8");
             response.headers_mut().insert(header::CONTENT_TYPE, html);
             return Ok(self.settled(settlement, transaction, response));

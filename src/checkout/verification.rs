@@ -55,7 +55,7 @@ impl Checkout {
         let Some(authorization) = self.joinable(judged).await else {
             return Err(to_reason(refusal));
         };
-        if self.pending_payment(&authorization).await.is_some() {
+        if self.joinable_payment(&authorization).await.is_some() {
             return Ok(PresentedPayment::x402(authorization, None));
         }
         match self.payment_by_identifier(&authorization, identifier.as_deref()).await {
@@ -104,7 +104,7 @@ impl Checkout {
         };
         let (OfflineVerification::Proven(answered) | OfflineVerification::Unproven(answered, _)) = judged.clone();
         match self.joinable(judged.map(|answered| answered.authorization)).await {
-            Some(authorization) if self.pending_payment(&authorization).await.is_some() => {
+            Some(authorization) if self.joinable_payment(&authorization).await.is_some() => {
                 Ok(PresentedPayment::mpp(answered))
             }
             _ => Err(to_reason(rejection)),

@@ -17,12 +17,12 @@ pub fn ok(value: &impl Serialize) -> Response {
     bytes_as_json(to_json(value))
 }
 
-/// 200 for one caller only (case 18).
+/// 200 for one caller only.
 pub fn private_ok(value: &impl Serialize) -> Response {
     private(ok(value))
 }
 
-/// An answer of 200 for one caller only (case 18).
+/// An answer of 200 for one caller only.
 pub struct Private<T>(pub T);
 
 impl<T: Serialize> IntoResponse for Private<T> {

@@ -49,7 +49,7 @@ impl<S: Sync> FromRequestParts<S> for BearerClaims {
 ///
 /// # Errors
 /// 403 with the `frozen_message`; 500 when storage fails.
-pub async fn authenticated_account(engine: &Engine, claims: &AuthClaims) -> Result<(), ApiError> {
+pub async fn refuse_frozen(engine: &Engine, claims: &AuthClaims) -> Result<(), ApiError> {
     let account = engine.account(&claims.wallet).await.map_err(|_| ApiError::internal())?;
     match account.and_then(|a| a.frozen) {
         Some(message) => Err(ApiError::frozen(message)),
@@ -118,7 +118,7 @@ async fn get_payment(
                 "This payment belongs to another wallet.",
             ));
         }
-        authenticated_account(&app.engine, claims).await?;
+        refuse_frozen(&app.engine, claims).await?;
         view = view.object("payment", &payment.view(&id));
         view = with_product(&app.engine, view, &payment, false).await?;
     }

@@ -30,7 +30,7 @@ use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use super::account::authenticated_account;
+use super::account::refuse_frozen;
 use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
@@ -136,7 +136,7 @@ impl App {
     /// 403 `user_id_mismatch` or `account_frozen`; 500 when storage fails.
     pub async fn admit<T: Sync>(&self, claims: &AuthClaims, call: &CallableCall<T>) -> Result<(), ApiError> {
         call.of(&claims.wallet)?;
-        authenticated_account(&self.engine, claims).await
+        refuse_frozen(&self.engine, claims).await
     }
 }
 

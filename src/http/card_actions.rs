@@ -15,7 +15,7 @@ use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::port::CardAction;
 use serde::{Deserialize, Serialize};
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::cards::{self, AnyCard};
 use super::error::{ApiError, ErrorCode};
@@ -143,7 +143,7 @@ async fn request_action(
     (route, action): (&'static str, CardAction),
 ) -> Result<Response, ApiError> {
     let request: CardActionRequest = state.body(body).await?;
-    authenticated_account(&state.engine, &claims).await?;
+    refuse_frozen(&state.engine, &claims).await?;
     let (running, caller, named) = (state.clone(), claims.clone(), request.card_id.clone());
     key.run(&state.engine, &claims, route, &request, move |place| async move {
         let engine = &running.engine;

@@ -11,7 +11,7 @@ use purser_actors::id::CardId;
 use purser_actors::kernel::idempotency::CommandResult;
 use serde::{Deserialize, Serialize};
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::cards;
 use super::error::{ApiError, ErrorCode};
@@ -68,7 +68,7 @@ async fn refresh_card_data(
     body: Body,
 ) -> Result<Response, ApiError> {
     let request: RefreshCardRequest = state.body(body).await?;
-    authenticated_account(&state.engine, &claims).await?;
+    refuse_frozen(&state.engine, &claims).await?;
     let (engine, caller, named) = (state.engine.clone(), claims.clone(), request.card_id.clone());
     key.run(
         &state.engine,

@@ -13,7 +13,7 @@ use purser_actors::money::Cents;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
@@ -90,7 +90,7 @@ async fn withdraw_card_balance(
             "`destination_address` is our own.",
         ));
     }
-    authenticated_account(&state.engine, &claims).await?;
+    refuse_frozen(&state.engine, &claims).await?;
     require_account_wallet(&claims, &to)?;
     let order = CardWithdrawalParams {
         amount: amount.to_string(),

@@ -18,7 +18,7 @@ pub(super) use self::any_card::CARD_TYPES;
 pub use self::any_card::{AnyCardWithDetails, CardTransaction};
 use serde::Serialize;
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::auth::{AuthClaims, MaybeBearer};
 use super::error::{ApiError, ErrorCode};
@@ -138,7 +138,7 @@ async fn get_card_data(
         query.as_deref(),
         &["card_id", "details", "card_type", "limit", "starting_after"],
     )?;
-    authenticated_account(&app.engine, &claims).await?;
+    refuse_frozen(&app.engine, &claims).await?;
     let details = query.choice("details", &["true", "false"])? == "true";
     match query.get("card_id") {
         Some(text) => {

@@ -110,10 +110,21 @@ async fn order_gift_card(
     app.checkout.handle(call).await
 }
 
-/// Whether an earlier purchase matches this request.
+/// Whether an earlier purchase matches this request. Every field is named, as in the purchase's `fingerprint_bytes`: a
+/// parameter that is not compared here would be taken from the claim, so that a retry with another value would not be
+/// the 409 that it is.
 fn same(bought: &Purchase, id: &str, amount: Cents, country: Country) -> bool {
-    matches!(bought, Purchase::GiftCard(GiftCardPurchase { product, amount: a, country: c, .. })
-        if product == id && *a == amount && *c == country)
+    let Purchase::GiftCard(GiftCardPurchase {
+        product,
+        amount: bought_amount,
+        country: bought_country,
+        // The catalog's for that product, no parameter.
+        currency: _,
+    }) = bought
+    else {
+        return false;
+    };
+    product == id && *bought_amount == amount && *bought_country == country
 }
 
 impl App {
@@ -200,10 +211,6 @@ fn amounts(values: &Denominations) -> String {
             let amounts: Vec<_> = amounts.iter().map(ToString::to_string).collect();
             format!("It comes in {}.", amounts.join(", "))
         }
-        Denominations::Range {
-            min: least,
-            max: most,
-            step,
-        } => format!("It comes in {least} to {most}, in steps of {step}."),
+        Denominations::Range { min, max, step } => format!("It comes in {min} to {max}, in steps of {step}."),
     }
 }

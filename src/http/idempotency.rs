@@ -8,7 +8,7 @@
 //! ```text
 //! async fn cancel(State(app): SharedState, BearerClaims(claims), key: IdempotencyKey, body: Body) -> … {
 //!     let request: CancelOrderRequest = app.body(body).await?; // 400: not recorded
-//!     authenticated_account(&app.engine, &claims).await?;      // 403 frozen: not recorded
+//!     refuse_frozen(&app.engine, &claims).await?;      // 403 frozen: not recorded
 //!     let id = load_owned(&app, &claims, &request).await?;     // 404, 403: not recorded; only fixed properties
 //!     let engine = app.engine.clone();
 //!     key.run(&app.engine, &claims, "/cancel-intl-order", &request, move |slot| async move {
@@ -41,7 +41,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use super::account::authenticated_account;
+use super::account::refuse_frozen;
 use super::auth::{AuthClaims, BearerAuth, RequestExtensions};
 use super::error::{ApiError, ErrorCode};
 use super::headers::marked_replayed;
@@ -104,7 +104,7 @@ async fn check_route(engine: &Engine, claims: &AuthClaims, key: &str, route: &st
     let used = engine.key_used(claims.wallet, key).await;
     let used = used.map_err(|_| ApiError::internal())?;
     let is_elsewhere = used.is_some_and(|print| !print.starts_with(&route_fingerprint(route)));
-    if is_elsewhere && authenticated_account(engine, claims).await.is_ok() {
+    if is_elsewhere && refuse_frozen(engine, claims).await.is_ok() {
         return Err(reused());
     }
     Ok(())

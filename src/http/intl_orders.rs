@@ -15,7 +15,7 @@ use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::Cents;
 use serde::{Deserialize, Serialize};
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::auth::{AuthClaims, MaybeBearer};
 use super::cards::{access_denied, not_found, require_card_rights};
@@ -144,7 +144,7 @@ async fn cancel_intl_order(
     body: Body,
 ) -> Result<Response, ApiError> {
     let request: CancelOrderRequest = app.body(body).await?;
-    authenticated_account(&app.engine, &claims).await?;
+    refuse_frozen(&app.engine, &claims).await?;
     // The order is loaded inside the key: a used key replays its response, whatever the body names.
     let (engine, caller, named) = (app.engine.clone(), claims.clone(), request.card_id.clone());
     let earlier = app.config.identity.payment_token_can_read_cards;

@@ -15,7 +15,7 @@ use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::port::{ExternalText, Verdict};
 use serde::{Deserialize, Serialize};
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::callbacks::{CallbackReceived, MAX_CALLBACK_BYTES, signed, unsigned};
 use super::error::{ApiError, ErrorCode};
@@ -54,7 +54,7 @@ async fn get_kyc_status(
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     let engine = &app.engine;
-    authenticated_account(engine, &claims).await?;
+    refuse_frozen(engine, &claims).await?;
     let identity = engine
         .identity(&claims.wallet)
         .await
@@ -100,7 +100,7 @@ async fn get_kyc_link(
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     let engine = &app.engine;
-    authenticated_account(engine, &claims).await?;
+    refuse_frozen(engine, &claims).await?;
     signed_in(&claims)?;
     let identity = engine
         .identity(&claims.wallet)

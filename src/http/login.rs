@@ -16,7 +16,7 @@ use purser_actors::id::Wallet;
 use purser_actors::kernel::{Entity, JsonObject};
 use serde::Serialize;
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::auth::{AuthClaims, Authenticator};
 use super::error::{ApiError, ErrorCode};
@@ -126,7 +126,7 @@ pub(super) fn signed_in(claims: &AuthClaims) -> Result<(), ApiError> {
 
 /// Show the page behind a login link
 ///
-/// Changes nothing, so a link preview does not redeem the link (case 47). With the session cookie the page also has the
+/// Changes nothing, so a link preview does not redeem the link. With the session cookie the page also has the
 /// owner's forms.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/login", operation_id = "showLoginPage", tag = "Account pages",
@@ -249,7 +249,7 @@ struct AccountOverview {
         (status = 401, description = "No session."), (status = 403, description = "Frozen."))))]
 async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
     let claims = session(&app, &headers).await?;
-    authenticated_account(&app.engine, &claims).await?;
+    refuse_frozen(&app.engine, &claims).await?;
     // Read before the state: an event in between arrives on the stream again, rather than never.
     let seq = stream::newest(&*app.store, &claims.wallet.key()).await;
     let seq = seq.map_err(|_| ApiError::internal())?;

@@ -16,7 +16,7 @@ use purser_actors::entity::api_key::Rejection;
 use purser_actors::money::Cents;
 use purser_actors::product::ProductLine;
 
-use super::account::authenticated_account;
+use super::account::refuse_frozen;
 use super::agent_wallet;
 use super::api_keys;
 use super::app::App;
@@ -220,7 +220,7 @@ pub(super) async fn owner(app: &App, headers: &HeaderMap) -> Result<AuthClaims, 
         ));
     }
     let claims = session(app, headers).await?;
-    authenticated_account(&app.engine, &claims).await?;
+    refuse_frozen(&app.engine, &claims).await?;
     signed_in(&claims)?;
     Ok(claims)
 }

@@ -13,7 +13,7 @@ use purser_actors::money::Usdc;
 
 use serde::Serialize;
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::json;
@@ -61,7 +61,7 @@ async fn list_payments(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
-    authenticated_account(&app.engine, &claims).await?;
+    refuse_frozen(&app.engine, &claims).await?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let after = match query.get("starting_after") {
         None => None,

@@ -21,7 +21,7 @@ use purser_actors::kernel::Entity as _;
 pub(super) use self::payee::{is_email, platform};
 use serde::Serialize;
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
 use super::error::{ApiError, ErrorCode};
@@ -267,7 +267,7 @@ async fn get_payment_status(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["payout_id", "limit", "starting_after"])?;
-    authenticated_account(&app.engine, &claims).await?;
+    refuse_frozen(&app.engine, &claims).await?;
     if let Some(text) = query.get("payout_id") {
         let id: PayoutId = text.parse().map_err(|_| unknown())?;
         let payout = app.load_owned_payout(&claims, id).await?;

@@ -15,7 +15,7 @@ use purser_actors::kernel::{Entity as _, JsonObject};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::callable::may_change;
 use super::error::{ApiError, ErrorCode};
@@ -81,7 +81,7 @@ async fn get_payment_recipients(
 ) -> Result<Response, ApiError> {
     let known = ["platform", "include_archived", "limit", "starting_after"];
     let query = Query::parse(query.as_deref(), &known)?;
-    authenticated_account(&app.engine, &claims).await?;
+    refuse_frozen(&app.engine, &claims).await?;
     let platform = platform(&query)?;
     let archived = query.choice("include_archived", &["false", "true"])? == "true";
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
@@ -187,7 +187,7 @@ async fn post_payment_recipients(
         let error = "Give `display_name`, `archived` or both.";
         return Err(ApiError::parameter(ErrorCode::ParameterMissing, "display_name", error));
     }
-    authenticated_account(&app.engine, &claims).await?;
+    refuse_frozen(&app.engine, &claims).await?;
     let params = UpdateRecipientParams {
         recipient_id: request.recipient_id.clone(),
         platform: request.platform.clone(),
@@ -290,7 +290,7 @@ async fn delete_payment_recipients(
         platform: query.required("platform")?.to_owned(),
         recipient_id: query.required("recipient_id")?.to_owned(),
     };
-    authenticated_account(&app.engine, &claims).await?;
+    refuse_frozen(&app.engine, &claims).await?;
     may_change(&claims)?;
     let (running, owner, request) = (app.clone(), claims.wallet, params.clone());
     key.run(&app.engine, &claims, DELETE, &params, move |place| async move {
@@ -399,7 +399,7 @@ async fn get_bank_recipients(
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
-    authenticated_account(&app.engine, &claims).await?;
+    refuse_frozen(&app.engine, &claims).await?;
     let unknown = || ApiError::new(ErrorCode::DestinationNotFound, "There is no such bank destination.");
     let after = match query.get("starting_after") {
         None => None,

@@ -17,7 +17,7 @@ use purser_actors::money::Cents;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
@@ -121,7 +121,7 @@ async fn create_reloadable_card(
     let request: CreateReloadableCardRequest = state.body(body).await?;
     let amount = in_range(request.usd_amount.get(), "usd_amount", MIN_AMOUNT, None)?;
     let reusable = request.reusable.unwrap_or(true);
-    authenticated_account(&state.engine, &claims).await?;
+    refuse_frozen(&state.engine, &claims).await?;
     let funded_by = funding_payment(&state.engine, &claims).await?;
     let order = CreateReloadableCardParams {
         usd_amount: amount.to_string(),

@@ -18,7 +18,7 @@ use purser_actors::port::Timestamp;
 
 use serde::Serialize;
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::auth::MaybeBearer;
 use super::error::{ApiError, ErrorCode};
@@ -165,7 +165,7 @@ async fn list_card_transactions(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["card_id", "status", "limit", "starting_after"])?;
-    authenticated_account(&app.engine, &claims).await?;
+    refuse_frozen(&app.engine, &claims).await?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let status = match query.get("status") {
         None => "",
@@ -293,7 +293,7 @@ async fn get_card_deposit_address(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
-    authenticated_account(&app.engine, &claims).await?;
+    refuse_frozen(&app.engine, &claims).await?;
     let address = linked(&app.engine, &claims.wallet).await?;
     let balance = app
         .providers

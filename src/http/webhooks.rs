@@ -16,7 +16,7 @@ use purser_actors::kernel::Entity;
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use serde::{Deserialize, Serialize};
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
@@ -160,7 +160,7 @@ async fn post_register(
     let types = request.types.unwrap_or_default();
     EventFilter::new(types.clone())
         .map_err(|why| ApiError::parameter(ErrorCode::ParameterInvalid, "types", why.to_string()))?;
-    authenticated_account(&state.engine, &claims).await?;
+    refuse_frozen(&state.engine, &claims).await?;
     let order = RegisterWebhookParams { url, types };
     let (first, later, asked) = (state.clone(), state.clone(), order.clone());
     let (caller, again) = (claims.clone(), claims.clone());
@@ -302,7 +302,7 @@ async fn get_webhook(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["webhook_id"])?;
-    authenticated_account(&state.engine, &claims).await?;
+    refuse_frozen(&state.engine, &claims).await?;
     let Some(text) = query.get("webhook_id") else {
         let found = state.engine.webhooks_of(&claims.wallet).await;
         let found = found.map_err(|_| ApiError::internal())?;
@@ -353,7 +353,7 @@ async fn post_delete(
     body: Body,
 ) -> Result<Response, ApiError> {
     let request: DeleteWebhookRequest = state.body(body).await?;
-    authenticated_account(&state.engine, &claims).await?;
+    refuse_frozen(&state.engine, &claims).await?;
     let (running, caller, named) = (state.clone(), claims.clone(), request.webhook_id.clone());
     let run = move |place: Option<IdempotencySlot>| async move {
         let (id, endpoint) = running.load_owned_webhook(&caller, &named).await?;

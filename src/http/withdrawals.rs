@@ -17,7 +17,7 @@ use purser_actors::money::{AmountError, Cents, Usdc};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::account::{BearerClaims, authenticated_account};
+use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
@@ -133,7 +133,7 @@ async fn post_withdraw(
     let request: WithdrawRequest = state.body(body).await?;
     let amount = in_range(request.amount.get(), "amount", MIN_AMOUNT, None)?;
     let to = recipient(&state, &claims, &request)?;
-    authenticated_account(&state.engine, &claims).await?;
+    refuse_frozen(&state.engine, &claims).await?;
     require_account_wallet(&claims, &to)?;
     let order = WithdrawParams {
         amount: amount.to_string(),
@@ -352,7 +352,7 @@ async fn get_withdrawal_status(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["withdrawal_id", "limit", "starting_after"])?;
-    authenticated_account(&state.engine, &claims).await?;
+    refuse_frozen(&state.engine, &claims).await?;
     if let Some(text) = query.get("withdrawal_id") {
         let (id, withdrawal) = load_owned(&state.engine, &claims, text).await?;
         let withdrawal = render(&state.engine, &id, &withdrawal).await?;
@@ -433,7 +433,7 @@ async fn get_account_statement(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
-    authenticated_account(&state.engine, &claims).await?;
+    refuse_frozen(&state.engine, &claims).await?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let after: Option<StatementLineId> = query.get("starting_after").map(str::parse).transpose().map_err(|_| {
         ApiError::parameter(

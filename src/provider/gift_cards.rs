@@ -133,11 +133,9 @@ impl Denominations {
     pub fn offer(&self, amount: Cents) -> bool {
         match self {
             Self::Fixed { amounts } => amounts.contains(&amount),
-            Self::Range {
-                min: least,
-                max: most,
-                step,
-            } => (least..=most).contains(&&amount) && (amount.get() - least.get()).is_multiple_of(step.get()),
+            Self::Range { min, max, step } => {
+                (min..=max).contains(&&amount) && (amount.get() - min.get()).is_multiple_of(step.get())
+            }
         }
     }
 
@@ -148,20 +146,14 @@ impl Denominations {
                 amounts.first().copied().unwrap_or(Cents::ZERO),
                 amounts.last().copied().unwrap_or(Cents::ZERO),
             ),
-            Self::Range {
-                min: least, max: most, ..
-            } => (*least, *most),
+            Self::Range { min, max, .. } => (*min, *max),
         }
     }
 
     fn check(&self) -> Result<(), MalformedResponse> {
         let plausible = match self {
             Self::Fixed { amounts } => amounts.windows(2).all(|pair| pair[0] < pair[1]),
-            Self::Range {
-                min: least,
-                max: most,
-                step,
-            } => least <= most && step.get() > 0,
+            Self::Range { min, max, step } => min <= max && step.get() > 0,
         };
         match plausible {
             true => Ok(()),

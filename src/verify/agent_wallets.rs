@@ -107,7 +107,7 @@ fn check_addresses(contents: &StoreContents, report: &mut VerifyReport) {
         // A payment that is taken over after a restore may be from an agent wallet that the lost history opened. Its
         // owner is only found by deriving the wallet again. A payment taken over after that has the owner's account
         // without an address row. One taken over before has the address's own account, whatever is opened later.
-        if payment.claim.is_taken_over() && (owner.is_none() || payment.claim.account == payer) {
+        if payment.claim.is_adopted() && (owner.is_none() || payment.claim.account == payer) {
             continue;
         }
         if payment.claim.account != *owner.unwrap_or(&payer) {

@@ -153,7 +153,7 @@ fn sold(
         let credited = credits(&name, history, books, report);
         let all = i128::from(sold.charge.charged.atomic());
         let MoneyFlow {
-            returned: back,
+            returned,
             owed,
             earned,
             own_share: ours,
@@ -170,7 +170,7 @@ fn sold(
         // A purchase from a balance was debited under the product's own name.
         let by_balance = sold.charge.payment == PaymentId::NONE;
         let waiting = under_way.get(&name).copied().unwrap_or(0);
-        let want = back - ours - waiting - if by_balance { all } else { 0 };
+        let want = returned - ours - waiting - if by_balance { all } else { 0 };
         // For a reorged payment an operator decides about the credit: it is given, or counts among our costs.
         let kept = match contents.payments.get(&sold.charge.payment) {
             Some((payment, _)) if matches!(payment.status, Status::Reversed { .. }) => (want - credited).max(0),

@@ -52,7 +52,7 @@ pub(crate) enum MoneyOutcome {
 
 #[derive(Clone, Debug)]
 pub(crate) struct SoldProduct {
-    /// Name of the product in the payment.
+    /// Id of the product in the payment.
     pub(crate) product: PurchasedProduct,
     /// Plural noun in the report.
     pub(crate) plural: &'static str,
@@ -103,25 +103,25 @@ impl SoldProduct {
     /// `refunded`: the part of the charge that a refund already gave back.
     pub(crate) fn money_flow(&self, refunded: i128) -> MoneyFlow {
         let (all, worth) = (i128::from(self.charge.charged.atomic()), self.value);
-        let (back, owed, earned) = match self.money {
+        let (returned, owed, earned) = match self.money {
             MoneyOutcome::Spent => (0, worth, all - worth),
             MoneyOutcome::Reversed => (all, 0, 0),
-            MoneyOutcome::Returned { retained: kept } => {
-                let kept = i128::from(kept).min(worth);
-                (worth - kept, kept, all - worth)
+            MoneyOutcome::Returned { retained } => {
+                let retained = i128::from(retained).min(worth);
+                (worth - retained, retained, all - worth)
             }
             MoneyOutcome::Delivered { .. } => (0, 0, all - worth),
             MoneyOutcome::Lost { .. } => (all, 0, 0),
         };
         let ours = match self.money {
-            MoneyOutcome::Returned { .. } => back - back.min(all - refunded).max(0),
+            MoneyOutcome::Returned { .. } => returned - returned.min(all - refunded).max(0),
             MoneyOutcome::Spent
             | MoneyOutcome::Reversed
             | MoneyOutcome::Delivered { .. }
             | MoneyOutcome::Lost { .. } => 0,
         };
         MoneyFlow {
-            returned: back,
+            returned,
             owed,
             earned,
             own_share: ours,
@@ -156,8 +156,8 @@ fn remainder(charge: &Charge, released: Cents) -> MoneyOutcome {
         return MoneyOutcome::Spent;
     }
     let released = released.get().saturating_mul(10_000);
-    let kept = charge.provider_amount().atomic().saturating_sub(released);
-    MoneyOutcome::Returned { retained: kept }
+    let retained = charge.provider_amount().atomic().saturating_sub(released);
+    MoneyOutcome::Returned { retained }
 }
 
 /// USDC has six decimals, a price two.

@@ -11,8 +11,8 @@ const HEADER: usize = 7;
 /// No stored value is larger; a corrupt length must not allocate more.
 const DECODE_LIMIT: usize = 1 << 20;
 
-/// A stored type with the number of its schema. A changed type gets a new number, and [`Stored::upgrade`] reads the old
-/// one.
+/// A stored type with the number of its schema. From the first release on, a changed type gets a new number, and
+/// [`Stored::upgrade`] reads the old one.
 pub trait Stored: bincode::Encode + bincode::Decode<()> {
     /// Unique among all stored types and their older shapes, permanently.
     const SCHEMA: u16;

@@ -344,7 +344,7 @@ fn shares(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
         let mut others = 0;
         // What was taken over counts, whatever the cap, unless its day was over by then.
         let own = stock.payments.iter().filter(|(_, p)| p.account() == account.wallet);
-        let adopted = own.filter(|(_, p)| p.claim.is_taken_over());
+        let adopted = own.filter(|(_, p)| p.claim.is_adopted());
         let (more, more_cents) = adopted.fold((0, 0), |(count, sum), (_, p)| {
             (count + 1, sum + p.claim.worth.get() as i64)
         });
@@ -378,7 +378,7 @@ fn shares(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
         let of_it = own.filter(|(id, _)| !taken(id)).map(|(_, p)| p);
         let due = of_it
             // These are counted by themselves.
-            .filter(|p| !p.claim.is_taken_over())
+            .filter(|p| !p.claim.is_adopted())
             .filter(|p| !p.is_released() && !matches!(p.status, Status::Refused(_)))
             .count();
         // What a balance paid for was no payment.

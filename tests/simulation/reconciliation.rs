@@ -30,7 +30,7 @@ use crate::withdrawals::FIRST_OUTGOING;
 
 struct ChainTransfers(Arc<Environment>);
 
-fn chain_movement(transfer: &ChainTransfer, incoming: bool, mark: [u8; 32]) -> ChainMovement {
+fn chain_movement(transfer: &ChainTransfer, incoming: bool, fingerprint: [u8; 32]) -> ChainMovement {
     ChainMovement {
         transaction: transfer.transaction.clone(),
         index: transfer.index,
@@ -38,7 +38,7 @@ fn chain_movement(transfer: &ChainTransfer, incoming: bool, mark: [u8; 32]) -> C
         counterparty: if incoming { transfer.from } else { transfer.to },
         amount: Usdc::from_atomic(transfer.atomic),
         at: Environment::stamp(transfer.at_ms),
-        fingerprint: mark,
+        fingerprint,
     }
 }
 

@@ -26,7 +26,7 @@ impl Engine {
             .map_err(ClaimError::LineUnavailable)?;
         let required = request.purchase.preconditions();
         if required.is_empty() {
-            return self.resolve_one(payer, request, ResolvedPreconditions::None).await;
+            return self.with_payout_plan(payer, request, ResolvedPreconditions::None).await;
         }
         let account = self.account(payer).await.map_err(|_| ClaimError::Unavailable)?;
         if let Some(message) = account.and_then(|account| account.frozen) {
@@ -55,18 +55,18 @@ impl Engine {
                 ReservationError::CannotReceive | ReservationError::Unavailable => ClaimError::Unavailable,
             })?;
         }
-        self.resolve_one(payer, request, found).await
+        self.with_payout_plan(payer, request, found).await
     }
 
-    /// Resolves the product's own precondition.
-    async fn resolve_one(
+    /// What is resolved so far, or the plan if the purchase is a payout.
+    async fn with_payout_plan(
         &self,
         payer: &Wallet,
         request: &PaymentRequest,
-        found: ResolvedPreconditions,
+        resolved: ResolvedPreconditions,
     ) -> Result<ResolvedPreconditions, ClaimError> {
         let plan = self.payout_plan(payer, request).await?;
-        Ok(plan.map_or(found, |plan| ResolvedPreconditions::Payout(Box::new(plan))))
+        Ok(plan.map_or(resolved, |plan| ResolvedPreconditions::Payout(Box::new(plan))))
     }
 
     /// Whether the catalog has the gift card. A changed fee rate is no reason to reject: we pay the difference, and the

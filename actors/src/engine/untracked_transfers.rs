@@ -99,13 +99,13 @@ impl OutgoingTransferGuard {
 
     /// Whether a transfer that was not signed before must wait. A transfer with exactly this signature on chain is only
     /// looked up.
-    pub(super) fn must_wait(&self, mark: Option<[u8; 32]>) -> bool {
+    pub(super) fn must_wait(&self, fingerprint: Option<[u8; 32]>) -> bool {
         !self.all_tracked.load(Ordering::Acquire)
             && !self
                 .untracked
                 .lock()
                 .iter()
-                .any(|transfer| Some(transfer.fingerprint) == mark)
+                .any(|transfer| Some(transfer.fingerprint) == fingerprint)
     }
 
     /// Untracked transfers, as last read.

@@ -119,7 +119,7 @@ pub struct GiftCard {
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Status, with the code once the catalog has issued the card.
+    /// Status; the vault has the code once the catalog has issued the card.
     pub status: Status,
 }
 

@@ -90,7 +90,7 @@ impl Claim {
     /// Whether the payment was made for this request, as far as is known. For an adopted payment this is unknown; any
     /// client with the signed payment gets what it bought.
     pub fn is_for(&self, request: &[u8; 32]) -> bool {
-        self.is_taken_over() || self.request == *request
+        self.is_adopted() || self.request == *request
     }
 
     /// Whether a restored store adopted it as the payment for another product. The full original request is unknown.
@@ -99,11 +99,11 @@ impl Claim {
             Purchase::UsaCard(CardPurchase { amount }) => Some(*amount),
             _ => None,
         };
-        self.is_taken_over() && (self.purchase.line(), amount(&self.purchase)) != (purchase.line(), amount(purchase))
+        self.is_adopted() && (self.purchase.line(), amount(&self.purchase)) != (purchase.line(), amount(purchase))
     }
 
     /// Whether a restored store adopted it. Its authorization is then only what the chain shows.
-    pub fn is_taken_over(&self) -> bool {
+    pub fn is_adopted(&self) -> bool {
         self.request == Self::UNKNOWN
     }
 }

@@ -104,7 +104,7 @@ impl LegKind {
     /// Fingerprint on the chain, if it was stored and is the same in every transaction.
     pub const fn fingerprint(self) -> Option<[u8; 32]> {
         match self {
-            Self::TransferSigned(mark) => Some(mark),
+            Self::TransferSigned(fingerprint) => Some(fingerprint),
             Self::Burn | Self::Mint | Self::MintOf(_) | Self::Transfer => None,
         }
     }

@@ -239,7 +239,7 @@ impl Withdrawal {
     /// Fingerprint on the chain, once it is on chain and if it was signed here: see [`Authorization::fingerprint`].
     pub const fn fingerprint(&self) -> Option<[u8; 32]> {
         match &self.status {
-            Status::CompleteSigned { fingerprint: mark, .. } => Some(*mark),
+            Status::CompleteSigned { fingerprint, .. } => Some(*fingerprint),
             _ => None,
         }
     }
@@ -357,11 +357,11 @@ impl Entity for Withdrawal {
                 Ok(withdrawal.at(Status::Complete { transaction }, *at))
             }
             (Status::Sent(outgoing), Event::Confirmed(transaction, at)) => {
-                let (transaction, mark) = (transaction.clone(), outgoing.authorization.fingerprint());
+                let (transaction, fingerprint) = (transaction.clone(), outgoing.authorization.fingerprint());
                 Ok(withdrawal.at(
                     Status::CompleteSigned {
                         transaction,
-                        fingerprint: mark,
+                        fingerprint,
                     },
                     *at,
                 ))

@@ -173,9 +173,7 @@ impl NewEntity {
             record,
         })
     }
-}
 
-impl NewEntity {
     /// Row key of the new entity.
     pub fn key(&self) -> &[u8] {
         &self.key

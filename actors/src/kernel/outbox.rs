@@ -74,15 +74,15 @@ impl Outbox {
     pub async fn open(
         &self,
         kinds: &[EntityKind],
-        ground: OutboxDeps,
-        worker: Arc<dyn JobHandler>,
+        deps: OutboxDeps,
+        handler: Arc<dyn JobHandler>,
         root: ActorCell,
     ) -> Result<(), ractor::SpawnErr> {
         let mut supervisors = BTreeMap::new();
         for kind in kinds {
             let supervisor = OutboxSupervisor {
-                deps: ground.clone(),
-                handler: worker.clone(),
+                deps: deps.clone(),
+                handler: handler.clone(),
             };
             let (actor, _) = Actor::spawn_linked(None, supervisor, (), root.clone()).await?;
             supervisors.insert(*kind as u8, (*kind, actor));
@@ -90,9 +90,7 @@ impl Outbox {
         drop(self.supervisors.set(supervisors));
         Ok(())
     }
-}
 
-impl Outbox {
     /// Supervisors of the jobs of each kind; none before [`Outbox::open`].
     pub(crate) fn supervisors(&self) -> Vec<(EntityKind, ActorId)> {
         let opened = self.supervisors.get().into_iter().flat_map(BTreeMap::values);
@@ -167,28 +165,28 @@ impl Actor for OutboxSupervisor {
     async fn handle(
         &self,
         myself: ActorRef<SupervisorMsg>,
-        order: SupervisorMsg,
+        message: SupervisorMsg,
         state: &mut OutboxSupervisorState,
     ) -> Result<(), ActorProcessingErr> {
-        match order {
+        match message {
             SupervisorMsg::Start(outbox_job) => {
                 let wakes = self.deps.attempts.wakes(self.facts(&outbox_job).index);
                 self.start(&myself, state, (outbox_job, wakes)).await
             }
             SupervisorMsg::Wait(outbox_job, wakes) => self.start(&myself, state, (outbox_job, wakes)).await,
-            SupervisorMsg::Completed(delivery) => {
-                if let Some((actor, outbox_job)) = self.take_finished(state, delivery) {
+            SupervisorMsg::Completed(runner) => {
+                if let Some((actor, outbox_job)) = self.take_finished(state, runner) {
                     self.deps.attempts.clear_last_failure(outbox_job.id);
                     state.park_idle(actor);
                 }
                 self.run_next(&myself, state).await
             }
-            SupervisorMsg::Retry(delivery, ms, wrong) => {
-                if let Some((actor, mut outbox_job)) = self.take_finished(state, delivery) {
+            SupervisorMsg::Retry(runner, ms, reason) => {
+                if let Some((actor, mut outbox_job)) = self.take_finished(state, runner) {
                     state.park_idle(actor);
                     // Nothing to persist: the delay does not depend on the number of attempts.
                     outbox_job.next_attempt_at = self.deps.clock.now().plus_ms(ms);
-                    self.record_retry_reason(&outbox_job, wrong);
+                    self.record_retry_reason(&outbox_job, reason);
                     drop(myself.cast(SupervisorMsg::Start(outbox_job)));
                 }
                 self.run_next(&myself, state).await
@@ -202,13 +200,13 @@ impl Actor for OutboxSupervisor {
         event: SupervisionEvent,
         state: &mut OutboxSupervisorState,
     ) -> Result<(), ActorProcessingErr> {
-        let (delivery, error) = match event {
-            SupervisionEvent::ActorTerminated(cell, ..) => (cell.get_id(), "the delivery was killed".into()),
+        let (runner, error) = match event {
+            SupervisionEvent::ActorTerminated(cell, ..) => (cell.get_id(), "the runner was killed".into()),
             SupervisionEvent::ActorFailed(cell, error) => (cell.get_id(), error),
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => return Ok(()),
         };
-        state.idle.retain(|actor| actor.get_id() != delivery);
-        if let Some((_, job)) = self.take_finished(state, delivery) {
+        state.idle.retain(|actor| actor.get_id() != runner);
+        if let Some((_, job)) = self.take_finished(state, runner) {
             self.record_failure(&myself, job, error);
         }
         self.run_next(&myself, state).await
@@ -262,16 +260,16 @@ impl OutboxSupervisor {
         self.handler.facts(&outbox_job.job)
     }
 
-    fn record_retry_reason(&self, outbox_job: &OutboxJob, wrong: RetryReason) {
-        let tries = &self.deps.attempts;
-        match wrong {
-            RetryReason::NotDue => tries.clear_last_failure(outbox_job.id),
+    fn record_retry_reason(&self, outbox_job: &OutboxJob, reason: RetryReason) {
+        let attempts = &self.deps.attempts;
+        match reason {
+            RetryReason::NotDue => attempts.clear_last_failure(outbox_job.id),
             RetryReason::Blocked(error) => {
-                tries.last_failure(outbox_job, truncate_error(error), outbox_job.next_attempt_at)
+                attempts.last_failure(outbox_job, truncate_error(error), outbox_job.next_attempt_at)
             }
             RetryReason::Failed(kind, error) => {
-                tries.failed(self.facts(outbox_job).index, Some(kind));
-                tries.last_failure(outbox_job, truncate_error(error), outbox_job.next_attempt_at);
+                attempts.failed(self.facts(outbox_job).index, Some(kind));
+                attempts.last_failure(outbox_job, truncate_error(error), outbox_job.next_attempt_at);
             }
         }
     }
@@ -297,12 +295,12 @@ impl OutboxSupervisor {
         let actor = match state.idle.pop() {
             Some(actor) => actor,
             None => {
-                let delivery = JobRunner {
+                let runner = JobRunner {
                     handler: self.handler.clone(),
                     store: self.deps.store.clone(),
                     supervisor: myself.clone(),
                 };
-                Actor::spawn_linked(None, delivery, (), myself.get_cell()).await?.0
+                Actor::spawn_linked(None, runner, (), myself.get_cell()).await?.0
             }
         };
         self.deps.attempts.started(self.facts(&outbox_job).index);
@@ -315,9 +313,9 @@ impl OutboxSupervisor {
     fn take_finished(
         &self,
         state: &mut OutboxSupervisorState,
-        delivery: ActorId,
+        runner: ActorId,
     ) -> Option<(ActorRef<OutboxJob>, OutboxJob)> {
-        let ended = state.running.remove(&delivery)?;
+        let ended = state.running.remove(&runner)?;
         let facts = self.facts(&ended.1);
         self.deps.attempts.finished(facts.index);
         if let Some(next) = state.partitions.release(facts.partition) {
@@ -368,14 +366,14 @@ impl OutboxSupervisor {
             writes: vec![outbox_job.put()],
             ..Batch::default()
         };
-        let tries = self.deps.attempts.clone();
+        let attempts = self.deps.attempts.clone();
         self.deps.store.commit(
             batch,
             Box::new(move |done| match done {
                 Ok(_) if outbox_job.dead_lettered => {}
                 Ok(_) => drop(myself.cast(SupervisorMsg::Start(outbox_job))),
                 // It was completed meanwhile, by an earlier attempt whose response was lost.
-                Err(CommitError::Condition(_)) => tries.clear_last_failure(outbox_job.id),
+                Err(CommitError::Condition(_)) => attempts.clear_last_failure(outbox_job.id),
                 Err(error) => tracing::error!(job = %outbox_job.id, %error, "a failed attempt could not be stored"),
             }),
         );

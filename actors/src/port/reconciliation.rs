@@ -191,13 +191,13 @@ pub trait TreasuryList: Send + Sync {
     fn in_transaction<'a>(&'a self, network: Network, transaction: &'a str) -> PortFuture<'a, Vec<ChainMovement>>;
 
     /// The transfer that used an authorization, in any transaction. `None` if none is on the chain, or if the list
-    /// cannot search by authorization. `payer` owns the authorization; `None` for our treasury. `mark`: see
+    /// cannot search by authorization. `payer` owns the authorization; `None` for our treasury. `fingerprint`: see
     /// [`super::Authorization::fingerprint`].
     fn find_by_authorization<'a>(
         &'a self,
         _network: Network,
         _payer: Option<&'a Wallet>,
-        _mark: &'a [u8; 32],
+        _fingerprint: &'a [u8; 32],
     ) -> PortFuture<'a, Option<ChainMovement>> {
         Box::pin(async { Ok(None) })
     }

@@ -13,9 +13,9 @@ async fn case_17_challenge_is_answered_by_one_payment() {
     // restart. The same payment joins; with another signature it does not. A declined one leaves the challenge to the
     // next payment.
     let world = Harness::new().await;
-    let once = Some(([7; 16], u64::MAX));
+    let challenge = Some(([7; 16], u64::MAX));
     let answer = |payer: u8| PaymentRequest {
-        challenge: once,
+        challenge,
         ..card_for(evm(payer), payer)
     };
     let too_dear = PaymentRequest {

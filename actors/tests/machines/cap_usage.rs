@@ -17,11 +17,8 @@ use crate::fixtures::{
 fn past_purchase_counts_and_is_never_rejected() {
     // Checks: above the cap, for a frozen account and for a missing one. A past day counts nothing, and today's count
     // stays.
-    let counted = |account: Option<Account>, share, now| {
-        let command = Command::CountCapReservation {
-            job: JOB,
-            reservation: share,
-        };
+    let counted = |account: Option<Account>, reservation, now| {
+        let command = Command::CountCapReservation { job: JOB, reservation };
         let decision = Account::decide(account.as_ref(), &WALLET, command, &at(now)).unwrap();
         assert!(!decision.conditions().is_empty(), "it is counted once");
         let names = event_names(&decision);
@@ -111,24 +108,24 @@ fn unclaimed_payment_counts_for_each_possible_purchase_until_settled() {
     assert_eq!(event_names(&claimed), "=");
     let there = Condition::Present(table::unclaimed_cap_usage(PAYMENT));
     assert!(claimed.conditions().contains(&there));
-    let share = CapReservation::for_unclaimed(ProductLine::UsaCard, Cents::new(4_00));
-    let free = Command::ReleaseCapReservation {
-        job: JOB,
-        reservation: share,
-    };
+    let reservation = CapReservation::for_unclaimed(ProductLine::UsaCard, Cents::new(4_00));
+    let free = Command::ReleaseCapReservation { job: JOB, reservation };
     let (_, released) = decide_and_apply(&full, free, NOW);
     assert!(
         claim(Some(&released), 1, CAPS, NOW).is_err(),
         "released, it frees nothing"
     );
 
-    let share = CapReservation { day: DAY, ..share };
+    let reservation = CapReservation {
+        day: DAY,
+        ..reservation
+    };
     let settled = |counted| Command::CountClaimed {
         job: JOB,
         payment: PAYMENT,
         counted,
     };
-    let (decision, counted) = decide_and_apply(&full, settled(Some((unclaimed_usage(), Some(share)))), NOW);
+    let (decision, counted) = decide_and_apply(&full, settled(Some((unclaimed_usage(), Some(reservation)))), NOW);
     assert_eq!(event_names(&decision), "CapReleased+CapReleased+CapReserved");
     assert!(decision.conditions().contains(&there), "once");
     assert!(claim(Some(&counted), 1_01, CAPS, NOW).is_err() && claim(Some(&counted), 1_00, CAPS, NOW).is_ok());

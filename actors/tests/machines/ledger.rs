@@ -219,12 +219,12 @@ impl InMemoryState {
             payment::Job::ConfirmPaymentCredit(id) => self.payment(id, payment::Command::RecordCredit { job }),
             payment::Job::ReadmitPayment {
                 payment,
-                reservation: share,
+                reservation,
                 session,
             } => {
                 let command = payment::Command::RecordReadmitted {
                     job,
-                    reservation: share,
+                    reservation,
                     session,
                 };
                 self.payment(payment, command);
@@ -238,11 +238,8 @@ impl InMemoryState {
             account::Job::CreditAccount { amount, cause, .. } => {
                 self.account(account::Command::Credit { job, amount, cause })
             }
-            account::Job::ReleaseCapReservation { reservation: share, .. } => {
-                self.account(account::Command::ReleaseCapReservation {
-                    job,
-                    reservation: share,
-                })
+            account::Job::ReleaseCapReservation { reservation, .. } => {
+                self.account(account::Command::ReleaseCapReservation { job, reservation })
             }
             account::Job::SettleHold {
                 withdrawal,

@@ -310,19 +310,19 @@ fn case_73_agent_wallet_payment_belongs_to_its_owner() {
 #[test]
 fn readmitted_payment_has_its_new_cap_reservation() {
     // Checks: a later release returns the newest reservation.
-    let share = purser_actors::entity::account::CapReservation {
+    let reservation = purser_actors::entity::account::CapReservation {
         day: DAY + 1,
         ..CAP_RESERVATION
     };
     let released = payment(Status::Released);
     let readmitted = Command::RecordReadmitted {
         job: JOB,
-        reservation: share,
+        reservation,
         session: NEXT_SESSION,
     };
     let decision = Payment::decide(Some(&released), &PAYMENT, readmitted, &at(NOW)).unwrap();
     let claimed = crate::fixtures::fold(Some(released), &PAYMENT, decision.events());
-    assert_eq!(claimed.claim.cap_reservation, share);
+    assert_eq!(claimed.claim.cap_reservation, reservation);
 }
 
 #[test]

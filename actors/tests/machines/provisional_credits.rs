@@ -185,11 +185,11 @@ fn case_83_settling_batch_waits_for_finality() {
                 Paid::RecordChainLookup {
                     job,
                     lookup: ChainStatus::Confirmed { transaction, .. },
-                    is_ordered: made,
+                    is_ordered,
                 } => Paid::RecordChainLookup {
                     job,
                     lookup: ChainStatus::Confirmed { transaction, finality },
-                    is_ordered: made,
+                    is_ordered,
                 },
                 other => panic!("{other:?} settles nothing"),
             };

@@ -13,9 +13,9 @@ use futures_util::stream;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use purser_actors::id::Network;
-use purser_actors::kernel::JsonObject;
 use purser_actors::operator::Permission;
 use purser_actors::port::BoxFuture;
+use serde::Serialize;
 
 use super::AdminState;
 use crate::http::auth::RequestId;
@@ -44,7 +44,7 @@ pub struct Copy {
 }
 
 /// A transfer as its chain lists it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ListedTransfer {
     /// Position in the chain's history, from 1.
     pub position: u64,
@@ -62,6 +62,12 @@ pub struct ListedTransfer {
     pub reorged: bool,
     /// The chain's identifier of the signed authorization in hexadecimal, if known.
     pub mark: Option<String>,
+}
+
+/// A page of a chain's transfers.
+#[derive(Serialize)]
+struct ListedTransfers {
+    transfers: Vec<ListedTransfer>,
 }
 
 /// Retry delay for a chain that can't be read now.
@@ -107,8 +113,7 @@ async fn get_copy(
             ApiError::unavailable(ErrorCode::ChainUnavailable, why, RETRY_SECONDS)
         };
         let listed = admin.copies.transfers(network, after).await.map_err(unread)?;
-        let body = JsonObject::new().list("transfers", listed.iter().map(render));
-        return Ok(json::private(json::bytes_as_json(body.to_json())));
+        return Ok(json::private_ok(&ListedTransfers { transfers: listed }));
     }
     tracing::info!(by = %act.operator, part, "a copy is made");
     let copy = match part {
@@ -116,19 +121,6 @@ async fn get_copy(
         _ => admin.copies.store().await,
     };
     Ok(streamed(copy.map_err(failed)?))
-}
-
-fn render(one: &ListedTransfer) -> JsonObject {
-    JsonObject::new()
-        .integer("position", one.position)
-        .text("transaction", &one.transaction)
-        .integer("index", u64::from(one.index))
-        .text("from", &one.from)
-        .text("to", &one.to)
-        .integer("atomic", one.atomic)
-        .integer("at_ms", one.at_ms)
-        .boolean("reorged", one.reorged)
-        .optional_text("mark", one.mark.as_deref())
 }
 
 fn streamed(copy: Copy) -> Response {

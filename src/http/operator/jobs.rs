@@ -1,6 +1,7 @@
 //! Dead-lettered jobs with their evidence, and what an operator can do: retry, record the outcome, or credit the
 //! payment.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purser_actors::answer::rfc3339;
@@ -322,62 +323,33 @@ async fn get_dead_letters(
         Some(text) => Some(text.parse().map_err(|_| unknown())?),
         None => None,
     };
-    let mut dead_letters = admin.engine.dead_letters().await.map_err(|_| ApiError::internal())?;
-    if let Some(one) = one {
-        dead_letters.jobs.retain(|job| job.id == one);
-        dead_letters.late.retain(|late| late.job.id == one);
-        dead_letters
-            .unknown_payments
-            .retain(|unknown_outcome| unknown_outcome.job.id == one);
-    }
+    let dead_letters = read_dead_letters(&admin, one).await?;
     let held = render_held_jobs(&admin, one).await?;
     let nothing =
         dead_letters.jobs.is_empty() && dead_letters.late.is_empty() && dead_letters.unknown_payments.is_empty();
     if one.is_some() && nothing && held.is_empty() {
         return Err(unknown());
     }
-    let late = dead_letters.late.iter().map(|late| &late.job);
-    let unknown = dead_letters.unknown_payments.iter().map(|payment| &payment.job);
-    let queried = dead_letters.jobs.iter().chain(late).chain(unknown);
-    let mut reports = query_providers(&admin, queried).await?.into_iter();
-    let mut report = || provider_evidence(reports.next().flatten());
-    let (mut jobs, mut unknown_payments) = (Vec::new(), Vec::new());
+    let reports = query_providers(&admin, &dead_letters).await?;
+    let mut jobs = Vec::with_capacity(dead_letters.jobs.len() + dead_letters.late.len());
     for job in &dead_letters.jobs {
-        jobs.push(DeadLetteredJob {
-            job: render(&admin, job),
-            late: false,
-            next_try_at: None,
-            evidence: evidence(&admin, job).await?,
-            provider: report(),
-            possible: possible_actions(&admin, job).await?,
-        });
+        jobs.push(render_dead_letter(&admin, job, &reports).await?);
     }
     for late in dead_letters.late {
+        let rendered = render_dead_letter(&admin, &late.job, &reports).await?;
         jobs.push(DeadLetteredJob {
             job: JobView {
                 last_error: late.error,
-                ..render(&admin, &late.job)
+                ..rendered.job
             },
             late: true,
             next_try_at: Some(rfc3339(late.next_at)),
-            evidence: evidence(&admin, &late.job).await?,
-            provider: report(),
-            possible: possible_actions(&admin, &late.job).await?,
+            ..rendered
         });
     }
+    let mut unknown_payments = Vec::with_capacity(dead_letters.unknown_payments.len());
     for payment in &dead_letters.unknown_payments {
-        unknown_payments.push(UnknownPayment {
-            payment_id: payment.payment.to_string(),
-            job_id: payment.job.id.to_string(),
-            job_type: payment.job.job.name(),
-            age_seconds: age(&admin, payment.since),
-            attempts: payment.job.attempts.into(),
-            last_error: payment.job.last_error.clone(),
-            since: rfc3339(payment.since),
-            evidence: evidence(&admin, &payment.job).await?,
-            provider: report(),
-            possible: possible_actions(&admin, &payment.job).await?,
-        });
+        unknown_payments.push(render_unknown_payment(&admin, payment, &reports).await?);
     }
     let untracked = admin.engine.untracked_transfers().await;
     let untracked = untracked.map_err(|_| ApiError::internal())?.into_iter();
@@ -391,6 +363,51 @@ async fn get_dead_letters(
         withdrawals_paused: admin.engine.are_withdrawals_paused(),
         withdrawals_paused_until: admin.engine.withdrawals_paused_until().map(rfc3339),
     }))
+}
+
+/// All of them, or only those of one job.
+async fn read_dead_letters(admin: &AdminState, one: Option<JobId>) -> Result<engine::DeadLetters, ApiError> {
+    let mut dead_letters = admin.engine.dead_letters().await.map_err(|_| ApiError::internal())?;
+    if let Some(one) = one {
+        dead_letters.jobs.retain(|job| job.id == one);
+        dead_letters.late.retain(|late| late.job.id == one);
+        dead_letters.unknown_payments.retain(|payment| payment.job.id == one);
+    }
+    Ok(dead_letters)
+}
+
+async fn render_dead_letter(
+    admin: &AdminState,
+    job: &OutboxJob,
+    reports: &ProviderReports,
+) -> Result<DeadLetteredJob, ApiError> {
+    Ok(DeadLetteredJob {
+        job: render(admin, job),
+        late: false,
+        next_try_at: None,
+        evidence: evidence(admin, job).await?,
+        provider: provider_evidence(reports.get(&job.id)),
+        possible: possible_actions(admin, job).await?,
+    })
+}
+
+async fn render_unknown_payment(
+    admin: &AdminState,
+    payment: &engine::UnknownPayment,
+    reports: &ProviderReports,
+) -> Result<UnknownPayment, ApiError> {
+    Ok(UnknownPayment {
+        payment_id: payment.payment.to_string(),
+        job_id: payment.job.id.to_string(),
+        job_type: payment.job.job.name(),
+        age_seconds: age(admin, payment.since),
+        attempts: payment.job.attempts.into(),
+        last_error: payment.job.last_error.clone(),
+        since: rfc3339(payment.since),
+        evidence: evidence(admin, &payment.job).await?,
+        provider: provider_evidence(reports.get(&payment.job.id)),
+        possible: possible_actions(admin, &payment.job).await?,
+    })
 }
 
 /// Jobs on hold before funds leave, with the reason.
@@ -409,22 +426,19 @@ async fn render_held_jobs(admin: &AdminState, one: Option<JobId>) -> Result<Vec<
     Ok(held)
 }
 
-/// Queries the provider of each job concurrently; `None` after the first [`MAX_PROVIDER_QUERIES`].
-async fn query_providers(
-    admin: &AdminState,
-    jobs: impl Iterator<Item = &OutboxJob>,
-) -> Result<Vec<Option<ProviderReport>>, ApiError> {
-    let queries = jobs.enumerate().map(|(n, job)| async move {
-        match n < MAX_PROVIDER_QUERIES {
-            true => admin.engine.query_provider(job).await.map(Some),
-            false => Ok(None),
-        }
+/// What the provider of each job says now.
+type ProviderReports = BTreeMap<JobId, ProviderReport>;
+
+/// Queries the provider of each job concurrently, of the first [`MAX_PROVIDER_QUERIES`].
+async fn query_providers(admin: &AdminState, dead_letters: &engine::DeadLetters) -> Result<ProviderReports, ApiError> {
+    let late = dead_letters.late.iter().map(|late| &late.job);
+    let unknown = dead_letters.unknown_payments.iter().map(|payment| &payment.job);
+    let jobs = dead_letters.jobs.iter().chain(late).chain(unknown);
+    let queries = jobs.take(MAX_PROVIDER_QUERIES).map(|job| async move {
+        let report = admin.engine.query_provider(job).await;
+        report.map(|report| (job.id, report)).map_err(|_| ApiError::internal())
     });
-    let reports = futures_util::future::join_all(queries).await;
-    reports
-        .into_iter()
-        .map(|one| one.map_err(|_| ApiError::internal()))
-        .collect()
+    futures_util::future::join_all(queries).await.into_iter().collect()
 }
 
 fn render(admin: &AdminState, job: &OutboxJob) -> JobView {
@@ -469,10 +483,10 @@ async fn evidence(admin: &AdminState, job: &OutboxJob) -> Result<JobEvidence, Ap
     })
 }
 
-fn provider_evidence(report: Option<ProviderReport>) -> ProviderEvidence {
+fn provider_evidence(report: Option<&ProviderReport>) -> ProviderEvidence {
     let (provider_status, provider_error) = match report {
-        Some(ProviderReport::Status(status)) => (Some(status.into()), None),
-        Some(ProviderReport::NoResponse(error)) => (None, Some(error)),
+        Some(ProviderReport::Status(status)) => (Some((*status).into()), None),
+        Some(ProviderReport::NoResponse(error)) => (None, Some(error.clone())),
         Some(ProviderReport::NotQueryable) | None => (None, None),
     };
     ProviderEvidence {

@@ -15,7 +15,7 @@ use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{SharedState, already_deleted, check_state, may_change};
-use crate::http::account::{BearerClaims, authenticated_account};
+use crate::http::account::{BearerClaims, refuse_frozen};
 use crate::http::app::App;
 use crate::http::auth::AuthClaims;
 use crate::http::error::{ApiError, ErrorCode};
@@ -98,7 +98,7 @@ pub(super) async fn get_deliveries(
         .get("status")
         .map(|_| query.choice("status", &STATES))
         .transpose()?;
-    authenticated_account(&state.engine, &claims).await?;
+    refuse_frozen(&state.engine, &claims).await?;
     if let Some(text) = query.get("delivery_id") {
         let (id, delivery) = state.load_owned_delivery(&claims, text).await?;
         let delivery = delivery.view(&id);
@@ -236,7 +236,7 @@ pub(super) async fn post_redeliver(
 ) -> Result<Response, ApiError> {
     let request: RedeliverWebhookRequest = state.body(body).await?;
     let again = request.parse()?;
-    authenticated_account(&state.engine, &claims).await?;
+    refuse_frozen(&state.engine, &claims).await?;
     let (running, caller, route) = (state.clone(), claims.clone(), "/redeliver-webhook");
     match again {
         RedeliverParams::One(text) => {

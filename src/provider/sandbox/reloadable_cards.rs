@@ -215,7 +215,7 @@ const ATOMIC_PER_CENT: u64 = 10_000;
 fn state_change(
     file: &CardLedger,
     key: Option<JobId>,
-    (state, back): (CardState, Cents),
+    (state, returned): (CardState, Cents),
     at: Timestamp,
 ) -> ReloadableCardRecord {
     ReloadableCardRecord::StateChanged {
@@ -223,7 +223,7 @@ fn state_change(
         account: file.opened.account,
         key,
         state,
-        returned: back,
+        returned,
         at,
     }
 }

@@ -182,7 +182,7 @@ impl BaseSettings {
             ("signed_s", self.signed_s == 0, "nothing can be paid out"),
         ];
         match wrong.into_iter().find(|(_, wrong, _)| *wrong) {
-            Some((setting, _, why)) => Err(SettingError { setting, reason: why }),
+            Some((setting, _, reason)) => Err(SettingError { setting, reason }),
             None => Ok(()),
         }
     }

@@ -173,10 +173,7 @@ impl Client {
 
     /// The value of `Authorization`, marked so that it is never logged.
     fn authorization(&self, method: &Method, url: &reqwest::Url) -> Result<Option<HeaderValue>, NoResponse> {
-        let refused = |why: String| NoResponse {
-            unsent: true,
-            reason: why,
-        };
+        let refused = |reason: String| NoResponse { unsent: true, reason };
         let text = match &self.settings.auth {
             Auth::None => return Ok(None),
             Auth::Header(value) => value.expose_secret().clone(),

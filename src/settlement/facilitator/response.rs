@@ -103,9 +103,9 @@ pub(super) fn verified(status: u16, body: &[u8], expected: ExpectedNetwork) -> V
 
 /// Interprets a response to `/settle`.
 pub(super) fn settled(status: u16, body: &[u8], expected: ExpectedNetwork) -> SettleResult {
-    let unknown = |transaction: Option<&str>, why: String| SettleResult::Unknown {
+    let unknown = |transaction: Option<&str>, reason: String| SettleResult::Unknown {
         transaction: transaction.map(str::to_owned),
-        reason: why,
+        reason,
     };
     let Ok(body) = serde_json::from_slice::<Value>(body) else {
         return unknown(None, format!("status {status} without JSON"));

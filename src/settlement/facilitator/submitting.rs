@@ -171,11 +171,8 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
                 self.list.record_success(member);
                 Some(transaction)
             }
-            SettleResult::Unknown {
-                transaction,
-                reason: why,
-            } => {
-                self.list.record_failure(member, &why);
+            SettleResult::Unknown { transaction, reason } => {
+                self.list.record_failure(member, &reason);
                 transaction
             }
             SettleResult::Declined(decline) => {

@@ -116,28 +116,30 @@ enum Change {
 }
 
 impl LoggedAvailability {
-    fn change(&mut self, network: Network, why: Option<Cow<'static, str>>, now_ms: u64) -> Option<Change> {
-        match why {
+    fn change(&mut self, network: Network, reason: Option<Cow<'static, str>>, now_ms: u64) -> Option<Change> {
+        match reason {
             Some(_) if self.0.contains_key(&network) => None,
-            Some(why) => {
-                self.0.insert(network, (now_ms, why.clone()));
-                Some(Change::Stopped { reason: why })
+            Some(reason) => {
+                self.0.insert(network, (now_ms, reason.clone()));
+                Some(Change::Stopped { reason })
             }
             None => {
-                let (since_ms, why) = self.0.remove(&network)?;
+                let (since_ms, reason) = self.0.remove(&network)?;
                 let seconds = now_ms.saturating_sub(since_ms) / 1_000;
-                Some(Change::Resumed { seconds, reason: why })
+                Some(Change::Resumed { seconds, reason })
             }
         }
     }
 
-    fn log(&mut self, network: Network, why: Option<Cow<'static, str>>, now_ms: u64) {
-        let change = self.change(network, why, now_ms);
+    fn log(&mut self, network: Network, reason: Option<Cow<'static, str>>, now_ms: u64) {
+        let change = self.change(network, reason, now_ms);
         let network = network.name();
         match change {
-            Some(Change::Stopped { reason: why }) => tracing::warn!(network, %why, "a network takes no new payments"),
-            Some(Change::Resumed { seconds, reason: why }) => {
-                tracing::info!(network, seconds, was = %why, "a network takes new payments again");
+            Some(Change::Stopped { reason }) => {
+                tracing::warn!(network, why = %reason, "a network takes no new payments")
+            }
+            Some(Change::Resumed { seconds, reason }) => {
+                tracing::info!(network, seconds, was = %reason, "a network takes new payments again");
             }
             None => {}
         }

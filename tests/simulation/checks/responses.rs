@@ -108,7 +108,7 @@ fn is_consistent(stock: &StoreContents, calls: &[Call], n: usize, responded: &Ou
             let sold = product == p && transaction == t;
             let opened = (!payment.by_managed_wallet()).then_some(payment.claim.session.id);
             let is_open = session.is_none_or(|session| stock.sessions.contains_key(&session));
-            sold && (payment.claim.is_taken_over() || (*session == opened && is_open))
+            sold && (payment.claim.is_adopted() || (*session == opened && is_open))
         }
         (Outcome::Credited { transaction, amount }, Status::Credited { transaction: t }) => {
             transaction == t && *amount == payment.price()

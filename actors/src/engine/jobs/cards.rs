@@ -113,7 +113,7 @@ impl JobHandlers {
         let snapshot = with_timeout_ms(
             timeout,
             self.ports.issuer.card_snapshot(&details.issuer_ref),
-            "standing",
+            "card_snapshot",
         )
         .await;
         let (snapshot, refunded) = self.with_refunded(&card, snapshot).await?;

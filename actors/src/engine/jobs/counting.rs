@@ -40,7 +40,7 @@ impl JobHandlers {
         let account = counted.as_ref().map_or(account, |counted| counted.account);
         let counted = counted.map(|counted| {
             // An adopted payment is counted as its own purchase.
-            let bought = known.filter(|(known, _)| !known.is_released() && !known.claim.is_taken_over());
+            let bought = known.filter(|(known, _)| !known.is_released() && !known.claim.is_adopted());
             let share = bought.map(|(known, _)| CapReservation {
                 day: counted.reservations.first().map_or(0, |share| share.day),
                 cap_group: known.claim.purchase.line().cap_group(),

@@ -47,10 +47,10 @@ impl JobHandlers {
     }
 
     /// Whether something may be signed and sent, or credited as never sent, if the backup has no signature for it. Only
-    /// after every untracked transfer is explained, because it may be one of them. `mark` is the fingerprint it would
+    /// after every untracked transfer is explained, because it may be one of them. `fingerprint` is what it would
     /// be sent with: a transfer on chain with exactly that is only looked up.
-    pub(super) fn outgoing_allowed(&self, mark: Option<[u8; 32]>) -> HandlerResult {
-        match self.outgoing_guard.must_wait(mark) {
+    pub(super) fn outgoing_allowed(&self, fingerprint: Option<[u8; 32]>) -> HandlerResult {
+        match self.outgoing_guard.must_wait(fingerprint) {
             true if !mutants::is_enabled(Mutant::SignsOutsideGate) => Err(self.defer_at_gate()),
             _ => Ok(()),
         }

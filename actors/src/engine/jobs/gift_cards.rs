@@ -62,16 +62,10 @@ impl JobHandlers {
             order: gift.order,
         };
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
-        let outbox_job = outbox_job.id;
+        let job = outbox_job.id;
         let command = match with_timeout_ms(timeout, self.ports.gift_cards.order(&order), "order_gift_card").await? {
-            GiftCardOrderResult::Ready { sealed } => Command::RecordDelivery {
-                job: outbox_job,
-                sealed,
-            },
-            GiftCardOrderResult::Declined { reason } => Command::RecordDecline {
-                job: outbox_job,
-                reason,
-            },
+            GiftCardOrderResult::Ready { sealed } => Command::RecordDelivery { job, sealed },
+            GiftCardOrderResult::Declined { reason } => Command::RecordDecline { job, reason },
             GiftCardOrderResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
         };
         ask_entity(gifts, id, command).await

@@ -117,26 +117,17 @@ impl JobHandlers {
         let (command, reference) = match started.await {
             Ok(begun) => {
                 let reference = Some(begun.reference.clone());
-                let outbox_job = outbox_job.id;
+                let job = outbox_job.id;
                 (
-                    identity_verification::Command::RecordStarted {
-                        job: outbox_job,
-                        started: begun,
-                    },
+                    identity_verification::Command::RecordStarted { job, started: begun },
                     reference,
                 )
             }
             Err(error) if error.kind == ErrorKind::Permanent => {
                 let request = outbox_job.request_id;
                 tracing::warn!(%wallet, %request, %error, "the identity check was refused");
-                let (outbox_job, reason) = (outbox_job.id, "check_refused".into());
-                (
-                    identity_verification::Command::RecordDecline {
-                        job: outbox_job,
-                        reason,
-                    },
-                    None,
-                )
+                let (job, reason) = (outbox_job.id, "check_refused".into());
+                (identity_verification::Command::RecordDecline { job, reason }, None)
             }
             // Retried without limit: no other check can be started meanwhile.
             Err(error) => return Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
@@ -158,16 +149,12 @@ impl JobHandlers {
             self.ports.issuer_accounts.open(&wallet),
             "open account",
         );
-        let outbox_job = outbox_job.id;
+        let job = outbox_job.id;
         let command = match opening.await? {
-            IssuerAccountResult::Open { deposit_address } => issuer_link::Command::RecordOpened {
-                job: outbox_job,
-                deposit_address,
-            },
-            IssuerAccountResult::Declined { reason } => issuer_link::Command::RecordDecline {
-                job: outbox_job,
-                reason,
-            },
+            IssuerAccountResult::Open { deposit_address } => {
+                issuer_link::Command::RecordOpened { job, deposit_address }
+            }
+            IssuerAccountResult::Declined { reason } => issuer_link::Command::RecordDecline { job, reason },
             IssuerAccountResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
         };
         ask_entity(&self.registries.issuer_links, wallet, command).await

@@ -62,11 +62,11 @@ impl JobHandlers {
                 Err(error) => return Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
                 Ok(ChainStatus::Confirmed { transaction, finality }) => {
                     match self.incoming_outcome(id, payment.account()).await? {
-                        Some(taken_in) => {
+                        Some(outcome) => {
                             let command = payment::Command::RecordRestoreCredit {
                                 job: outbox_job.id,
                                 transaction,
-                                outcome: taken_in,
+                                outcome,
                             };
                             return ask_entity(&self.registries.payments, id, command).await;
                         }
@@ -82,14 +82,15 @@ impl JobHandlers {
             // There is nothing left to watch: this completes the job.
             ChainStatus::Pending
         };
-        let made = matches!(lookup, ChainStatus::Confirmed { .. }) && self.is_ordered_at_provider(id, &payment).await?;
+        let is_ordered =
+            matches!(lookup, ChainStatus::Confirmed { .. }) && self.is_ordered_at_provider(id, &payment).await?;
         ask_entity(
             &self.registries.payments,
             id,
             payment::Command::RecordChainLookup {
                 job: outbox_job.id,
                 lookup,
-                is_ordered: made,
+                is_ordered,
             },
         )
         .await?;

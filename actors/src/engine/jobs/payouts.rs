@@ -353,18 +353,13 @@ impl JobHandlers {
         {
             ask_entity(&self.registries.payouts, id, Command::RecordRailEvent(report)).await?;
         }
-        let outbox_job = outbox_job.id;
-        ask_entity(&self.registries.payouts, id, Command::Expire { job: outbox_job }).await
+        let job = outbox_job.id;
+        ask_entity(&self.registries.payouts, id, Command::Expire { job }).await
     }
 
     pub(super) async fn close_return_window(&self, outbox_job: &OutboxJob, id: PayoutId) -> HandlerResult {
-        let outbox_job = outbox_job.id;
-        ask_entity(
-            &self.registries.payouts,
-            id,
-            Command::CloseReturnWindow { job: outbox_job },
-        )
-        .await
+        let job = outbox_job.id;
+        ask_entity(&self.registries.payouts, id, Command::CloseReturnWindow { job }).await
     }
 
     pub(super) async fn save_recipient(&self, outbox_job: &OutboxJob, id: PayoutId) -> HandlerResult {

@@ -166,11 +166,8 @@ impl JobHandlers {
             amount: card.amount,
             reusable: card.reusable,
         };
-        let outbox_job = outbox_job.id;
-        let refused = |reason| reloadable_card::Command::RecordDecline {
-            job: outbox_job,
-            reason,
-        };
+        let job = outbox_job.id;
+        let refused = |reason| reloadable_card::Command::RecordDecline { job, reason };
         let opening = with_timeout_ms(
             self.retry_after(),
             self.ports.reloadable_cards.open(&order),
@@ -183,7 +180,7 @@ impl JobHandlers {
             }
             Err(error) => return Err(error.into()),
             Ok(opening) => match opening {
-                OpenCardResult::Open(card) => reloadable_card::Command::RecordOpened { job: outbox_job, card },
+                OpenCardResult::Open(card) => reloadable_card::Command::RecordOpened { job, card },
                 OpenCardResult::InsufficientBalance => refused(INSUFFICIENT.into()),
                 OpenCardResult::Declined { reason } => refused(reason),
                 OpenCardResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
@@ -215,14 +212,11 @@ impl JobHandlers {
         )
         .await;
         let snapshot = snapshot.map_err(|error| self.with_fixed_retry(&error))?;
-        let outbox_job = outbox_job.id;
+        let job = outbox_job.id;
         ask_entity(
             cards,
             id,
-            reloadable_card::Command::RecordActionResult {
-                job: outbox_job,
-                snapshot,
-            },
+            reloadable_card::Command::RecordActionResult { job, snapshot },
         )
         .await
     }
@@ -242,20 +236,17 @@ impl JobHandlers {
             account: asked.account,
             amount: asked.amount,
         };
-        let outbox_job = outbox_job.id;
-        let refused = |reason| card_withdrawal::Command::RecordDecline {
-            job: outbox_job,
-            reason,
-        };
+        let job = outbox_job.id;
+        let refused = |reason| card_withdrawal::Command::RecordDecline { job, reason };
         let command =
             match with_timeout_ms(self.retry_after(), self.ports.reloadable_cards.hold(&order), "reserve").await? {
-                HoldResult::Held => card_withdrawal::Command::RecordHold { job: outbox_job },
+                HoldResult::Held => card_withdrawal::Command::RecordHold { job },
                 HoldResult::InsufficientBalance => refused(INSUFFICIENT.into()),
                 HoldResult::Declined { reason } => refused(reason),
                 HoldResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
                 HoldResult::AlreadySettled { paid } => {
                     tracing::error!(withdrawal = %id, paid, "a withdrawal was decided in a history that was lost");
-                    card_withdrawal::Command::RecordClosedAtIssuer { job: outbox_job, paid }
+                    card_withdrawal::Command::RecordClosedAtIssuer { job, paid }
                 }
             };
         ask_entity(withdrawals, id, command).await
@@ -277,13 +268,8 @@ impl JobHandlers {
             Err(error) if error.kind == ErrorKind::Permanent => return Err(error.into()),
             Err(error) => return Err(self.with_fixed_retry(&error)),
         }
-        let outbox_job = outbox_job.id;
-        ask_entity(
-            withdrawals,
-            id,
-            card_withdrawal::Command::RecordHoldSettled { job: outbox_job },
-        )
-        .await
+        let job = outbox_job.id;
+        ask_entity(withdrawals, id, card_withdrawal::Command::RecordHoldSettled { job }).await
     }
 
     /// Retries without a limit on attempts. A permanent error is dead-lettered with its reason.

@@ -54,7 +54,7 @@ impl SentTransferMatch {
 
     fn matches(&self, one: &OutgoingTransfer) -> bool {
         let known = match &self.key {
-            MatchKey::Fingerprint(mark) => *mark == one.fingerprint,
+            MatchKey::Fingerprint(fingerprint) => *fingerprint == one.fingerprint,
             MatchKey::Name(name) => one.is_named(name),
             MatchKey::Transaction(transaction) => *transaction == one.transaction,
             MatchKey::RecipientAndAmount => true,

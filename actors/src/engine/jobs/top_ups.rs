@@ -121,15 +121,8 @@ impl JobHandlers {
     async fn fail_top_up(&self, outbox_job: &OutboxJob, id: TopUpId, reason: &str) -> HandlerResult {
         let request = outbox_job.request_id;
         tracing::warn!(top_up = %id, %request, reason, "a top-up cannot be delivered and is credited");
-        let (outbox_job, reason) = (outbox_job.id, reason.into());
-        self.ask_top_up(
-            id,
-            Command::Fail {
-                job: outbox_job,
-                reason,
-            },
-        )
-        .await
+        let (job, reason) = (outbox_job.id, reason.into());
+        self.ask_top_up(id, Command::Fail { job, reason }).await
     }
 
     /// The burn, or the transfer on Base: sign, persist, send. Sends the same one again until the chain shows it or
@@ -194,9 +187,8 @@ impl JobHandlers {
             }
             Ok(SubmitResult::Declined(_)) => false,
             Err(error) if mutants::is_enabled(Mutant::UnknownBurnResigned) && error.kind == ErrorKind::Unknown => {
-                let (outbox_job, round) = (outbox_job.id, top_up.expired_signatures);
-                self.ask_top_up(id, Command::RecordExpired { job: outbox_job, round })
-                    .await?;
+                let (job, round) = (outbox_job.id, top_up.expired_signatures);
+                self.ask_top_up(id, Command::RecordExpired { job, round }).await?;
                 return Err(AttemptFailure::defer(self.settings.watch_every_ms));
             }
             Err(error) => error.kind == ErrorKind::Permanent,
@@ -229,9 +221,8 @@ impl JobHandlers {
             Ok(ChainStatus::Impossible) if self.outgoing_guard.must_wait(None) => self.outgoing_allowed(None),
             Ok(ChainStatus::Impossible) if refused => self.fail_top_up(outbox_job, id, DECLINED).await,
             Ok(ChainStatus::Impossible) => {
-                let outbox_job = outbox_job.id;
-                self.ask_top_up(id, Command::RecordExpired { job: outbox_job, round })
-                    .await?;
+                let job = outbox_job.id;
+                self.ask_top_up(id, Command::RecordExpired { job, round }).await?;
                 match self.top_up(id).await?.status {
                     Status::Paid(_) => Err(AttemptFailure::defer(every_ms)),
                     _ => Ok(()),
@@ -256,15 +247,8 @@ impl JobHandlers {
             self.outgoing_guard.release_sent(OutgoingPurpose::TopUp(id));
             return Err(AttemptFailure::defer(self.settings.watch_every_ms));
         }
-        let outbox_job = outbox_job.id;
-        self.ask_top_up(
-            id,
-            Command::RecordConfirmed {
-                job: outbox_job,
-                transaction,
-            },
-        )
-        .await
+        let job = outbox_job.id;
+        self.ask_top_up(id, Command::RecordConfirmed { job, transaction }).await
     }
 
     /// Whether the account that the top-up was bought for is still the linked one.
@@ -349,16 +333,8 @@ impl JobHandlers {
         };
         let minting = self.with_timeout(self.ports.bridge.mint(&mint), "mint").await;
         if let Ok(MintResult::Minted { transaction }) = minting {
-            let outbox_job = outbox_job.id;
-            return self
-                .ask_top_up(
-                    id,
-                    Command::RecordMinted {
-                        job: outbox_job,
-                        transaction,
-                    },
-                )
-                .await;
+            let job = outbox_job.id;
+            return self.ask_top_up(id, Command::RecordMinted { job, transaction }).await;
         }
         // After a used nonce, a decline or a timeout, the same question remains: what does Base show?
         let found = self
@@ -366,15 +342,8 @@ impl JobHandlers {
             .await;
         match (found.map_err(steady)?, minting) {
             (ChainStatus::Confirmed { transaction, .. }, _) => {
-                let outbox_job = outbox_job.id;
-                self.ask_top_up(
-                    id,
-                    Command::RecordMinted {
-                        job: outbox_job,
-                        transaction,
-                    },
-                )
-                .await
+                let job = outbox_job.id;
+                self.ask_top_up(id, Command::RecordMinted { job, transaction }).await
             }
             (ChainStatus::Impossible, _) => self.fail_top_up(outbox_job, id, MINT_IMPOSSIBLE).await,
             // The signed mint was declined: another one may be accepted.
@@ -383,15 +352,8 @@ impl JobHandlers {
                 self.resign_mint(id, (&attested, newest), decline).await
             }
             (ChainStatus::Pending, Err(_)) if mutants::is_enabled(Mutant::MintFailedWithoutProof) => {
-                let (outbox_job, transaction) = (outbox_job.id, mint.transaction);
-                self.ask_top_up(
-                    id,
-                    Command::RecordMinted {
-                        job: outbox_job,
-                        transaction,
-                    },
-                )
-                .await
+                let (job, transaction) = (outbox_job.id, mint.transaction);
+                self.ask_top_up(id, Command::RecordMinted { job, transaction }).await
             }
             (ChainStatus::Pending, _) => Err(AttemptFailure::defer(self.settings.watch_every_ms)),
         }

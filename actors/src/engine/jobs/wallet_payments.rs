@@ -109,12 +109,9 @@ impl JobHandlers {
             .acquire_outgoing_permit(&spend.owner, GateClosure::UntilRestoreWindowOver, PaymentId::NONE)
             .await?;
         if let Some(transaction) = self.find_earlier_send(id, spend).await? {
-            let (outbox_job, request) = (outbox_job.id, outbox_job.request_id);
+            let (job, request) = (outbox_job.id, outbox_job.request_id);
             tracing::warn!(spend = %id, %request, transaction, "a spend was sent by a history that was lost");
-            let recognised = wallet_payment::Command::RecordRecognised {
-                job: outbox_job,
-                transaction,
-            };
+            let recognised = wallet_payment::Command::RecordRecognised { job, transaction };
             return ask_entity(&self.registries.wallet_payments, id, recognised).await;
         }
         if self.is_beyond_cap(id, spend).await? {
@@ -334,14 +331,11 @@ impl JobHandlers {
                         if mutants::is_enabled(Mutant::WalletTimeoutReleasesHold)
                             && error.kind == ErrorKind::Unknown =>
                     {
-                        let (outbox_job, reason) = (outbox_job.id, error.message.into());
+                        let (job, reason) = (outbox_job.id, error.message.into());
                         return ask_entity(
                             &self.registries.wallet_payments,
                             id,
-                            wallet_payment::Command::Fail {
-                                job: outbox_job,
-                                reason,
-                            },
+                            wallet_payment::Command::Fail { job, reason },
                         )
                         .await;
                     }
@@ -356,9 +350,9 @@ impl JobHandlers {
                     _ => answer,
                 };
                 if own_first && self.is_rejected_by_own_service(&answer, signed).await? {
-                    let outbox_job = outbox_job.id;
+                    let job = outbox_job.id;
                     let command = wallet_payment::Command::RecordDeclined {
-                        job: outbox_job,
+                        job,
                         response: answer,
                         body,
                     };

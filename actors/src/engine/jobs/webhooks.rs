@@ -119,12 +119,8 @@ impl JobHandlers {
         let deliveries = &self.registries.webhook_deliveries;
         let read = deliveries.read(&id).await.map_err(load_failed)?;
         let (delivery, _) = read.ok_or_else(|| AttemptFailure::temporary("the delivery is not there"))?;
-        let effect_id = outbox_job.id;
-        let drop_for = |why| Command::Drop {
-            job: effect_id,
-            round,
-            reason: why,
-        };
+        let job = outbox_job.id;
+        let drop_for = |reason| Command::Drop { job, round, reason };
         if delivery.redelivery_count != round || !matches!(delivery.status, Status::Pending { .. }) {
             return ask_entity(deliveries, id, drop_for(DroppedReason::Expired)).await;
         }
@@ -138,17 +134,8 @@ impl JobHandlers {
         };
         if delivery.message.kind != FROZEN_EVENT && self.is_frozen(&delivery).await? {
             let at = self.clock.now().plus_ms(FROZEN_RETRY_MS);
-            let outbox_job = outbox_job.id;
-            return ask_entity(
-                deliveries,
-                id,
-                Command::Defer {
-                    job: outbox_job,
-                    round,
-                    at,
-                },
-            )
-            .await;
+            let job = outbox_job.id;
+            return ask_entity(deliveries, id, Command::Defer { job, round, at }).await;
         }
         let Some(body) = self.envelope(&delivery).await? else {
             return ask_entity(deliveries, id, drop_for(DroppedReason::Expired)).await;
@@ -362,11 +349,11 @@ impl JobHandlers {
                 after = last;
             }
         }
-        let outbox_job = outbox_job.id;
+        let job = outbox_job.id;
         ask_entity(
             &self.registries.webhooks,
             id,
-            webhook::Command::RecordRedelivered { job: outbox_job },
+            webhook::Command::RecordRedelivered { job },
         )
         .await
     }

@@ -148,10 +148,10 @@ impl Reconciler {
         network: Network,
         ours: &InternalEntry,
     ) -> ReadFuture<Option<ChainMovement>> {
-        let (Some(treasury), Some(mark)) = (self.deps.lists.treasury.clone(), &ours.fingerprint) else {
+        let (Some(treasury), Some(fingerprint)) = (self.deps.lists.treasury.clone(), &ours.fingerprint) else {
             return Ok(None);
         };
-        let asked = treasury.find_by_authorization(network, ours.payer.as_ref(), mark);
+        let asked = treasury.find_by_authorization(network, ours.payer.as_ref(), fingerprint);
         let found = self
             .with_timeout(ReconciliationSource::for_network(network), asked)
             .await?;

@@ -174,7 +174,7 @@ fn transfer_entry(
     recorded::TransferRow {
         name,
         transfer: left,
-        fingerprint: mark,
+        fingerprint,
         ..
     }: recorded::TransferRow,
 ) -> InternalEntry {
@@ -182,7 +182,7 @@ fn transfer_entry(
         source: ReconciliationSource::for_network(network),
         entry_kind: EntryKind::OutgoingTransfer,
         key: name,
-        fingerprint: mark,
+        fingerprint,
         payer: None,
         subject: left.subject,
         listed: left.listed,

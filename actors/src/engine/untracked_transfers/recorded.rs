@@ -77,11 +77,8 @@ pub(in crate::engine) fn from_withdrawal(id: WithdrawalId, withdrawal: &Withdraw
     let transaction = withdrawal.transaction()?;
     let left = recorded_transfer(id, EntryStatus::Completed, withdrawal.amount, withdrawal.updated_at);
     let row = TransferRow::new(transaction, left, (Some(withdrawal.to), withdrawal.amount));
-    let mark = withdrawal.fingerprint();
-    Some(TransferRow {
-        fingerprint: mark,
-        ..row
-    })
+    let fingerprint = withdrawal.fingerprint();
+    Some(TransferRow { fingerprint, ..row })
 }
 
 /// Outgoing transfer of a top-up: its burn, or the transfer on Base. The mint is not from our treasury.
@@ -89,14 +86,11 @@ pub(in crate::engine) fn from_top_up(id: TopUpId, top_up: &TopUp) -> Option<Tran
     let leg = top_up.outgoing_leg()?;
     let left = recorded_transfer(id, EntryStatus::Completed, top_up.outgoing_amount, leg.at);
     let to = (leg.leg != LegKind::Burn).then_some(Wallet::Evm(top_up.address));
-    let (row, mark) = (
+    let (row, fingerprint) = (
         TransferRow::new(&leg.transaction, left, (to, top_up.outgoing_amount)),
         leg.leg.fingerprint(),
     );
-    Some(TransferRow {
-        fingerprint: mark,
-        ..row
-    })
+    Some(TransferRow { fingerprint, ..row })
 }
 
 /// Bridge transfer of a top-up, by its burn. It exists from the burn until the mint.
@@ -175,21 +169,16 @@ impl RecordedTransfers {
         let transaction = TransferName::transaction_of(&row.name).to_owned();
         // A reorg may have moved it to another transaction.
         self.by_fingerprint
-            .extend(row.fingerprint.map(|mark| (mark, row.clone())));
+            .extend(row.fingerprint.map(|fingerprint| (fingerprint, row.clone())));
         self.by_transaction.entry(transaction).or_default().push(row);
     }
 
-    fn add_signed(&mut self, mark: [u8; 32], row: TransferRow) {
-        let mark = Some(mark);
-        self.by_fingerprint.extend(mark.map(|known| {
-            (
-                known,
-                TransferRow {
-                    fingerprint: mark,
-                    ..row
-                },
-            )
-        }));
+    fn add_signed(&mut self, fingerprint: [u8; 32], row: TransferRow) {
+        let row = TransferRow {
+            fingerprint: Some(fingerprint),
+            ..row
+        };
+        self.by_fingerprint.insert(fingerprint, row);
     }
 
     /// Matches all outgoing transfers of one transaction with rows. A row matches one transfer: by name, else by
@@ -210,8 +199,10 @@ impl RecordedTransfers {
             .into_iter()
             .flatten()
             .collect();
-        let marks: BTreeSet<[u8; 32]> = transfers.iter().map(|one| one.fingerprint).collect();
-        let signed = marks.iter().filter_map(|mark| self.by_fingerprint.get(mark));
+        let fingerprints: BTreeSet<[u8; 32]> = transfers.iter().map(|one| one.fingerprint).collect();
+        let signed = fingerprints
+            .iter()
+            .filter_map(|fingerprint| self.by_fingerprint.get(fingerprint));
         let signed: Vec<&TransferRow> = signed
             .filter(|row| rows.iter().all(|named| named.fingerprint != row.fingerprint))
             .collect();

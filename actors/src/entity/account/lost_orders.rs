@@ -74,13 +74,13 @@ fn count_against_cap(
     context: &Context,
 ) -> Decision<Account> {
     let order = &booked.order;
-    let (day, budget) = (day_of(order.at), ProductLine::BankPayment.cap_group());
-    let (_, sum) = account.used(day, budget);
+    let (day, cap_group) = (day_of(order.at), ProductLine::BankPayment.cap_group());
+    let (_, sum) = account.used(day, cap_group);
     let fits = sum.checked_add(order.amount).is_ok();
     match order.source == ReconciliationSource::Payouts && day == counted_day(context.now, account.day) && fits {
         true => decision.event(Event::CapReserved(CapReservation {
             day,
-            cap_group: budget,
+            cap_group,
             cents: order.amount,
         })),
         false => decision,

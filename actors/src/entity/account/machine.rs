@@ -163,13 +163,9 @@ impl Entity for Account {
             }
             (this, Command::Claim(admission)) => claims::claim(this, wallet, *admission, context),
             (this, command @ Command::Readmit { .. }) => claims::readmit(this, wallet, command, context),
-            (
-                Some(_),
-                Command::ReleaseCapReservation {
-                    job,
-                    reservation: share,
-                },
-            ) => Ok(done.completes_job(job).event(Event::CapReleased(share))),
+            (Some(_), Command::ReleaseCapReservation { job, reservation }) => {
+                Ok(done.completes_job(job).event(Event::CapReleased(reservation)))
+            }
             (
                 this,
                 command @ (Command::CountCapReservation { .. }

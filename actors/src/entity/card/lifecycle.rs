@@ -163,8 +163,8 @@ impl CardLifecycle {
     /// Adds to the amount that Purser retained.
     #[must_use]
     pub fn with_retained(self, amount: Usdc) -> Self {
-        let kept = self.retained.checked_add(amount).unwrap_or(self.retained);
-        Self { retained: kept, ..self }
+        let retained = self.retained.checked_add(amount).unwrap_or(self.retained);
+        Self { retained, ..self }
     }
 
     /// Decides an action on a card that has not ended.

@@ -38,7 +38,7 @@ impl Incoming {
     ) -> Result<Decision<Self>, InvalidTransition> {
         let id = self.transfer.payment;
         let claim = self.claim(owner, &made, context)?;
-        let (line, share) = (claim.purchase.line(), claim.cap_reservation);
+        let (line, reservation) = (claim.purchase.line(), claim.cap_reservation);
         let card = CardId(id.product_id());
         let product = match made {
             AdoptableProduct::Card { .. } => PurchasedProduct::Card(card),
@@ -59,7 +59,7 @@ impl Incoming {
             .enqueue(
                 account::Job::CountCapReservation {
                     account: owner,
-                    reservation: share,
+                    reservation,
                 },
                 context,
             )
@@ -95,8 +95,8 @@ impl Incoming {
 
     /// The claim, as far as the chain and the provider show it.
     fn claim(&self, account: Wallet, made: &AdoptableProduct, context: &Context) -> Result<Claim, InvalidTransition> {
-        let (purchase, worth, found) = self.purchase(made)?;
-        let share = CapReservation {
+        let (purchase, worth, resolved) = self.purchase(made)?;
+        let cap_reservation = CapReservation {
             day: counted_day(self.transfer.at, 0),
             cap_group: purchase.line().cap_group(),
             cents: worth,
@@ -106,14 +106,14 @@ impl Incoming {
             authorization: self.authorization(),
             purchase,
             worth,
-            resolved: found,
+            resolved,
             request: Claim::UNKNOWN,
             session: SessionSeed {
                 id: SessionId(self.transfer.payment.product_id()),
                 first: [0; 32],
                 life_ms: 0,
             },
-            cap_reservation: share,
+            cap_reservation,
             at: context.now,
         })
     }

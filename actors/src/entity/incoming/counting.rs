@@ -12,11 +12,11 @@ impl Incoming {
     /// possible cap group.
     pub(super) fn count_job(&self, account: Wallet, lines: &[ProductLine]) -> account::Job {
         let mut shares: Vec<CapReservation> = Vec::new();
-        for budget in lines.iter().map(|line| line.cap_group()) {
-            if shares.iter().all(|share| share.cap_group != budget) {
+        for cap_group in lines.iter().map(|line| line.cap_group()) {
+            if shares.iter().all(|share| share.cap_group != cap_group) {
                 shares.push(CapReservation {
                     day: counted_day(self.transfer.at, 0),
-                    cap_group: budget,
+                    cap_group,
                     cents: self.transfer.amount.whole_cents(),
                 });
             }

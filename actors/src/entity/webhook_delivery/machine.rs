@@ -129,15 +129,8 @@ impl Entity for WebhookDelivery {
                     .completes_job(job)
                     .enqueue_at(at, delivery.delivery_job(*id, round), context)
             }
-            (
-                Status::Pending { .. },
-                Command::Drop {
-                    job,
-                    round,
-                    reason: why,
-                },
-            ) if round == delivery.redelivery_count => {
-                decided.completes_job(job).event(Event::Dropped(why, context.now))
+            (Status::Pending { .. }, Command::Drop { job, round, reason }) if round == delivery.redelivery_count => {
+                decided.completes_job(job).event(Event::Dropped(reason, context.now))
             }
             // From an earlier round, or after the end.
             (_, Command::RecordAttempt { job, .. } | Command::Defer { job, .. } | Command::Drop { job, .. }) => {

@@ -199,14 +199,10 @@ impl CatalogProduct {
 /// `10 25 50`, or `5..500/1`.
 fn values_of(text: &str) -> Option<Denominations> {
     let amount = |text: &str| Cents::parse(text).ok().filter(|a| *a > Cents::ZERO);
-    if let Some((least, rest)) = text.split_once("..") {
-        let (most, step) = rest.split_once('/')?;
-        let (least, most, step) = (amount(least)?, amount(most)?, amount(step)?);
-        return (least < most).then_some(Denominations::Range {
-            min: least,
-            max: most,
-            step,
-        });
+    if let Some((min, rest)) = text.split_once("..") {
+        let (max, step) = rest.split_once('/')?;
+        let (min, max, step) = (amount(min)?, amount(max)?, amount(step)?);
+        return (min < max).then_some(Denominations::Range { min, max, step });
     }
     let amounts: Vec<Cents> = text.split(' ').map(amount).collect::<Option<_>>()?;
     amounts

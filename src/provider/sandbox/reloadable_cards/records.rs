@@ -236,7 +236,7 @@ impl ReloadableCardRecords {
                     ReloadableCardRecord::StateChanged {
                         card,
                         state,
-                        returned: back,
+                        returned,
                         at,
                         ..
                     },
@@ -244,7 +244,7 @@ impl ReloadableCardRecords {
                 ) if card == wanted => {
                     file.state = state;
                     file.changed_at = at;
-                    file.available = less(file.available, back);
+                    file.available = less(file.available, returned);
                     file.changes += 1;
                 }
                 (ReloadableCardRecord::Charged { card, transaction }, Some(file)) if card == wanted => {
@@ -260,7 +260,7 @@ impl ReloadableCardRecords {
                         card,
                         charge,
                         status,
-                        returned: back,
+                        returned,
                         at,
                         ..
                     },
@@ -270,7 +270,7 @@ impl ReloadableCardRecords {
                     file.changed_at = at;
                     for one in file.charges.iter_mut().filter(|one| one.id == charge) {
                         if status == TransactionStatus::Refunded {
-                            let more = one.amount.get().saturating_sub(back.get());
+                            let more = one.amount.get().saturating_sub(returned.get());
                             file.available = Cents::new(file.available.get().saturating_add(more));
                         }
                         one.status = status;
@@ -315,16 +315,12 @@ impl ReloadableCardRecords {
             ReloadableCardRecord::HoldCreated { account, amount, .. } if account == *wanted => {
                 drawn.saturating_add(amount.get())
             }
-            ReloadableCardRecord::StateChanged {
-                account,
-                returned: back,
-                ..
+            ReloadableCardRecord::StateChanged { account, returned, .. }
+            | ReloadableCardRecord::ChargeUpdated { account, returned, .. }
+                if account == *wanted =>
+            {
+                drawn.saturating_sub(returned.get())
             }
-            | ReloadableCardRecord::ChargeUpdated {
-                account,
-                returned: back,
-                ..
-            } if account == *wanted => drawn.saturating_sub(back.get()),
             ReloadableCardRecord::HoldSettled {
                 account,
                 amount,

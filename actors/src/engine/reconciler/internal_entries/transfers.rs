@@ -105,12 +105,17 @@ pub(in crate::engine::reconciler) fn paying_movement(
     let mut incoming: Vec<ChainMovement> = all.into_iter().filter(|moved| moved.incoming).collect();
     let fits = |moved: &ChainMovement| match (name.index, ours.fingerprint) {
         (Some(index), _) => moved.index == index,
-        (None, Some(mark)) => moved.fingerprint == mark && EntryAmount::Usdc(moved.amount) == ours.listed.amount,
+        (None, Some(fingerprint)) => {
+            moved.fingerprint == fingerprint && EntryAmount::Usdc(moved.amount) == ours.listed.amount
+        }
         (None, None) => moved.index == 0,
     };
     let at = incoming.iter().position(fits);
     // A single transfer is identified by its transaction, whatever else differs, unless it is another payment.
-    let its_own = |moved: &ChainMovement| ours.fingerprint.is_none_or(|mark| moved.fingerprint == mark);
+    let its_own = |moved: &ChainMovement| {
+        ours.fingerprint
+            .is_none_or(|fingerprint| moved.fingerprint == fingerprint)
+    };
     let alone = incoming.len() == 1 && name.index.is_none() && incoming.iter().all(its_own);
     let at = at.or(alone.then_some(0))?;
     Some(incoming.swap_remove(at))
