@@ -2,7 +2,7 @@
 //! the view's type has become since.
 //!
 //! It is a fifth of the text, and cheaper to make. Names are [words](super::words), and ids, times, addresses and
-//! amounts are numbers. Other text is stored as it stands between the quotes of the JSON.
+//! amounts are numbers. Other text is stored as in the JSON, without its quotes.
 
 #[cfg(test)]
 mod tests;
@@ -38,7 +38,7 @@ mod tag {
     pub(super) const TIME: u8 = 10;
     /// The word that is its prefix, and 16 bytes.
     pub(super) const ID: u8 = 11;
-    /// A string of `0x` and the digits of so many bytes.
+    /// How many bytes, and the bytes: a string of `0x` and their digits.
     pub(super) const HEX: u8 = 12;
     /// Places behind the point, at least one, and the digits as a number.
     pub(super) const DECIMAL: u8 = 13;

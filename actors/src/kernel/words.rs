@@ -103,7 +103,7 @@ static NUMBERS: [u16; SLOTS] = {
     numbers
 };
 
-/// From the length and four bytes of each end: words are told apart by the comparison.
+/// From the length and four bytes of each end: a comparison then finds the word.
 const fn slot_of(text: &[u8]) -> usize {
     let (first, last) = match text.len() {
         0..4 => (0, if text.is_empty() { 0 } else { text[0] as u32 }),

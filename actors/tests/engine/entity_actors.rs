@@ -174,7 +174,7 @@ async fn commands_of_one_caller_are_decided_in_order() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_67_panic_under_load_ends_one_entity() {
-    // Checks: a panic in a decision ends that entity's actor, whoever ran it. Its caller hears `unknown`; callers of other
+    // Checks: a panic in a decision ends that entity's actor, in its own task or in a caller's. Its caller hears `unknown`; callers of other
     // entities notice nothing, and nothing acknowledged is lost.
     let counters = Arc::new(Counters::new(fast().limits).await);
     let victim = Name(3);

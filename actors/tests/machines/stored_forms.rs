@@ -187,7 +187,6 @@ fn changed_forms_have_other_digests() {
     macro_rules! toy {
         ($name:ident { $($field:ident: $of:ty),* }) => {{
             #[derive(Debug, bincode::Encode, bincode::Decode)]
-            #[allow(dead_code, reason = "only encoded")]
             struct $name { $($field: $of),* }
             impl Stored for $name {
                 const SCHEMA: u16 = 61_900;
