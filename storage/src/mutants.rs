@@ -41,8 +41,6 @@ pub enum Mutant {
     ActivationWithoutBarrier,
     /// Messages that arrive while an entity passivates wait for an activation that is never started.
     PassivationDropsMessages,
-    /// A sender handles its message at once although others are in the mailbox: a later message overtakes earlier ones.
-    MailboxOvertaken,
     /// An entity remains in use after a sender that handled a message panicked: its state in memory may have changes
     /// that no batch contains. Needs a panic between a decision and its batch.
     FailedEntityStaysInUse,
@@ -176,7 +174,6 @@ impl Mutant {
         Self::JobBeforeDurable,
         Self::ActivationWithoutBarrier,
         Self::PassivationDropsMessages,
-        Self::MailboxOvertaken,
         Self::FailedEntityStaysInUse,
         Self::OutboxJobsLost,
         Self::RetriedJobsLost,

@@ -138,7 +138,7 @@ async fn command_waits_for_a_card_across_server_outages() {
                 "a retry after exit status 1 would buy a second card"
             );
             assert!(
-                error.to_string().contains("bought") && error.to_string().contains("404"),
+                error.to_string().contains("is paid") && error.to_string().contains("404"),
                 "{error}"
             );
         }

@@ -144,7 +144,7 @@ async fn customer_search_without_match_exits_1() {
     assert_eq!(refused.status, 400, "{}", refused.text);
     let request = refused.header("request-id").unwrap();
     let output = admin(&host, &service, &["customers", request], "").unwrap_err();
-    for part in ["no customer matches", request, "a call that was refused"] {
+    for part in ["no customer matches", request, "a call that was rejected"] {
         assert!(output.contains(part), "{output}");
     }
     let stranger = Agent::new(Network::Solana).address();

@@ -326,7 +326,7 @@ async fn case_79_81_restore_output_states_what_it_cannot_know() {
     let host = host();
     host.start().stop();
     let file = backup(&host);
-    for (log, says) in [(true, "ends again every session"), (false, "is suspended")] {
+    for (log, says) in [(true, "revokes again each session"), (false, "is suspended")] {
         let lost = host.sibling_path(if log { "lost" } else { "lost-too" });
         std::fs::rename(host.data().join("store"), lost).unwrap();
         if !log {
@@ -340,7 +340,7 @@ async fn case_79_81_restore_output_states_what_it_cannot_know() {
             "revocations.log",
             "purser admin incoming list",
             "purser admin intl-orders list",
-            "not known:",
+            "lost: what operators decided",
         ] {
             assert!(output.contains(part), "{part:?} in {output}");
         }

@@ -286,12 +286,12 @@ impl Settlement for SimChain {
         })
     }
 
-    /// Every other payment is prepared before its claim, unless its preparation meets a fault.
+    /// Every other payment of each product is prepared before its claim, unless its preparation meets a fault.
     fn prepare_locally(&self, authorization: &Authorization) -> Option<PreparedTransaction> {
         let n = number_of(authorization);
         let plan = self.0.plan.fault_plans.get(&fault_plan_of(n));
         let faulty = plan.is_some_and(|plan| !plan.prepare.is_empty()) && !self.0.are_faults_over();
-        (n.is_multiple_of(2) && !faulty).then(|| self.0.chain.lock().prepare(n))
+        ((n + n / 6).is_multiple_of(2) && !faulty).then(|| self.0.chain.lock().prepare(n))
     }
 
     fn submit<'a>(

@@ -7,6 +7,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use purser_actors::id::Wallet;
 use purser_actors::kernel::entity::EntityId;
@@ -151,6 +152,10 @@ pub(crate) fn run(seed: u64) -> Option<InvariantViolation> {
                 biased;
                 () = world.wait_for_crash() => {}
                 () = script(&world, journal) => {}
+                // In virtual time. A caller that hears nothing would wait for ever.
+                () = tokio::time::sleep(Duration::from_secs(3_600)) => {
+                    world.report_violation("mailbox.stuck", "callers wait in vain");
+                }
             }
         }
     });

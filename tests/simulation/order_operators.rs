@@ -130,6 +130,16 @@ impl Clients {
                 }
                 this.claimed(id, who, lease);
             }
+            if does == OrderStep::Claim {
+                // Another operator wants it too.
+                let rival = (who + 1) % 3;
+                match engine.claim_intl(id, self::act(rival), LEASE_MS).await {
+                    Ok(claimed) => this.claimed(id, rival, claimed.number),
+                    Err(_) if world.is_crashed() => {}
+                    Err(refused) => world.trace(|| format!("operators: {id} is not claimed: {refused:?}")),
+                }
+                return;
+            }
             if does == OrderStep::Make {
                 let busy_ms = [0, 1, 300, 2 * LEASE_MS][world.below(4) as usize];
                 tokio::time::sleep(Duration::from_millis(busy_ms)).await;

@@ -271,7 +271,7 @@ impl EntityRef {
     /// Whether a sender may handle a message. Everything else, and everything that is queued behind it, is the actor's:
     /// reloading after a rejected batch, passivation, its end.
     fn is_in_order(&self, state: &ActorState) -> bool {
-        (self.has_empty_mailbox() || mutants::is_enabled(Mutant::MailboxOvertaken))
+        self.has_empty_mailbox()
             && state.broken.is_none()
             && !state.passivating
             && !state.session.has_failed()

@@ -268,8 +268,7 @@ impl RegistryCore {
         let ActorSlot::Active { entity, used_ms } = slot.value() else {
             return None;
         };
-        let overtakes = mutants::is_enabled(Mutant::MailboxOvertaken);
-        let entity = entity.upgrade().filter(|e| e.has_empty_mailbox() || overtakes)?;
+        let entity = entity.upgrade().filter(EntityRef::has_empty_mailbox)?;
         used_ms.store(self.clock.now().0, Ordering::Relaxed);
         Some(entity)
     }
