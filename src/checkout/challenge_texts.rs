@@ -1,10 +1,10 @@
-//! The texts of a 402 that are equal for everybody who asks for the same at the same price. They are written once and
-//! kept for the next who asks.
+//! Texts of a 402 that are equal for all callers that ask for the same at the same price. They are written once and
+//! reused.
 //!
-//! What is kept is found by all that it was written from, so nobody gets what was written for another request, and
-//! nothing outlives a change: prices, rates, sales and fee payers are looked up for every request before. Not kept is
-//! what differs by request: the request's id, and the MPP challenge with its number, its expiry and its id, which one
-//! payment uses up.
+//! The key of a text is everything that it was written from, so a caller never gets the text of another request, and
+//! no text outlives a change: prices, rates, sales and fee payers are looked up for every request before. What differs
+//! by request is not reused: the request's id, and the MPP challenge with its number, its expiry and its id, which is
+//! good for one payment.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -92,7 +92,7 @@ impl ChallengeSubject<'_> {
 }
 
 /// Texts and what they were written from.
-struct Kept {
+struct CachedText {
     target: Box<str>,
     description: Box<str>,
     terms: Box<[Terms]>,
@@ -103,7 +103,7 @@ struct Kept {
     texts: Arc<ChallengeTexts>,
 }
 
-impl Kept {
+impl CachedText {
     fn new(subject: &ChallengeSubject<'_>, texts: Arc<ChallengeTexts>) -> Self {
         Self {
             target: subject.target.into(),
@@ -140,7 +140,7 @@ impl Kept {
 
 /// The texts for a first 402 (`payment_required`) that were asked for lately.
 pub struct ChallengeCache {
-    places: Box<[Mutex<Option<Kept>>]>,
+    places: Box<[Mutex<Option<CachedText>>]>,
     hasher: RandomState,
 }
 
@@ -175,7 +175,7 @@ impl ChallengeCache {
         }
         let texts = Arc::new(write()?);
         if texts.header.len() + texts.body.len() <= MAX_KEPT_BYTES {
-            *place.lock() = Some(Kept::new(subject, texts.clone()));
+            *place.lock() = Some(CachedText::new(subject, texts.clone()));
         }
         Ok(texts)
     }

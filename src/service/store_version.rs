@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 /// Version that this program reads and writes. Raise it when an older program would misread what this one writes, or
 /// this one could not read what an older one wrote: with a [`Migration`] from the first release on, and until then with
-/// [`OLDEST_VERSION`], because no released Purser wrote the version before.
+/// `OLDEST_VERSION`, because no released Purser wrote the version before.
 pub const STORE_VERSION: u32 = 3;
 
 /// Oldest version that can be upgraded. Version 1 had jobs in another form, version 2 events; neither was in a release.

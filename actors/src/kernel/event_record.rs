@@ -1,5 +1,5 @@
 //! Journal record of an event: the event itself, for the fold that verifies the snapshots, and what subscribers see of
-//! it. That is stored as it was then ([`StoredView`]) and rendered when it is asked for, to the same bytes each time.
+//! it. That is stored as it was then (`kernel/stored_view.rs`) and rendered when it is asked for, to the same bytes each time.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

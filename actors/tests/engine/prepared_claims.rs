@@ -44,7 +44,7 @@ fn settling(request: &PaymentRequest) -> Status {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn paid_call_makes_three_commits_if_its_claim_is_prepared() {
     // Checks: the claim, the settlement with its product, and the issued card are one batch each. A port that asks
-    // somebody needs one more, which stores what will be sent.
+    // a server needs one more, which stores what will be sent.
     for (locally, commits) in [(true, 3), (false, 4)] {
         let world = Harness::new().await;
         world.chain.set_prepares_locally(locally);
@@ -139,7 +139,7 @@ async fn prepared_payment_beyond_a_cap_is_neither_claimed_nor_sent() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn payment_that_cannot_be_prepared_locally_is_prepared_after_its_claim() {
-    // Checks: the answers are those of a port that asks somebody: the chain's reason, or that the payment can be
+    // Checks: the answers are those of a port that asks a server: the chain's reason, or that the payment can be
     // presented again. Nothing is sent, and the only card of the daily cap can still be bought.
     let world = preparing_locally().await;
     let declined = card_for(OWNER, 1);

@@ -56,7 +56,7 @@ impl ChallengeFields<'_> {
         header_text(id, &self.header_middle(description), self.expires, self.opaque)
     }
 
-    /// What stands in the header between the id and the expiry, quotes included.
+    /// Part of the header between the id and the expiry, quotes included.
     fn header_middle(&self, description: &str) -> String {
         // Base64url, host names and times contain nothing that must be escaped.
         let mut text = format!(
