@@ -40,7 +40,7 @@ impl Callsite for RequestSpan {
 }
 
 /// A subscriber that writes each line of a request inside the request's span. Everything else passes, except questions
-/// for the current span, which nobody asks.
+/// for the current span, which has no caller here.
 pub(super) struct RequestSpans<S>(S);
 
 impl<S: Subscriber> RequestSpans<S> {
@@ -173,7 +173,7 @@ mod tests {
                 // A task of its own, as an engine's call.
                 let continued = request_context::continue_request(async { tracing::info!("claimed") });
                 tokio::spawn(continued).await.unwrap();
-                // A task that nobody gave the request.
+                // A task without the request.
                 tokio::spawn(async { tracing::info!("other") }).await.unwrap();
             });
             let other = request_context::in_request(id(11), async { tracing::warn!("asked") });

@@ -154,7 +154,7 @@ pub(crate) fn run(seed: u64) -> Option<InvariantViolation> {
                 () = script(&world, journal) => {}
                 // In virtual time. A caller that hears nothing would wait for ever.
                 () = tokio::time::sleep(Duration::from_secs(3_600)) => {
-                    world.report_violation("mailbox.stuck", "callers wait in vain");
+                    world.report_violation("mailbox.unanswered", "callers wait in vain");
                 }
             }
         }
@@ -272,7 +272,7 @@ async fn send_bursts(world: Arc<Environment>, registry: EntityRegistry<Counter>)
     sums
 }
 
-// Checks: commands of one caller are decided in the order in which it sent them, whoever runs them, and what was
+// Checks: commands of one caller are decided in the order in which it sent them, in any task, and what was
 // acknowledged is stored.
 #[test]
 fn mailbox_is_never_overtaken() {

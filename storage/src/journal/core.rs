@@ -86,7 +86,7 @@ pub(crate) struct StoreCore {
     queue_signal: Condvar,
     failed: AtomicBool,
     on_fatal: Mutex<Option<FatalCallback>>,
-    /// Runs the answers of groups elsewhere than on the committing thread.
+    /// Runs the answers of groups off the committing thread.
     answer_sink: OnceLock<AnswersFn>,
 }
 

@@ -4,10 +4,10 @@
 //! A pure rule over counts and times. Waiting must never leave the processors idle, so it looks at who is there:
 //!
 //! - Batches that are in a group or queued when its sync returns belong to different callers, who all wait for the
-//!   journal. The most of late are `callers`. With few of them nobody waits; with some the time is shorter.
-//! - Half of `callers` is enough for a group: if everybody comes back to the journal soon, one half commits while the
-//!   other half works. If everybody does not, fewer callers are seen after such a group. They are busy elsewhere (a
-//!   paid call does much between its commits), and for some groups the time decides. It also decides now and then for a
+//!   journal. The most of late are `callers`. With few of them no group waits; with some the time is shorter.
+//! - Half of `callers` is enough for a group: if all come back to the journal soon, one half commits while the other
+//!   half works. If they do not, fewer callers are seen after such a group. They have other work (a paid call does much
+//!   between its commits), and for some groups the time decides. It also decides now and then for a
 //!   few groups, because more callers than before may have come.
 
 use std::time::Duration;
@@ -20,7 +20,7 @@ const MANY_CALLERS: usize = 16;
 const FORGOTTEN: usize = 8;
 /// Groups that keep their time after half of the callers was found not to be enough.
 const GROUPS_BY_TIME: u32 = 16;
-/// After so many groups of half of the callers, so many keep their time.
+/// After this many groups of half of the callers, the next [`GROUPS_TO_LOOK`] keep their time.
 const GROUPS_OF_HALF: u32 = 64;
 const GROUPS_TO_LOOK: u32 = 2;
 
@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    // Checks: what happens after these groups (batches, queued), so long after the last one began, with so many queued.
+    // Checks: what happens after these groups (batches, queued), with this time since the last one began and this queue.
     #[test]
     fn groups_wait_only_for_many_callers() {
         const PAIR: (usize, usize) = (8, 8);
@@ -174,7 +174,7 @@ mod tests {
                 NextGroup::Begin => next,
             };
             assert_eq!(rounded, expected, "{groups:?} since {since} with {queued}");
-            // Without spacing nobody waits.
+            // Without spacing no group waits.
             let mut off = SyncPacing::new(Duration::ZERO);
             for (batches, queued) in groups.iter().copied() {
                 off.synced(SyncedGroup { batches, queued });
