@@ -1,12 +1,13 @@
 //! Encoding of stored values.
 //!
 //! A value is `version (1) | schema (2, LE) | crc32c (4, LE) | bincode`. The schema names the type and its format, so
-//! that a reader never takes one type's bytes for another's; the checksum covers everything else.
+//! that a reader never takes one type's bytes for another's; the checksum covers everything else. Numbers, lengths and
+//! tags of enums take the bytes that they need: nearly all are small.
 
-use bincode::config::{Configuration, Fixint, Limit, LittleEndian, NoLimit};
+use bincode::config::{Configuration, Limit, LittleEndian, NoLimit, Varint};
 
-/// The only format version so far.
-const VERSION: u8 = 1;
+/// Version 1 had numbers of their full width, and was in no release.
+const VERSION: u8 = 2;
 const HEADER: usize = 7;
 /// No stored value is larger; a corrupt length must not allocate more.
 const DECODE_LIMIT: usize = 1 << 20;
@@ -56,14 +57,12 @@ pub enum DecodeError {
     Malformed(String),
 }
 
-fn config() -> Configuration<LittleEndian, Fixint, Limit<DECODE_LIMIT>> {
-    bincode::config::standard()
-        .with_fixed_int_encoding()
-        .with_limit::<DECODE_LIMIT>()
+const fn config() -> Configuration<LittleEndian, Varint, Limit<DECODE_LIMIT>> {
+    bincode::config::standard().with_limit::<DECODE_LIMIT>()
 }
 
-fn encoder() -> Configuration<LittleEndian, Fixint, NoLimit> {
-    bincode::config::standard().with_fixed_int_encoding()
+const fn encoder() -> Configuration<LittleEndian, Varint, NoLimit> {
+    bincode::config::standard()
 }
 
 /// A stored type that writes and reads its own body: few bytes matter more than a derived form.
