@@ -164,7 +164,7 @@ impl EventSink for TokenAuthenticator {
             let kind = EventRecord::kind_of(&event.payload)?;
             let record = kinds
                 .contains(&kind)
-                .then(|| EventRecord::read(&event.payload).ok())??;
+                .then(|| EventRecord::read(&event.subject, &event.payload).ok())??;
             Some((event.seq, record))
         };
         let records: Vec<_> = events.iter().filter_map(read).collect();

@@ -57,7 +57,7 @@ pub(super) async fn check(
         after = last.seq;
         for event in &page {
             report.events += 1;
-            match EventRecord::read(&event.payload) {
+            match EventRecord::read(&event.subject, &event.payload) {
                 Err(error) => report.report("journal.corrupt", event.seq, error.to_string()),
                 Ok(record) => fold_event(&record, &mut trails, &mut history, report),
             }

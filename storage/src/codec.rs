@@ -66,15 +66,12 @@ const fn encoder() -> Configuration<LittleEndian, Varint, NoLimit> {
 }
 
 /// A stored type that writes and reads its own body: few bytes matter more than a derived form.
-pub trait Packed: Sized {
+pub trait Packed {
     /// Unique among these and the numbers of all [`Stored`] types, permanently.
     const SCHEMA: u16;
 
     /// Appends the body.
     fn write_body(&self, out: &mut Vec<u8>);
-
-    /// Reads a whole body; `None` if it is not one that [`Packed::write_body`] can have written.
-    fn read_body(body: &[u8]) -> Option<Self>;
 }
 
 /// Encodes a value. Total: the types that derive `Encode` here have no failing case when writing to memory.
@@ -121,11 +118,11 @@ pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, DecodeError> {
     }
 }
 
-/// As [`decode`].
+/// The body of a packed value, which its type reads.
 ///
 /// # Errors
 /// When the bytes are truncated, corrupt, or of another type.
-pub fn unpack<T: Packed>(bytes: &[u8]) -> Result<T, DecodeError> {
+pub fn unpack<T: Packed>(bytes: &[u8]) -> Result<&[u8], DecodeError> {
     let (found, body) = checked(bytes, T::SCHEMA, const { header_checksum(T::SCHEMA) })?;
     if found != T::SCHEMA {
         return Err(DecodeError::Schema {
@@ -133,7 +130,7 @@ pub fn unpack<T: Packed>(bytes: &[u8]) -> Result<T, DecodeError> {
             expected: T::SCHEMA,
         });
     }
-    T::read_body(body).ok_or_else(|| DecodeError::Malformed("no value of this type".into()))
+    Ok(body)
 }
 
 /// Number and body, once the checksum holds. `start` is the checksum of the header with the expected number.

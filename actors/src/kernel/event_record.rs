@@ -1,5 +1,6 @@
 //! Journal record of an event: the event itself, for the fold that verifies the snapshots, and what subscribers see of
 //! it. That is stored as it was then (`kernel/stored_view.rs`) and rendered when it is asked for, to the same bytes each time.
+//! Whose event it is, the journal says beside the record.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -145,36 +146,19 @@ impl EventRecord {
         codec::body_of::<Self>(payload)?.first().copied()
     }
 
-    /// Reads a record from the journal.
+    /// Reads a record from subject and payload of an event of the journal.
     ///
     /// # Errors
-    /// When the bytes are not a record.
-    pub fn read(payload: &[u8]) -> Result<Self, DecodeError> {
-        codec::unpack(payload)
-    }
-}
-
-impl Packed for EventRecord {
-    /// 1 had the JSON text of the envelope.
-    const SCHEMA: u16 = 750;
-
-    fn write_body(&self, out: &mut Vec<u8>) {
-        out.push(self.kind);
-        put_bytes(out, &self.id);
-        put_number(out, self.revision);
-        put_number(out, self.at.0);
-        put_word(out, &self.status);
-        put_bytes(out, &self.owner.key());
-        put_bytes(out, &self.event);
-        if let Some(announced) = &self.announcement {
-            put_word(out, &announced.kind);
-            put_word(out, &announced.api_version);
-            out.extend_from_slice(&announced.id.0.to_be_bytes());
-            out.extend_from_slice(&announced.views);
-        }
+    /// When the bytes are not a record, or the subject is no account.
+    pub fn read(subject: &[u8], payload: &[u8]) -> Result<Self, DecodeError> {
+        let body = codec::unpack::<Self>(payload)?;
+        let malformed = |what: &str| DecodeError::Malformed(what.to_owned());
+        let owner = Wallet::from_key(subject).ok_or_else(|| malformed("the subject is no account"))?;
+        Self::read_body(owner, body).ok_or_else(|| malformed("no record"))
     }
 
-    fn read_body(body: &[u8]) -> Option<Self> {
+    /// `None` if the body is not one that `write_body` can have written.
+    fn read_body(owner: Wallet, body: &[u8]) -> Option<Self> {
         let mut from = Reader(body);
         let mut record = Self {
             kind: from.byte()?,
@@ -182,7 +166,7 @@ impl Packed for EventRecord {
             revision: from.number()?,
             at: Timestamp(from.number()?),
             status: take_word(&mut from)?.into_owned(),
-            owner: Wallet::from_key(from.bytes()?)?,
+            owner,
             event: from.bytes()?.to_vec(),
             announcement: None,
         };
@@ -201,10 +185,30 @@ impl Packed for EventRecord {
             id,
             api_version,
             at: record.at,
-            owner: record.owner,
+            owner,
             views,
         });
         record.announcement.is_some().then_some(record)
+    }
+}
+
+impl Packed for EventRecord {
+    /// 1 had the JSON text of the envelope, 750 the owner.
+    const SCHEMA: u16 = 751;
+
+    fn write_body(&self, out: &mut Vec<u8>) {
+        out.push(self.kind);
+        put_bytes(out, &self.id);
+        put_number(out, self.revision);
+        put_number(out, self.at.0);
+        put_word(out, &self.status);
+        put_bytes(out, &self.event);
+        if let Some(announced) = &self.announcement {
+            put_word(out, &announced.kind);
+            put_word(out, &announced.api_version);
+            out.extend_from_slice(&announced.id.0.to_be_bytes());
+            out.extend_from_slice(&announced.views);
+        }
     }
 }
 
