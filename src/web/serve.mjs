@@ -1,5 +1,7 @@
 // `npm run serve -- --to http://127.0.0.1:8402 [--port 5173]`: serves the apps from source, built anew for each page
 // load, and passes everything else on to a running service. So a page can be developed without building the service.
+// The service allows requests of its own pages only, so it must believe that this is its address:
+// `PURSER_SERVER__PUBLIC_URL=http://127.0.0.1:5173 purser serve`. For the desk, `--to` is the operator address.
 
 import http from "node:http";
 import net from "node:net";
@@ -30,12 +32,7 @@ async function rebuild() {
 }
 await rebuild();
 
-// The service allows its own origin only, so requests are passed on as if its own page had sent them.
-function passedOn(headers) {
-  const passed = { ...headers, host: target.host };
-  if (passed.origin) passed.origin = target.origin;
-  return passed;
-}
+const passedOn = (headers) => ({ ...headers, host: target.host });
 
 const server = http.createServer(async (request, answer) => {
   const { pathname } = new URL(request.url, "http://localhost");
