@@ -8,7 +8,9 @@ use http::request::Parts;
 use purser_actors::engine::Engine;
 use purser_actors::entity::account::Account;
 use purser_actors::entity::payment::Payment;
+use purser_actors::entity::session::AuthMethod;
 use purser_actors::id::PaymentId;
+use purser_actors::kernel::event_actor::{EventActor, EventActorType};
 use purser_actors::kernel::{Entity, JsonObject, request_context};
 use purser_actors::port::Timestamp;
 
@@ -58,7 +60,7 @@ pub async fn refuse_frozen(engine: &Engine, claims: &AuthClaims) -> Result<(), A
     let account = engine.account(&claims.wallet).await.map_err(|_| ApiError::internal())?;
     match account.and_then(|account| refusal(&account, claims)) {
         Some(refusal) => Err(refusal.into()),
-        None => Ok(bind_agent(claims)),
+        None => state_sender(engine, claims).await,
     }
 }
 
@@ -78,10 +80,29 @@ pub(super) fn refusal(account: &Account, claims: &AuthClaims) -> Option<Refusal>
     account.has_ended_agent_access(since).then_some(Refusal::Ended)
 }
 
-fn bind_agent(claims: &AuthClaims) {
+/// States who sends the request: its events name the sender, and what an agent's request commits needs that the agents
+/// are not stopped.
+async fn state_sender(engine: &Engine, claims: &AuthClaims) -> Result<(), ApiError> {
     if !claims.is_owner_at_page() {
         request_context::act_as_agent_of(claims.wallet);
     }
+    let key = match claims.amr.key() {
+        Some(id) => engine.api_key(&id).await.map_err(|_| ApiError::internal())?,
+        None => None,
+    };
+    request_context::sent_by(EventActor {
+        r#type: match claims.amr {
+            AuthMethod::Wallet => EventActorType::Wallet,
+            AuthMethod::Payment(_) => EventActorType::Payment,
+            AuthMethod::Key(_) => EventActorType::ApiKey,
+        },
+        session_id: claims.session,
+        in_browser: claims.of_page,
+        payment_id: claims.amr.payment(),
+        api_key_id: claims.amr.key(),
+        api_key_name: key.map(|key| key.name),
+    });
+    Ok(())
 }
 
 /// Read the account balance

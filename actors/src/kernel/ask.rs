@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::mutants::{self, Mutant};
@@ -12,6 +13,7 @@ use tokio::sync::oneshot;
 
 use crate::id::{RequestId, ShardId, Wallet};
 use crate::kernel::entity::{AskError, Entity, EntityId as _, EntityKind, NewEntity, fold_event};
+use crate::kernel::event_actor::EventActor;
 use crate::kernel::idempotency::ExtraWrite;
 use crate::kernel::{Context, InvalidTransition, OutboxJob, request_context, table};
 
@@ -129,6 +131,9 @@ pub(crate) struct Change {
 
 /// A command for an entity of any kind, with its reply once it is decided.
 pub(crate) trait Task: Send + Sync {
+    /// Who sent the request of the command.
+    fn actor(&self) -> Option<Arc<EventActor>>;
+
     /// Decides the command, and puts the state after it into memory. `None` if nothing is to be committed.
     fn decide(
         &mut self,
@@ -150,6 +155,8 @@ pub(crate) struct Ask<E: Entity> {
     extra: Option<ExtraWrite<E>>,
     /// Account in whose name an agent sends the command.
     agent_of: Option<Wallet>,
+    /// Who sent the request.
+    actor: Option<Arc<EventActor>>,
     /// `None` until it is decided.
     result: Option<Result<E::Reply, E::Rejection>>,
     reply: oneshot::Sender<Result<E::Reply, AskError<E::Rejection>>>,
@@ -168,6 +175,7 @@ impl<E: Entity> Ask<E> {
             command: Some(command),
             extra,
             agent_of: request_context::agent_account(),
+            actor: request_context::current_actor(),
             result: None,
             reply,
         }
@@ -175,6 +183,10 @@ impl<E: Entity> Ask<E> {
 }
 
 impl<E: Entity> Task for Ask<E> {
+    fn actor(&self) -> Option<Arc<EventActor>> {
+        self.actor.clone()
+    }
+
     fn decide(
         &mut self,
         live: &mut LiveEntity,

@@ -1,10 +1,12 @@
 //! The request that a command or job belongs to. It travels with the calling task, from there with each command, and is
 //! stored in each job that the command starts. Log lines of an attempt name it, also after a restart.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
+use std::sync::Arc;
 
 use crate::id::{RequestId, Wallet};
+use crate::kernel::event_actor::EventActor;
 
 #[derive(Clone)]
 struct Origin {
@@ -14,6 +16,8 @@ struct Origin {
     answers: bool,
     /// Account in whose name an agent sends the commands, once that is known.
     agent_of: Cell<Option<Wallet>>,
+    /// Who sent the request, once that is known.
+    actor: RefCell<Option<Arc<EventActor>>>,
 }
 
 impl Origin {
@@ -22,6 +26,7 @@ impl Origin {
             request,
             answers,
             agent_of: Cell::new(None),
+            actor: RefCell::new(None),
         }
     }
 
@@ -62,6 +67,18 @@ pub fn current_request() -> RequestId {
 pub fn act_as_agent_of(account: Wallet) {
     // An error means that there is no request.
     let _ = ORIGIN.try_with(|origin| origin.agent_of.set(Some(account)));
+}
+
+/// States who sent the request: the events of the commands that follow name the sender. Outside of a request it does
+/// nothing.
+pub fn sent_by(actor: EventActor) {
+    // An error means that there is no request.
+    let _ = ORIGIN.try_with(|origin| origin.actor.replace(Some(Arc::new(actor))));
+}
+
+/// Who sent the request of the running task, if a session did.
+pub(crate) fn current_actor() -> Option<Arc<EventActor>> {
+    ORIGIN.try_with(|origin| origin.actor.borrow().clone()).ok().flatten()
 }
 
 /// Account in whose name an agent sends the running task's commands.
