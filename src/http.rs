@@ -45,6 +45,7 @@ pub mod routes;
 pub mod sandbox;
 pub mod sandbox_identity_page;
 pub mod schemas;
+mod sessions;
 pub mod sign_in;
 pub mod signup;
 pub mod token_authenticator;
@@ -79,6 +80,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &recipients::ROUTES,
     &redeem::ROUTES,
     &reloadable_cards::ROUTES,
+    &sessions::ROUTES,
     &sign_in::ROUTES,
     &signup::ROUTES,
     &top_ups::ROUTES,

@@ -26,6 +26,7 @@ use super::page_session::{require_own_page, session};
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
+use super::sessions::SessionItem;
 use crate::config::Mode;
 use crate::identity::api_key::ApiKeyCodec;
 use crate::stream;
@@ -152,6 +153,8 @@ struct AccountOverview<'a> {
     agent_wallet: Option<AgentWalletOverview>,
     /// Active API keys, oldest first.
     api_keys: Vec<ApiKeyOverview<'a>>,
+    /// Sessions of programs that announced an agent or have an API key, newest first.
+    connected_agents: Vec<SessionItem<'a>>,
 }
 
 /// Read the account overview
@@ -176,6 +179,7 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
     let identity = engine.identity(&wallet).await.map_err(|_| ApiError::internal())?;
     let link = engine.issuer_link(&wallet).await.map_err(|_| ApiError::internal())?;
     let keys = engine.api_keys_of(&wallet).await.map_err(|_| ApiError::internal())?;
+    let sessions = app.open_sessions(&wallet).await?;
     Ok(json::private_ok(&AccountOverview {
         account: account.view(&wallet),
         rights: if claims.is_signed_in() {
@@ -198,6 +202,12 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
         api_keys: keys
             .iter()
             .map(|(id, key)| ApiKeyOverview::of(&app.api_keys, key.view(id)))
+            .collect(),
+        connected_agents: sessions
+            .iter()
+            .filter(|(_, session)| session.created_by.is_none())
+            .filter(|(_, session)| session.agent.is_some() || session.amr.key().is_some())
+            .map(|(id, session)| app.session_item(*id, session))
             .collect(),
     }))
 }
