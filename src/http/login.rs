@@ -18,7 +18,7 @@ use super::account::BearerClaims;
 use super::app::App;
 use super::auth::{AuthClaims, Authenticator};
 use super::error::{ApiError, ErrorCode};
-use super::form_pages::redirect_or_error;
+use super::form_pages::{frozen_section, redirect_or_error};
 use super::json;
 use super::page_session::cookie_of;
 use super::query::Query;
@@ -118,10 +118,15 @@ async fn get_login(State(app): State<Arc<App>>, headers: HeaderMap, RawQuery(que
     if query.is_some_and(|query| !query.is_empty()) {
         return page;
     }
-    match app.authenticator.authenticate_session(cookie_of(&headers)).await {
-        Ok(_) => app.login_page.account(StatusCode::OK, ""),
-        Err(_) => page,
-    }
+    let Ok(claims) = app.authenticator.authenticate_session(cookie_of(&headers)).await else {
+        return page;
+    };
+    let frozen = match app.engine.account(&claims.wallet).await {
+        Ok(account) => account.and_then(|account| account.frozen),
+        Err(_) => return page,
+    };
+    let section = frozen.map(|message| frozen_section(&message)).unwrap_or_default();
+    app.login_page.account(StatusCode::OK, &section)
 }
 
 /// Redeem a login link
