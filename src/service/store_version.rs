@@ -13,8 +13,8 @@ use tokio::sync::oneshot;
 /// `OLDEST_VERSION`, because no released Purser wrote the version before.
 pub const STORE_VERSION: u32 = 4;
 
-/// Oldest version that can be upgraded. Version 1 had jobs in another form, version 2 events, version 3 all numbers; none
-/// was in a release.
+/// Oldest version that can be upgraded. Version 1 had jobs in another form, version 2 events, version 3 accounts and all
+/// numbers; none was in a release.
 const OLDEST_VERSION: u32 = 4;
 
 /// Steps from each version that can be upgraded to the next, in order.

@@ -155,9 +155,11 @@ fn account_event(
                 .insert(products::paid_for_name(&paid_for), amount.atomic());
             record_event(trail, record);
         }
-        account::Event::CapReserved(_) | account::Event::CapReleased(_) | account::Event::CapsChanged(_) => {
-            record_event(trail, record)
-        }
+        account::Event::CapReserved(_)
+        | account::Event::CapReleased(_)
+        | account::Event::CapsChanged(_)
+        | account::Event::AgentsStopped(_)
+        | account::Event::AgentsResumed => record_event(trail, record),
     }
     Ok(())
 }

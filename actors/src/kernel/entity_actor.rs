@@ -339,7 +339,7 @@ impl EntityRef {
             return Ok(());
         }
         let (core, revision) = (&resident.core, state.live.revision);
-        let context = Context::new(core.clock.now(), core.entropy.random(), resident.shard);
+        let context = Context::new(core.clock.now(), core.entropy.random(), resident.shard).by(task.actor());
         match task.decide(&mut state.live, &context, request_id)? {
             // The reply waits for everything decided before.
             None => resident.after_durable(state, move |durable| {

@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use crate::answer::moment;
 pub use crate::answer::rfc3339;
-use crate::id::{EventId, Wallet};
+use crate::id::{EventId, ShardId, Wallet};
+use crate::kernel::Context;
 use crate::kernel::stored_view::{Reader, StoredView, put_bytes, put_number};
 use crate::kernel::words;
 use crate::port::Timestamp;
@@ -51,7 +52,7 @@ pub struct PublicEvent {
     api_version: Cow<'static, str>,
     at: Timestamp,
     owner: Wallet,
-    /// The object, and what its changed members were before.
+    /// The object, what its changed members were before, and who caused it, if that is known.
     views: Vec<u8>,
 }
 
@@ -67,14 +68,15 @@ pub(crate) fn event_type(resource: &str, change: &str) -> String {
 impl PublicEvent {
     /// An event that shows this object.
     pub fn new(id: EventId, kind: String, owner: Wallet, at: Timestamp, object: &impl Serialize) -> Self {
-        Self::of_change(id, kind, owner, at, None, &StoredView::of(object))
+        let context = Context::new(at, 0, ShardId::of_id(0));
+        Self::of_change(id, kind, owner, &context, None, &StoredView::of(object))
     }
 
     pub(crate) fn of_change(
         id: EventId,
         kind: String,
         owner: Wallet,
-        at: Timestamp,
+        context: &Context,
         before: Option<&StoredView>,
         after: &StoredView,
     ) -> Self {
@@ -84,11 +86,14 @@ impl PublicEvent {
             Some(before) => before.write_changed(&mut views, after),
             None => StoredView::write_empty(&mut views),
         }
+        if let Some(actor) = context.actor() {
+            StoredView::of(actor).write(&mut views);
+        }
         Self {
             kind,
             id,
             api_version: API_VERSION.into(),
-            at,
+            at: context.now,
             owner,
             views,
         }
@@ -122,8 +127,13 @@ impl PublicEvent {
         let object = views.object(out);
         out.push_str("},\"previous\":");
         let previous = views.object(out);
+        let mut shown = object.and(previous);
+        if !views.0.is_empty() {
+            out.push_str(",\"actor\":");
+            shown = shown.and(views.object(out));
+        }
         out.push('}');
-        debug_assert!(object.and(previous).is_some(), "they were checked when they were read");
+        debug_assert!(shown.is_some(), "they were checked when they were read");
     }
 
     /// About the length of the envelope in bytes.
@@ -180,6 +190,9 @@ impl EventRecord {
         let mut scratch = String::with_capacity(views.len() * 4);
         from.object(&mut scratch)?;
         from.object(&mut scratch)?;
+        if !from.0.is_empty() {
+            from.object(&mut scratch)?;
+        }
         record.announcement = from.0.is_empty().then_some(PublicEvent {
             kind,
             id,
