@@ -2,6 +2,7 @@
 // says when what the page shows may be old.
 
 import { computed, signal } from "@preact/signals";
+import { parseExact } from "./json";
 
 /** An event as the stream delivers it. The types by resource are in `api/events.ts`. */
 export interface StreamEvent {
@@ -136,7 +137,7 @@ function connect(): void {
   opened.onmessage = (message) => {
     if (socket !== opened) return;
     listen();
-    const frame = JSON.parse(String(message.data)) as { type: string; event?: StreamEvent };
+    const frame = parseExact(String(message.data)) as { type: string; event?: StreamEvent };
     if (frame.type === "ping") opened.send(JSON.stringify({ type: "pong" }));
     // A ping follows each subscription: from then on the page is live.
     if (connection.value !== "live" && (frame.type === "ping" || frame.type === "event")) live();
