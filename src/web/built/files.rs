@@ -4,27 +4,27 @@ use super::{File, Page};
 
 pub(super) static DESK: Page = Page {
     html: include_str!("desk.html"),
-    digest: "5fe0f9b600ffeebcaa534f5b16749588",
+    digest: "a85887dc42ebb814c86cf8e9c2fde1b8",
 };
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "6d0ae3b1d1748d416d4c1f6b1e40e785",
+    digest: "bce29332a19fdea27419b004b8350d5d",
 };
 
 pub(super) static LINK_USED: Page = Page {
     html: include_str!("link-used.html"),
-    digest: "9f992882c9324215230f6e39fd525567",
+    digest: "8ccd9c8abc9caa81106aa651ca99bb71",
 };
 
 pub(super) static LOGIN: Page = Page {
     html: include_str!("login.html"),
-    digest: "fb2b303b567b87067686a9c8ce619644",
+    digest: "0d11cd2c1638a9b9f28319975eb2857d",
 };
 
 pub(super) static SIGNED_IN: Page = Page {
     html: include_str!("signed-in.html"),
-    digest: "5ecb47df2136d1ca9e15259cb476fea9",
+    digest: "8b2ff1555715c64f823f24fb1d9ddc8e",
 };
 
 /// Sorted by name.
@@ -107,11 +107,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("desk-6NETN7W5.js.gz")),
     },
     File {
-        name: "desk-WWXJLXXM.css",
+        name: "desk-A4Q7V3RE.css",
         content_type: "text/css; charset=utf-8",
-        digest: "e77816f9da3b5bb36833a43563d80158",
-        bytes: include_bytes!("desk-WWXJLXXM.css"),
-        gzip: Some(include_bytes!("desk-WWXJLXXM.css.gz")),
+        digest: "a0eea270a750614a883946ff494d6f82",
+        bytes: include_bytes!("desk-A4Q7V3RE.css"),
+        gzip: Some(include_bytes!("desk-A4Q7V3RE.css.gz")),
     },
     File {
         name: "dot-OCYNQVI7.woff2",
@@ -121,18 +121,18 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "holder-2FR2OG37.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "2115cc6c65722f9156c8fb9f87fccb63",
-        bytes: include_bytes!("holder-2FR2OG37.js"),
-        gzip: Some(include_bytes!("holder-2FR2OG37.js.gz")),
+        name: "holder-OPFLJMFS.css",
+        content_type: "text/css; charset=utf-8",
+        digest: "3efa694f9eeb4f359f7fd824e7c9004c",
+        bytes: include_bytes!("holder-OPFLJMFS.css"),
+        gzip: Some(include_bytes!("holder-OPFLJMFS.css.gz")),
     },
     File {
-        name: "holder-KNOLXYLU.css",
-        content_type: "text/css; charset=utf-8",
-        digest: "cb483634b6e92b8efa23cde77a4513c8",
-        bytes: include_bytes!("holder-KNOLXYLU.css"),
-        gzip: Some(include_bytes!("holder-KNOLXYLU.css.gz")),
+        name: "holder-PW5H7G4I.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "5810fdbbc17ab57c3e44885da3574c99",
+        bytes: include_bytes!("holder-PW5H7G4I.js"),
+        gzip: Some(include_bytes!("holder-PW5H7G4I.js.gz")),
     },
     File {
         name: "home-4QQASI72.js",
@@ -177,18 +177,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("plot-MPEHL7Z6.js.gz")),
     },
     File {
-        name: "public-4BUHREIG.css",
-        content_type: "text/css; charset=utf-8",
-        digest: "e77816f9da3b5bb36833a43563d80158",
-        bytes: include_bytes!("public-4BUHREIG.css"),
-        gzip: Some(include_bytes!("public-4BUHREIG.css.gz")),
-    },
-    File {
         name: "public-4GUTFMZ3.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "a8983a1a7312b4dcd384eb7b6bd4a97e",
         bytes: include_bytes!("public-4GUTFMZ3.js"),
         gzip: Some(include_bytes!("public-4GUTFMZ3.js.gz")),
+    },
+    File {
+        name: "public-T7TO2N3T.css",
+        content_type: "text/css; charset=utf-8",
+        digest: "a0eea270a750614a883946ff494d6f82",
+        bytes: include_bytes!("public-T7TO2N3T.css"),
+        gzip: Some(include_bytes!("public-T7TO2N3T.css.gz")),
     },
     File {
         name: "sans-FMSCV2E6.woff2",
