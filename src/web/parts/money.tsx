@@ -63,7 +63,7 @@ export interface MoneyOptions {
 /** An amount as text: `$1,284.06`, `€25.00`, `250.000000 USDC`. Nothing is rounded. */
 export function money(text: AmountValue, currency = "USD", { sign, places = 2 }: MoneyOptions = {}): string {
   const value = units(text);
-  if (value === null) return text === null || text === undefined ? "–" : String(text);
+  if (value === null) return text === null || text === undefined || text === "" ? "–" : String(text);
   const size = value < 0n ? -value : value;
   const whole = (size / UNIT).toString().replace(/\B(?=(\d{3})+$)/g, ",");
   const part = (size % UNIT).toString().padStart(PLACES, "0");

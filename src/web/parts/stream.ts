@@ -131,7 +131,8 @@ function connect(): void {
   socket = opened;
   opened.onopen = () => {
     if (socket !== opened) return;
-    opened.send(JSON.stringify({ type: "subscribe", after: lastSeq.value }));
+    // After a gap: only what is new.
+    opened.send(JSON.stringify(gap ? { type: "subscribe" } : { type: "subscribe", after: lastSeq.value }));
     listen();
   };
   opened.onmessage = (message) => {
@@ -154,7 +155,6 @@ function connect(): void {
     }
     if (end.code === CLOSED_EXPIRED_CURSOR) {
       // The events since are no longer kept: go on from now, and load everything again.
-      lastSeq.value = 0;
       gap = true;
     }
     lost();
