@@ -1,7 +1,7 @@
 // The account of the session, loaded once for all pages and again when an event says that it changed.
 
 import { computed, effect, signal } from "@preact/signals";
-import { type AmountValue, type ApiFailure, type StreamEvent, api, failure, frame, frozen, onEnd, onEvent, onGap, signedOut, stream, unauthorized } from "../parts";
+import { type AmountValue, type ApiFailure, api, failure, frame, frozen, onEnd, onEvent, onGap, signedOut, stream, unauthorized } from "../parts";
 
 /** `GET /account`. Fields that an older service lacks are optional. */
 export interface Account {
@@ -96,10 +96,6 @@ export function loadAccount(): Promise<void> {
   return loading;
 }
 
-/** Events after the account was loaded, newest first. For pages that opened after they arrived. */
-export const recent = signal<StreamEvent[]>([]);
-const RECENT = 200;
-
 /** Loads the account and opens the stream after it. */
 export async function startAccount(): Promise<void> {
   unauthorized.run = () => {
@@ -107,7 +103,6 @@ export async function startAccount(): Promise<void> {
     if (!loading) void loadAccount();
   };
   onEvent("*", (event) => {
-    recent.value = [event, ...recent.value].slice(0, RECENT);
     if (event.seq > (account.value?.seq ?? 0)) void loadAccount();
   });
   onGap(() => void loadAccount());

@@ -5,6 +5,8 @@ import { useEffect } from "preact/hooks";
 import { Amount, Button, Empty, ErrorLine, type Said, Skeleton, StatusTag, type StreamEvent, Time, api, classes, day, dayKey, failure, now, onEvent, onGap, sentence, withQuery } from "../parts";
 
 const PAGE = 60;
+/** Events kept of a page that is open for long. Older ones are loaded again on demand. */
+const KEPT = 2_000;
 
 interface EventPage {
   events: StreamEvent[];
@@ -38,8 +40,13 @@ export function useFeed({ types }: { types?: string } = {}) {
     void load(false);
     const offEvent = onEvent(types ?? "*", (event) => {
       if (events.value?.some((known) => known.seq === event.seq)) return;
-      events.value = [event, ...(events.value ?? [])];
-      fresh.value = new Set([...fresh.value, event.seq]);
+      const kept = [event, ...(events.value ?? [])];
+      if (kept.length > KEPT) {
+        kept.length = KEPT;
+        before.value = kept.at(-1)?.seq ?? null;
+      }
+      events.value = kept;
+      fresh.value = new Set([event.seq, ...fresh.value].slice(0, PAGE));
     });
     const offGap = onGap(() => void load(false));
     return () => {

@@ -334,13 +334,10 @@ export function thingOf(object: Values): string | null {
   return null;
 }
 
-/** Who caused an event, if the service knows: the agent's name, or “You”. */
+/** Who caused an event, if the service knows: “You” at a page, or the name of the agent's key. */
 export function actorOf(event: StreamEvent): string | null {
-  const actor = event.actor;
-  if (!actor) return null;
-  if (actor.kind === "owner" || actor.kind === "account_page" || actor.kind === "passkey") return "You";
-  if (actor.kind === "operator") return "A person at Purser";
-  return actor.name ? actor.name : null;
+  if (!event.actor) return null;
+  return event.actor.in_browser ? "You" : (event.actor.api_key_name ?? null);
 }
 
 const rows: Record<string, Row> = ROWS;

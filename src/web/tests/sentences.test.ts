@@ -29,7 +29,7 @@ test("every event has a sentence", () => {
 });
 
 test("a purchase says who, what and how it stands", () => {
-  const said = sentence(event("card.ready", { ...FULL, card_id: "card_1" }, { actor: { kind: "agent", name: "Courier" } }));
+  const said = sentence(event("card.ready", { ...FULL, card_id: "card_1" }, { actor: { type: "api_key", session_id: "ses_1", in_browser: false, api_key_name: "Courier" } }));
   assert.equal(`${said.who} ${said.text}`, "Courier bought a $40.00 US card.");
   assert.deepEqual(said.then, { tone: "done", word: "Ready in 1.5 s" });
   assert.deepEqual(said.amount, { currency: "USD", value: "41.20", moves: "out" });
@@ -41,6 +41,10 @@ test("a purchase says who, what and how it stands", () => {
 test("what changed by an event is its amount", () => {
   const said = sentence(event("reloadable_card.charged", { ...FULL, card_id: "card_1" }, { previous: { available_usd_amount: 40 } }));
   assert.deepEqual(said.amount, { currency: "USD", value: "6.60", moves: "own" });
+});
+
+test("what a person did at a page is theirs", () => {
+  assert.equal(sentenceText(event("card.pause_requested", FULL, { actor: { type: "wallet", session_id: "ses_1", in_browser: true } })), "You asked to pause US card •••• 2717.");
 });
 
 test("an unknown event is shown by its name", () => {
