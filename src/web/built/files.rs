@@ -9,7 +9,7 @@ pub(super) static DESK: Page = Page {
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "3e89728d5c81b949fd82453530e234ad",
+    digest: "21b2bd8036801b0d4960f0e41ffbb44d",
 };
 
 pub(super) static LINK_USED: Page = Page {
@@ -93,11 +93,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-INTFOLL3.js.gz")),
     },
     File {
-        name: "chunk-OI7Z6AAP.js",
+        name: "chunk-RHMIITH6.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "e64a5b84e3a13b84f974ef03ec049b9a",
-        bytes: include_bytes!("chunk-OI7Z6AAP.js"),
-        gzip: Some(include_bytes!("chunk-OI7Z6AAP.js.gz")),
+        digest: "4675f21ef1eecdd2077b2d78c27d415c",
+        bytes: include_bytes!("chunk-RHMIITH6.js"),
+        gzip: Some(include_bytes!("chunk-RHMIITH6.js.gz")),
     },
     File {
         name: "desk-6RYQAR4E.js",
@@ -121,18 +121,18 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "holder-C6JWQ7SN.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "57e3dc66f582e36c3d992f87163792fc",
-        bytes: include_bytes!("holder-C6JWQ7SN.js"),
-        gzip: Some(include_bytes!("holder-C6JWQ7SN.js.gz")),
+        name: "holder-2BFTVMGF.css",
+        content_type: "text/css; charset=utf-8",
+        digest: "7d9edc55d8a71f2c338a7da5c0604c55",
+        bytes: include_bytes!("holder-2BFTVMGF.css"),
+        gzip: Some(include_bytes!("holder-2BFTVMGF.css.gz")),
     },
     File {
-        name: "holder-WU4EVCZY.css",
-        content_type: "text/css; charset=utf-8",
-        digest: "978be6fe635bc138babd7e3a5a920a7d",
-        bytes: include_bytes!("holder-WU4EVCZY.css"),
-        gzip: Some(include_bytes!("holder-WU4EVCZY.css.gz")),
+        name: "holder-GXX7WXGA.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "bf8fe1df2e30d6c4bfbcdb975b4de33c",
+        bytes: include_bytes!("holder-GXX7WXGA.js"),
+        gzip: Some(include_bytes!("holder-GXX7WXGA.js.gz")),
     },
     File {
         name: "home-GEMGVQJZ.js",
@@ -142,11 +142,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("home-GEMGVQJZ.js.gz")),
     },
     File {
-        name: "home-KZHE3CUZ.js",
+        name: "home-YCSE767M.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "e3f32c40026d0403fd5d4b4ebb600cbb",
-        bytes: include_bytes!("home-KZHE3CUZ.js"),
-        gzip: Some(include_bytes!("home-KZHE3CUZ.js.gz")),
+        digest: "e73658ed0feb6c14e3d1b160acf4590b",
+        bytes: include_bytes!("home-YCSE767M.js"),
+        gzip: Some(include_bytes!("home-YCSE767M.js.gz")),
     },
     File {
         name: "icon-LON4Y3IE.svg",
@@ -226,10 +226,10 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("transfers-T646J6VJ.js.gz")),
     },
     File {
-        name: "withdraw-JIPXO5WU.js",
+        name: "withdraw-KQD4OAII.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "34a7890d709cd0649d6b29a6267a50fa",
-        bytes: include_bytes!("withdraw-JIPXO5WU.js"),
-        gzip: Some(include_bytes!("withdraw-JIPXO5WU.js.gz")),
+        digest: "661a52a5a4b9f7b1f1d0350a3b7c0784",
+        bytes: include_bytes!("withdraw-KQD4OAII.js"),
+        gzip: Some(include_bytes!("withdraw-KQD4OAII.js.gz")),
     },
 ];
