@@ -417,6 +417,11 @@ impl Account {
         self.balance.checked_sub(self.held).unwrap_or(Usdc::ZERO)
     }
 
+    /// Lines of the statement: the number of the next one.
+    pub const fn statement_line_count(&self) -> u64 {
+        self.statement_line_count
+    }
+
     fn new(wallet: Wallet, created_at: Timestamp) -> Self {
         Self {
             wallet,
