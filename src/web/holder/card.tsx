@@ -61,18 +61,24 @@ function Loaded({ card }: { card: AnyCard }) {
   const id = card.card_id;
   const title = cardLabel(card) ?? cardName(card);
   const prefix = EVENT_PREFIX[kind];
-  const mine = { types: [`${prefix}.*`] };
-  const history = useLoad<CardHistory>(`history ${id} ${card.last_updated_at}`, () => (kind === "gift" ? Promise.resolve({ charges: [], changes: [] }) : readHistory(id)), mine);
+  const isMine = (object: Record<string, unknown>) => object.card_id === id;
+  const history = useLoad<CardHistory>(`history ${id} ${card.last_updated_at}`, () => (kind === "gift" ? Promise.resolve({ charges: [], changes: [] }) : readHistory(id)), {
+    types: [`${prefix}.*`],
+    after: (shown, event) => (isMine(event.data.object) ? "reload" : shown),
+  });
   const events = useLoad(
     `events ${id}`,
-    () => readEvents({ types: [`${prefix}.*`], since: card.created_at, about: (object) => object.card_id === id }),
+    () => readEvents({ types: [`${prefix}.*`], since: card.created_at, about: isMine }),
     {
       types: [`${prefix}.*`],
-      after: (lines, event) => (event.data.object.card_id === id && !lines.some((one) => one.seq === event.seq) ? [{ ...event, fresh: true }, ...lines] : lines),
+      after: (lines, event) => (isMine(event.data.object) && !lines.some((one) => one.seq === event.seq) ? [{ ...event, fresh: true }, ...lines] : lines),
     },
   );
   const paymentId = "payment_id" in card ? card.payment_id : null;
-  const payment = useLoad<Payment | null>(`payment ${paymentId}`, () => (paymentId ? readPayment(paymentId) : Promise.resolve(null)), { types: ["payment.*"] });
+  const payment = useLoad<Payment | null>(`payment ${paymentId}`, () => (paymentId ? readPayment(paymentId) : Promise.resolve(null)), {
+    types: ["payment.*"],
+    after: (shown, event) => (event.data.object.payment_id === paymentId ? "reload" : shown),
+  });
   const reveal = useReveal(card, kind === "gift" ? "Show the gift card's code?" : "Show the card number?");
 
   return (
@@ -86,7 +92,7 @@ function Loaded({ card }: { card: AnyCard }) {
         }
       >
         {KIND_WORDS[kind]}
-        {cardLabel(card) ? `, ${cardName(card)}` : ""}
+        {cardLabel(card) && "last4" in card && card.last4 ? `, ${cardName(card)}` : ""}
         {paymentId ? "" : ", from your card balance"}
       </PageHead>
       <div class="columns-card">

@@ -32,14 +32,15 @@ export default function Statement() {
   const { query } = useRoute();
   const { shown, days } = periodOf(query);
   const show = CHOICES.find((one) => one.value === query.get("show"))?.value ?? "all";
-  const live = { types: ["balance.*"] };
+  // A period that is over does not change.
+  const types = shown.period.until !== undefined && Date.parse(shown.period.until) <= Date.now() ? [] : ["balance.*"];
   const key = `${shown.period.from} ${shown.period.until}`;
   const lines = usePages<StatementLine, string>(`statement ${key} ${show}`, (after) => statementSlice(shown.period, show, after, PAGE), {
-    types: ["balance.*"],
-    after: () => "reload",
+    types,
+    after: (rows, _event, page) => (page === 0 ? "reload" : rows),
   });
-  const ends = useLoad(`ends ${key}`, () => readEnds(shown.period), live);
-  const sums = useLoad(`sums ${key}`, () => readSums(shown.period), live);
+  const ends = useLoad(`ends ${key}`, () => readEnds(shown.period), { types, atMostEvery: 2_000 });
+  const sums = useLoad(`sums ${key}`, () => readSums(shown.period), { types, atMostEvery: 15_000 });
   const [choosing, setChoosing] = useState(false);
   const [exporting, setExporting] = useState(false);
   const user = account.value?.user_id ?? "";

@@ -68,7 +68,10 @@ function Loaded({ transfer }: { transfer: Transfer }) {
     types,
     after: (lines, event) => (about(event.data.object) && !lines.some((one) => one.seq === event.seq) ? [{ ...event, fresh: true }, ...lines] : lines),
   });
-  const payment = useLoad<Payment | null>(`payment ${transfer.paymentId}`, () => (transfer.paymentId ? readPayment(transfer.paymentId) : Promise.resolve(null)), { types: ["payment.*"] });
+  const payment = useLoad<Payment | null>(`payment ${transfer.paymentId}`, () => (transfer.paymentId ? readPayment(transfer.paymentId) : Promise.resolve(null)), {
+    types: ["payment.*"],
+    after: (shown, event) => (event.data.object.payment_id === transfer.paymentId ? "reload" : shown),
+  });
   const stops = stopsOf(transfer, timesOf(transfer, events.data ?? []));
   const names = useLoad("names", () => (transfer.payout ? readNames() : Promise.resolve(new Map<string, string>())));
   const [title, text] = headline(transfer, names.data);
@@ -227,6 +230,7 @@ function Legs({ transfer, payment }: { transfer: Transfer; payment: Payment | nu
         columns={[
           {
             title: "Leg",
+            class: "two-lines",
             cell: (leg) => (
               <>
                 {leg.name}

@@ -24,6 +24,8 @@ export interface Live<T> {
   types: string[];
   /** What it is after an event. `"reload"`: the event does not say. The same data: the event does not concern it. */
   after?: (data: T, event: StreamEvent) => T | "reload";
+  /** Milliseconds between two loads that events cause, if loading is costly. */
+  atMostEvery?: number;
 }
 
 /** Whether the service does not have the route, so that the page leaves this part out. */
@@ -69,7 +71,7 @@ export function useLoad<T>(key: string, load: () => Promise<T>, live?: Live<T>):
   const soon = useCallback(() => {
     const now = it.current;
     if (now.timer) return;
-    const wait = Math.max(0, now.lastAt + AT_MOST_EVERY_MS - performance.now());
+    const wait = Math.max(0, now.lastAt + (now.live?.atMostEvery ?? AT_MOST_EVERY_MS) - performance.now());
     now.timer = window.setTimeout(() => {
       now.timer = 0;
       run();
