@@ -49,6 +49,7 @@ pub mod signup;
 pub mod token_authenticator;
 pub mod top_ups;
 pub mod version;
+pub mod web_apps;
 pub mod webhooks;
 pub mod withdrawals;
 
@@ -80,6 +81,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &sign_in::ROUTES,
     &signup::ROUTES,
     &top_ups::ROUTES,
+    &web_apps::ROUTES,
     &webhooks::ROUTES,
     &withdrawals::ROUTES,
 ];

@@ -169,7 +169,7 @@ pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/login", operation_id = "redeemLoginCode", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 303, description = "Signed in: back to the page."),
+    responses((status = 303, description = "Signed in: on to the dashboard."),
         (status = 403, description = "The page, without a session: the link is used up or too old. Or another page's form.", body = String, content_type = "text/html"))))]
 async fn post_login(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     if !is_same_origin_form(&app, &headers) {
@@ -181,7 +181,7 @@ async fn post_login(State(app): State<Arc<App>>, headers: HeaderMap, body: Body)
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::SEE_OTHER;
             let headers = response.headers_mut();
-            headers.insert(header::LOCATION, HeaderValue::from_static("/login"));
+            headers.insert(header::LOCATION, HeaderValue::from_static("/dashboard"));
             headers.insert(header::SET_COOKIE, cookie);
             headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
             json::private(response)

@@ -30,7 +30,7 @@ use crate::http::route::path_rules;
 use crate::http::signup::SignupRateLimiter;
 use crate::http::signup::waiters::SignupWaiters;
 use crate::http::token_authenticator::TokenAuthenticator;
-use crate::http::{events, health, pricing, routes, version};
+use crate::http::{events, health, pricing, routes, version, web_apps};
 use crate::identity::api_key::{ApiKeyCodec, SignupCodec};
 use crate::identity::challenge::{BasePaymentTerms, ChallengeTerms, SignInChallenges, SolanaPaymentTerms};
 use crate::identity::credentials::CredentialIssuer;
@@ -124,6 +124,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(health::router(readiness))
         .merge(openapi::router(&described.clients))
         .merge(discovery::router(documents))
+        .merge(web_apps::router())
         .merge(event_routes(&state, &entrance.authenticator));
     if let Some(own) = &state.deps.sandbox {
         routes = routes

@@ -8,7 +8,7 @@ import net from "node:net";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import esbuild from "esbuild";
-import { APPS, firstScreen, options, page } from "./bundle.mjs";
+import { APPS, firstScreen, iconOf, options, page } from "./bundle.mjs";
 
 const { values } = parseArgs({ options: { to: { type: "string" }, port: { type: "string", default: "5173" } } });
 if (!values.to) {
@@ -46,7 +46,7 @@ const server = http.createServer(async (request, answer) => {
     }
     const app = APPS.find((app) => app.name === found[1]);
     answer.writeHead(200, { "content-type": "text/html", "cache-control": "no-store" });
-    answer.end(page(app, firstScreen(metafile, app.name)));
+    answer.end(page(app, firstScreen(metafile, app.name), iconOf(metafile)));
     return;
   }
   if (pathname.startsWith("/assets/")) {

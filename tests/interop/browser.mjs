@@ -26,7 +26,7 @@ async function forget() {
   page = await context.newPage()
   requested = []
   page.on('request', (request) => requested.push(request.url()))
-  await page.setViewport({ width: 900, height: 700, deviceScaleFactor: 1 })
+  await page.setViewport({ width: 1200, height: 800, deviceScaleFactor: 1 })
 }
 
 const commands = {

@@ -139,6 +139,7 @@ mod untracked_transfers;
 mod verify;
 mod verify_managed;
 mod verify_sealed;
+mod web_apps;
 mod webhook_operators;
 mod webhooks;
 mod withdraw;

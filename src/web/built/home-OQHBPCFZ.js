@@ -1,1 +1,0 @@
-import{a as t}from"/assets/chunk-LPBBJJWA.js";import{$ as l,A as o,k as e,va as a}from"/assets/chunk-IJ7WRBGZ.js";function m(){return e(a,{app:"holder",page:"home",title:"Home",children:[e(o,{title:"Home"}),e(l,{value:t.value?.available})]})}export{m as default};

@@ -1,1 +1,0 @@
-import{d as a,e as b}from"/assets/chunk-4IPWP6LQ.js";import"/assets/chunk-UN5IO5VE.js";import"/assets/chunk-HFDMUKUB.js";import"/assets/chunk-OJQPXHWO.js";import"/assets/chunk-ZEY72OHF.js";import"/assets/chunk-LPBBJJWA.js";import"/assets/chunk-IJ7WRBGZ.js";export{a as default,b as took};
