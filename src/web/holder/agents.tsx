@@ -3,18 +3,20 @@
 import { useEffect, useState } from "preact/hooks";
 import { Amount, Avatar, Button, Check, Confirm, CopyLine, Dialog, Empty, ErrorLine, Field, Icon, Id, KeyValue, Menu, Meter, MoneyField, Note, PageHead, Panel, Shell, Skeleton, Status, Table, Time, compare, failure, fieldErrors, frame, money, toast, units } from "../parts";
 import { account, agentsStopped, loadAccount, mayAct } from "./account";
+import type { Approval } from "./approvals";
 import { PastApprovals, WaitingApprovals } from "./waiting-approvals";
-import { type AgentKey, type Approval, type Cap, type ManagedWallet, capsOf, keysOf, readApprovals, readWallet, revokeKey, setCaps, setKeyLimits, setSpending, walletOf } from "./data/agents";
+import { type AgentKey, type Cap, type ManagedWallet, capsOf, keysOf, readApprovals, readWallet, revokeKey, setCaps, setKeyLimits, setSpending, walletOf } from "./data/agents";
 import { isAbsent, useLoad } from "./data/load";
 import { Sessions } from "./sessions";
-import { StopPanel, StoppedNote } from "./stop-panel";
+import { StopAgentsDialog, StoppedNote } from "./stop-agents";
+import { StopPanel } from "./stop-panel";
 
 export default function Agents() {
   const stopped = agentsStopped.value;
   const keys = keysOf(account.value);
   const wallet = walletOf(account.value);
   const caps = capsOf(account.value);
-  const approvals = useLoad<Approval[]>("approvals", async () => (await readApprovals()).rows, { types: ["approval.*", "spend_approval.*", "api_key.*"] });
+  const approvals = useLoad<Approval[]>("approvals", readApprovals, { types: ["approval.*", "spend_approval.*", "api_key.*"] });
   const [letting, setLetting] = useState(false);
   const waiting = (approvals.data ?? []).filter((one) => one.status === "pending").length;
   useEffect(() => {
@@ -39,7 +41,7 @@ export default function Agents() {
             This page was opened with a payment's token. Ask your agent to sign in with the wallet and send a new link.
           </Note>
         )}
-        {stopped ? <StoppedNote since={stopped} then={approvals.reload} /> : <StopPanel then={approvals.reload} />}
+        {stopped ? <StoppedNote /> : mayAct.value && <StopPanel />}
         {!stopped && approvals.data && <WaitingApprovals approvals={approvals.data} reload={approvals.reload} />}
         {approvals.error && !isAbsent(approvals.error) && approvals.error.code !== "sign_in_required" && <ErrorLine>{approvals.error.said}</ErrorLine>}
         <Panel title="Agents with an API key">
@@ -69,6 +71,7 @@ export default function Agents() {
         <Sessions title="Signed in now" />
         {approvals.data && <PastApprovals approvals={approvals.data} />}
       </div>
+      <StopAgentsDialog />
       {letting && <LetIn onClose={() => setLetting(false)} />}
     </Shell>
   );

@@ -3,12 +3,12 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import {
-  Amount, Button, Confirm, Empty, Id, KeyValue, Log, type LogLine, Meter, Note, OutLink, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, StatusTag, type Stop, Table, Time, type Tone, ago, api, failure, less, money, now, span, toast,
+  Amount, Button, Confirm, Empty, Id, KeyValue, Log, type LogLine, Meter, Note, OutLink, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, StatusTag, type Stop, Table, Time, type Tone, actorOf, ago, api, failure, less, money, now, span, toast,
 } from "../parts";
 import type { Card, CardCharge, GiftCard, IntlCard, Payment, ReloadableCard } from "../api/public";
 import { mayAct } from "./account";
 import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, STATUS_KINDS, cardLabel, cardName, cardWorth, hasSecret, isEnded, isUsable, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
-import { readEvents } from "./data/events";
+import { type PastEvent, readEvents } from "./data/events";
 import { isAbsent, useLoad } from "./data/load";
 import { reasonWords } from "./data/words";
 import { Transaction, chainName } from "./chain";
@@ -546,12 +546,10 @@ const HAPPENED: Record<string, { icon: NonNullable<LogLine["icon"]>; tone: Tone;
   processing: { icon: "clock", tone: "move", text: "The catalog makes the card" },
 };
 
-const whoOf = (actor: { name?: string | null; kind?: string } | null | undefined): string => (actor?.name ? actor.name : actor?.kind === "owner" || actor?.kind === "session" ? "You" : "Your agent or you");
-
-type Shown = Awaited<ReturnType<typeof readEvents>>[number];
+const whoOf = (event: PastEvent): string => actorOf(event) ?? (event.actor ? "Your agent" : "Your agent or you");
 
 /** All that is known of a card in one list, the newest first. */
-function timeline(card: AnyCard, history: CardHistory | undefined, events: Shown[], payment: Payment | null): LogLine[] {
+function timeline(card: AnyCard, history: CardHistory | undefined, events: PastEvent[], payment: Payment | null): LogLine[] {
   const lines: (LogLine & { at: string })[] = [];
   for (const change of history?.changes ?? []) {
     const words = CHANGES[change.event];
@@ -582,7 +580,7 @@ function timeline(card: AnyCard, history: CardHistory | undefined, events: Shown
     if (!words) continue;
     const person = ["details_viewed", "pause_requested", "resume_requested", "close_requested", "refresh_requested"].includes(what);
     const reading = what === "details_viewed" && kindOf(card) === "gift" ? "read the code" : words.text;
-    lines.push({ key: `event ${event.seq}`, tone: words.tone, icon: words.icon, text: person ? `${whoOf(event.actor)} ${reading}` : words.text, at: event.created_at, fresh: event.fresh === true });
+    lines.push({ key: `event ${event.seq}`, tone: words.tone, icon: words.icon, text: person ? `${whoOf(event)} ${reading}` : words.text, at: event.created_at, fresh: event.fresh === true });
   }
   if (payment) {
     lines.push({

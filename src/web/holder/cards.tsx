@@ -5,6 +5,7 @@ import { Amount, Button, Check, Confirm, CopyLine, Dialog, Empty, MoneyField, Pa
 import { type AnyCard, type CardKind, CARD_EVENTS, KINDS, KIND_WORDS, STATUS_KINDS, cardLabel, cardLeft, cardName, cardWorth, cardsSlice, isEnded, isUsable, isWaiting, kindOf } from "./data/cards";
 import { type Place, usePages } from "./data/load";
 import { mayAct } from "./account";
+import { useKeyOf } from "./once";
 import { LoadError, NoMatch, Pager } from "./pager";
 import { Thumb } from "./face";
 
@@ -175,6 +176,7 @@ function MakeReloadable({ onClose }: { onClose: () => void }) {
   const [reusable, setReusable] = useState(true);
   const [busy, setBusy] = useState(false);
   const [errors, setErrors] = useState<Record<string, string>>({});
+  const key = useKeyOf(`${amount.trim()} ${reusable}`);
   const make = async () => {
     const problem = amountProblem(amount, { min: "1" });
     if (problem) {
@@ -186,7 +188,7 @@ function MakeReloadable({ onClose }: { onClose: () => void }) {
       const made = await api.post<{ card: { card_id: string } }>(
         "/create-reloadable-card",
         { usd_amount: amount.trim(), reusable },
-        { confirm: { title: `Make a card with ${money(amount.trim())}`, text: "The amount moves from your card balance to the card." } },
+        { key, confirm: { title: `Make a card with ${money(amount.trim())}`, text: "The amount moves from your card balance to the card." } },
       );
       onClose();
       navigate(`/dashboard/cards/${made.card.card_id}`);

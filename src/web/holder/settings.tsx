@@ -6,6 +6,7 @@ import { account, loadAccount, mayAct } from "./account";
 import { isAbsent, useLoad } from "./data/load";
 import { type Identity, type IssuerLink, type Passkey, linkIssuer, readCardBalance, readPasskeys, removePasskey, renamePasskey, startIdentity, unlinkIssuer } from "./data/settings";
 import { reasonWords } from "./data/words";
+import { useKeyOf } from "./once";
 import { LoadError } from "./pager";
 import { Sessions } from "./sessions";
 import { Webhooks } from "./webhooks";
@@ -364,6 +365,7 @@ function WithdrawCardBalance({ balance, onClose }: { balance: number | string | 
   const [to, setTo] = useState(account.value?.user_id ?? "");
   const [busy, setBusy] = useState(false);
   const [errors, setErrors] = useState<Record<string, string>>({});
+  const key = useKeyOf(`${amount.trim()} ${to.trim()}`);
   const send = async () => {
     const problem = amountProblem(amount, { min: "2", ...(balance === null ? {} : { max: String(balance) }) });
     if (problem) {
@@ -375,7 +377,7 @@ function WithdrawCardBalance({ balance, onClose }: { balance: number | string | 
       const made = await api.post<{ withdrawal?: { id?: string } }>(
         "/withdraw-card-balance",
         { amount: amount.trim(), destination_address: to.trim() },
-        { confirm: { title: `Withdraw ${money(amount.trim())} from the card balance`, text: `To ${to.trim()}. An operator pays it out, usually within a day.` } },
+        { key, confirm: { title: `Withdraw ${money(amount.trim())} from the card balance`, text: `To ${to.trim()}. An operator pays it out, usually within a day.` } },
       );
       onClose();
       toast("The withdrawal has begun.");

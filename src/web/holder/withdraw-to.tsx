@@ -2,7 +2,8 @@
 
 import { useState } from "preact/hooks";
 import { Button, Confirm, Field, MoneyField, Segments, amountProblem, api, compare, fieldErrors, money, navigate, short, toast } from "../parts";
-import { account } from "./account";
+import { account, loadAccount } from "./account";
+import { useKeyOf } from "./once";
 
 export interface WithdrawProps {
   onClose: () => void;
@@ -19,6 +20,7 @@ export function Withdraw({ onClose }: WithdrawProps) {
   const [address, setAddress] = useState("");
   const [busy, setBusy] = useState(false);
   const [errors, setErrors] = useState<Record<string, string>>({});
+  const key = useKeyOf(`${amount.trim()} ${to} ${address.trim()}`);
   const set = (value: string) => {
     setAmount(value);
     setErrors({});
@@ -39,8 +41,9 @@ export function Withdraw({ onClose }: WithdrawProps) {
       const made = await api.post<{ withdrawal: { id: string } }>(
         "/withdraw",
         { amount: amount.trim(), ...(to === "other" ? { address: address.trim() } : {}) },
-        { confirm: { title: `Withdraw ${money(amount.trim())}`, text: `To ${short(target)}. A transfer on a chain cannot be called back.` } },
+        { key, confirm: { title: `Withdraw ${money(amount.trim())}`, text: `To ${short(target)}. A transfer on a chain cannot be called back.` } },
       );
+      void loadAccount();
       onClose();
       toast(`${money(amount.trim())} is on its way.`);
       navigate(`/dashboard/transfers/${made.withdrawal.id}`);
