@@ -71,15 +71,16 @@ let again = false;
 
 async function loadOnce(): Promise<void> {
   try {
-    const loaded = await api.get<Account>("/account");
-    account.value = loaded;
+    account.value = await api.get<Account>("/account");
     accountError.value = null;
     frozen.value = null;
     signedOut.value = false;
   } catch (error) {
     const failed = failure(error);
-    if (failed.status === 401) signedOut.value = true;
-    else if (failed.code !== "account_frozen") accountError.value = failed;
+    if (failed.status === 401) {
+      signedOut.value = true;
+      account.value = null;
+    } else if (failed.code !== "account_frozen") accountError.value = failed;
   }
 }
 
@@ -123,15 +124,16 @@ export async function startAccount(): Promise<void> {
     } finally {
       stream.stop();
       signedOut.value = true;
+      account.value = null;
     }
   };
   await loadAccount();
   if (account.value) stream.start(account.value.seq);
+  else stream.connection.value = "ended";
 }
 
-/** After signing in on this page. */
+/** After signing in on this page, and after a freeze. */
 export async function restartAccount(): Promise<void> {
-  signedOut.value = false;
   await loadAccount();
-  if (account.value) stream.start(account.value.seq);
+  if (account.value && frozen.value === null && !signedOut.value) stream.start(account.value.seq);
 }

@@ -367,7 +367,7 @@ export default function Home() {
 
   return (
     <Shell app="holder" page="home" title="Home">
-      <div class="stack">
+      <div class="stack before-hero">
         {!mayAct.value && (
           <Note tone="info" title="You can look, not change.">
             This page was opened with a payment’s token. Ask your agent to sign in with the wallet and send a new link.

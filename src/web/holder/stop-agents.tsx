@@ -56,7 +56,7 @@ export function StoppedNote() {
       tone="bad"
       title={
         <>
-          Your agents are stopped since <Time at={at} />.
+          Your agents were stopped <Time at={at} />.
         </>
       }
       actions={
