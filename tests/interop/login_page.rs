@@ -214,25 +214,41 @@ async fn dashboard_says_when_it_is_not_live_and_resumes_after_a_restart() {
 
 /// A login link of a wallet that signed in.
 async fn owners_link(purser: &ServerProcess) -> String {
+    owners_link_and_token(purser).await.0
+}
+
+async fn owners_link_and_token(purser: &ServerProcess) -> (String, String) {
     let wallet = TestWallet::create(&SystemEntropy).unwrap();
     let (_, headers, _) = purser.get("/auth", &[]).await;
     let required = PaymentRequired::from_header(headers["payment-required"].as_bytes()).unwrap();
     let proof = wallet.sign_in(&required.sign_in().unwrap(), Network::Base).unwrap();
     let (status, _, signed_in) = purser.get("/auth", &[("sign-in-with-x", &proof)]).await;
     assert_eq!(status, 200, "{signed_in}");
-    let (_, link) = purser
-        .bearer("/get-kyc-link", signed_in["auth"]["id_token"].as_str().unwrap())
-        .await;
-    link["kyc_url"].as_str().unwrap().to_owned()
+    let token = signed_in["auth"]["id_token"].as_str().unwrap().to_owned();
+    let (_, link) = purser.bearer("/get-kyc-link", &token).await;
+    (link["kyc_url"].as_str().unwrap().to_owned(), token)
 }
 
-/// Follows the page's link to the sandbox's check, fills in its form and hands it in.
-fn identify(chromium: &mut Chromium, family_name: &str) {
-    // Until the provider has answered, the link leads back to the page.
-    while chromium.text("#identity a") == "Look again" {
-        chromium.run_command(json!({"do": "press", "selector": "#identity a"}));
-    }
-    chromium.run_command(json!({"do": "press", "selector": "#identity a"}));
+/// A request of a script of the page.
+fn read(chromium: &mut Chromium, path: &str) -> Value {
+    chromium.run_command(json!({"do": "send", "method": "GET", "path": path}))
+}
+
+fn act(chromium: &mut Chromium, path: &str, body: &Value) -> Value {
+    chromium.run_command(json!({"do": "send", "method": "POST", "path": path, "body": body}))
+}
+
+/// Starts an identity check, fills in the sandbox's form and hands it in.
+fn identify(chromium: &mut Chromium, purser: &ServerProcess, family_name: &str) {
+    let begun = act(chromium, "/account/identity", &json!({}));
+    assert_eq!(begun["status"], 200, "{begun}");
+    let url = loop {
+        // Until the provider has answered, there is none.
+        if let Some(url) = read(chromium, "/account")["body"]["identity"]["check_url"].as_str() {
+            break purser.url(url);
+        }
+    };
+    chromium.open(&url);
     for (field, value) in [
         ("given_name", "Ada"),
         ("family_name", family_name),
@@ -243,67 +259,77 @@ fn identify(chromium: &mut Chromium, family_name: &str) {
     }
     chromium.run_command(json!({"do": "press", "selector": "button"}));
     chromium.wait("main", "The check is in progress");
-    chromium.run_command(json!({"do": "press", "selector": "main a"}));
+    chromium.open(&purser.url("/login"));
+    chromium.wait(".connection", "Live");
 }
 
 #[tokio::test]
 async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
-    // Checks: with scripts, each form works and its result appears on the page. A rejected form shows the reason and
-    // leads back. A payment's token can use none of the forms.
+    // Checks: in a browser, with the headers that it sends by itself, each action of the page works, and its result
+    // appears on the page. A rejected action names the field. A payment's session can use none of the actions, and reads.
     let Some(mut chromium) = Chromium::start() else { return };
     let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "1000")]);
     chromium.open(&owners_link(&purser).await);
     chromium.wait(".connection", "Live");
-    chromium.open(&purser.url("/login"));
-    chromium.wait("#identity", "not verified");
-    chromium.run_command(json!({"do": "press", "selector": "#identity button"}));
-    identify(&mut chromium, "Reject");
-    chromium.wait("#identity", "document_mismatch");
-    chromium.run_command(json!({"do": "press", "selector": "#identity button"}));
-    identify(&mut chromium, "Lovelace");
-    chromium.wait("#identity", "Identity: verified");
-    chromium.run_command(json!({"do": "press", "selector": "#issuer button"}));
-    chromium.wait("#issuer", "Deposit address on Base\n0x");
-    chromium.run_command(json!({"do": "press", "selector": "#issuer button"}));
-    chromium.wait("#issuer", "not linked");
-    chromium.run_command(json!({"do": "fill", "selector": "[name=usa_prepaid_card_usd]", "text": "25"}));
-    chromium.run_command(json!({"do": "press", "selector": "#caps button"}));
-    chromium.wait("#caps", "your own");
-    if let Some(path) = std::env::var_os("PURSER_OWNER_PICTURE") {
-        chromium.run_command(json!({"do": "shoot", "path": path.to_string_lossy()}));
-    }
-    chromium.run_command(json!({"do": "scripts", "on": false}));
-    chromium.run_command(json!({"do": "fill", "selector": "[name=gift_card_count]", "text": "99999999999"}));
-    chromium.run_command(json!({"do": "press", "selector": "#caps button"}));
-    chromium.wait("#owner", "Not a whole number of purchases.");
-    chromium.run_command(json!({"do": "press", "selector": "#owner a"}));
-    chromium.wait("#caps", "your own");
-    chromium.run_command(json!({"do": "scripts", "on": true}));
+    let account = read(&mut chromium, "/account");
+    assert_eq!(
+        (&account["body"]["rights"], &account["body"]["identity"]),
+        (&json!("act"), &Value::Null)
+    );
+    identify(&mut chromium, &purser, "Reject");
+    chromium.wait("main", "Your identity could not be verified");
+    let account = read(&mut chromium, "/account");
+    assert_eq!(account["body"]["identity"]["rejection_reason"], "document_mismatch");
+    identify(&mut chromium, &purser, "Lovelace");
+    chromium.wait("main", "Your identity is verified.");
+    let linked = act(&mut chromium, "/account/link", &json!({}));
+    let address = linked["body"]["issuer_link"]["deposit_address"].as_str();
+    assert!(address.is_some_and(|address| address.starts_with("0x")), "{linked}");
+    let unlinked = act(&mut chromium, "/account/unlink", &json!({}));
+    assert_eq!(unlinked["body"]["issuer_link"]["status"], "unlinked", "{unlinked}");
+    let set = act(&mut chromium, "/account/caps", &json!({"usa_prepaid_card_usd": "25"}));
+    assert_eq!(set["body"]["caps"][0]["own"]["usd"], 25, "{set}");
+    chromium.wait("main", "changed the daily limits of this account");
+    let refused = act(
+        &mut chromium,
+        "/account/caps",
+        &json!({"gift_card_count": "99999999999"}),
+    );
+    assert_eq!(
+        (&refused["status"], &refused["body"]["param"]),
+        (&json!(400), &json!("gift_card_count"))
+    );
 
     let folder = tempfile::tempdir().unwrap();
     buy(&purser, folder.path(), "5");
     chromium.run_command(json!({"do": "forget"}));
     chromium.open(&login_link(&purser, folder.path()).await);
     chromium.wait(".connection", "Live");
-    chromium.open(&purser.url("/login"));
-    chromium.wait("#owner", "may only look");
+    assert_eq!(read(&mut chromium, "/account")["body"]["rights"], "look");
+    assert_eq!(read(&mut chromium, "/get-account-balance")["status"], 200);
+    for path in ["/account/link", "/account/stop-agents", "/withdraw"] {
+        let refused = act(&mut chromium, path, &json!({}));
+        assert_eq!(
+            (&refused["status"], &refused["body"]["code"]),
+            (&json!(403), &json!("sign_in_required"))
+        );
+    }
 }
 
 #[tokio::test]
-async fn account_forms_work_without_scripts() {
-    // Checks: without scripts, the link's button, the identity check and the issuer link all work with clicks alone.
+async fn the_owner_stops_agents_and_signs_out_in_a_browser() {
+    // Checks: a stop is felt at once by the agent and shows on the open page. Signed out, the page reads nothing.
     let Some(mut chromium) = Chromium::start() else { return };
-    let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "0")]);
-    chromium.run_command(json!({"do": "scripts", "on": false}));
-    chromium.open(&owners_link(&purser).await);
-    chromium.run_command(json!({"do": "press", "selector": "#form button"}));
-    chromium.open(&purser.url("/login"));
-    chromium.run_command(json!({"do": "press", "selector": "#identity button"}));
-    identify(&mut chromium, "Lovelace");
-    // The page is not notified of the verdict.
-    while !chromium.text("#identity").contains("Identity: verified") {
-        chromium.open(&purser.url("/login"));
-    }
-    chromium.run_command(json!({"do": "press", "selector": "#issuer button"}));
-    chromium.wait("#issuer", "Deposit address on Base\n0x");
+    let purser = ServerProcess::start();
+    let (link, token) = owners_link_and_token(&purser).await;
+    chromium.open(&link);
+    chromium.wait(".connection", "Live");
+    assert_eq!(purser.bearer("/get-account-balance", &token).await.0, 200);
+    let stopped = act(&mut chromium, "/account/stop-agents", &json!({}));
+    assert_eq!(stopped["status"], 200, "{stopped}");
+    let (status, refused) = purser.bearer("/get-account-balance", &token).await;
+    assert_eq!((status, &refused["code"]), (403, &json!("agents_stopped")));
+    chromium.wait("main", "Your agents were stopped.");
+    assert_eq!(act(&mut chromium, "/account/sign-out", &json!({}))["status"], 200);
+    assert_eq!(read(&mut chromium, "/account")["status"], 401);
 }
