@@ -259,7 +259,7 @@ fn identify(chromium: &mut Chromium, purser: &ServerProcess, family_name: &str) 
     }
     chromium.run_command(json!({"do": "press", "selector": "button"}));
     chromium.wait("main", "The check is in progress");
-    chromium.open(&purser.url("/login"));
+    chromium.open(&purser.url("/dashboard"));
     chromium.wait(".connection", "Live");
 }
 
