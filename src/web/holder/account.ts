@@ -146,7 +146,7 @@ export async function startAccount(): Promise<void> {
     const shown = account.value;
     if (!shown) return;
     frame.person.value = { name: shown.user_id, address: true, detail: shown.rights === "look" ? "You can look" : "Your account" };
-    frame.sandbox.value = shown.mode === "sandbox" || shown.mode === undefined;
+    frame.sandbox.value = shown.mode === "sandbox";
   });
   frame.signOut.run = async () => {
     try {
