@@ -9,7 +9,7 @@ pub(super) static DESK: Page = Page {
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "d34c8ffa8577c4ce3b7166bfcb19b17c",
+    digest: "9b3e08332726db6b592b80efbdd8146a",
 };
 
 pub(super) static LINK_USED: Page = Page {
@@ -51,11 +51,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("add-money-7IDR2IM2.js.gz")),
     },
     File {
-        name: "agents-JTWOZCS6.js",
+        name: "agents-4FI3HJ2Q.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "ce1e40e69b2e64231733038bcf796af7",
-        bytes: include_bytes!("agents-JTWOZCS6.js"),
-        gzip: Some(include_bytes!("agents-JTWOZCS6.js.gz")),
+        digest: "e67e65f4abad465018ed3ad1105fa005",
+        bytes: include_bytes!("agents-4FI3HJ2Q.js"),
+        gzip: Some(include_bytes!("agents-4FI3HJ2Q.js.gz")),
     },
     File {
         name: "approval-dialog-3WIZR6EV.js",
@@ -98,13 +98,6 @@ pub(super) static FILES: &[File] = &[
         digest: "b14552802ea12d48cf50a86db7df085d",
         bytes: include_bytes!("chunk-A4Q2SZJZ.js"),
         gzip: Some(include_bytes!("chunk-A4Q2SZJZ.js.gz")),
-    },
-    File {
-        name: "chunk-EOECK5CZ.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "139f99d4380ca3e615342162671fd86a",
-        bytes: include_bytes!("chunk-EOECK5CZ.js"),
-        gzip: Some(include_bytes!("chunk-EOECK5CZ.js.gz")),
     },
     File {
         name: "chunk-INTFOLL3.js",
@@ -170,13 +163,6 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-QGGTV3MQ.js.gz")),
     },
     File {
-        name: "chunk-SFJGUATM.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "a76c83eba59bca8b6a6dceaad064f549",
-        bytes: include_bytes!("chunk-SFJGUATM.js"),
-        gzip: Some(include_bytes!("chunk-SFJGUATM.js.gz")),
-    },
-    File {
         name: "chunk-TMSL7JNP.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "d909b8ea03a4e4d34adff015e98ae263",
@@ -189,6 +175,13 @@ pub(super) static FILES: &[File] = &[
         digest: "bcf5b2ccd8960311bf0dc23ff4ab7a38",
         bytes: include_bytes!("chunk-TYZCG44T.js"),
         gzip: Some(include_bytes!("chunk-TYZCG44T.js.gz")),
+    },
+    File {
+        name: "chunk-UUP2VCNF.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "d02f15a65aa69d45c0d14d909a2d4c14",
+        bytes: include_bytes!("chunk-UUP2VCNF.js"),
+        gzip: Some(include_bytes!("chunk-UUP2VCNF.js.gz")),
     },
     File {
         name: "chunk-VXKNYZCU.js",
@@ -212,6 +205,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-YDDLHH6E.js.gz")),
     },
     File {
+        name: "chunk-ZPWMKYHS.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "0c302b15a1b39deb227aef5cba0c747a",
+        bytes: include_bytes!("chunk-ZPWMKYHS.js"),
+        gzip: Some(include_bytes!("chunk-ZPWMKYHS.js.gz")),
+    },
+    File {
         name: "desk-UVTD4V33.css",
         content_type: "text/css; charset=utf-8",
         digest: "bb620dfcd4ac5c934b72e0ebe4a49251",
@@ -233,13 +233,6 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "holder-2N5AJPVH.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "72dd8f3c132dbbc976e28d420c695913",
-        bytes: include_bytes!("holder-2N5AJPVH.js"),
-        gzip: Some(include_bytes!("holder-2N5AJPVH.js.gz")),
-    },
-    File {
         name: "holder-C2WGCUNY.css",
         content_type: "text/css; charset=utf-8",
         digest: "7e856ab14934c165266087fce52b86c4",
@@ -247,11 +240,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("holder-C2WGCUNY.css.gz")),
     },
     File {
-        name: "home-JELCRYNC.js",
+        name: "holder-OH2MKJXB.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "39849509b90e434dedc430240ee151f9",
-        bytes: include_bytes!("home-JELCRYNC.js"),
-        gzip: Some(include_bytes!("home-JELCRYNC.js.gz")),
+        digest: "958c03a316b75a323ad0a082aa368883",
+        bytes: include_bytes!("holder-OH2MKJXB.js"),
+        gzip: Some(include_bytes!("holder-OH2MKJXB.js.gz")),
     },
     File {
         name: "home-LO77TXQH.js",
@@ -259,6 +252,13 @@ pub(super) static FILES: &[File] = &[
         digest: "8a1638a1ef134baf26be5b6d958d5dad",
         bytes: include_bytes!("home-LO77TXQH.js"),
         gzip: Some(include_bytes!("home-LO77TXQH.js.gz")),
+    },
+    File {
+        name: "home-QM55YJHV.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "624f0a07782a09919f3bfe66cf5849a8",
+        bytes: include_bytes!("home-QM55YJHV.js"),
+        gzip: Some(include_bytes!("home-QM55YJHV.js.gz")),
     },
     File {
         name: "icon-LON4Y3IE.svg",
@@ -310,11 +310,11 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "settings-TGIGF7F5.js",
+        name: "settings-W6JN2V3C.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "6139cc55313a9a8bd1ea0c1e412fdf16",
-        bytes: include_bytes!("settings-TGIGF7F5.js"),
-        gzip: Some(include_bytes!("settings-TGIGF7F5.js.gz")),
+        digest: "dfb8487972c91b44dffc3e60d57319c9",
+        bytes: include_bytes!("settings-W6JN2V3C.js"),
+        gzip: Some(include_bytes!("settings-W6JN2V3C.js.gz")),
     },
     File {
         name: "statement-CQDJDKPH.js",

@@ -279,7 +279,7 @@ function Issuer() {
   const known = account.value !== null && link !== undefined;
   const balance = useLoad(`card balance ${link?.status ?? ""}`, readCardBalance, { types: ["top_up.credited", "reloadable_card.*", "card_withdrawal.*", "issuer_link.*"] });
   const linked = known ? link?.status === "linked" : balance.data !== undefined;
-  const status = known ? (link?.status ?? "unlinked") : linked ? "linked" : "unlinked";
+  const status = known ? (link?.status === "linked" ? "linked" : link?.link_pending ? "requested" : link?.decline_reason ? "declined" : "unlinked") : linked ? "linked" : "unlinked";
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const [unlinking, setUnlinking] = useState(false);
@@ -324,7 +324,7 @@ function Issuer() {
           </>
         ) : (
           <div class="row wrap between">
-            <p class="soft grow">{status === "requested" ? "The issuer opens an account in your name. This page changes by itself." : "Reloadable cards and their balance need an account at the issuer. Linking opens one; it is free."}</p>
+            <p class="soft grow">{status === "requested" ? "The issuer opens an account in your name. This page changes by itself." : status === "declined" ? `The issuer declined: ${reasonWords(link?.decline_reason) ?? "it gave no reason"} You can try again.` : "Reloadable cards and their balance need an account at the issuer. Linking opens one; it is free."}</p>
             <Button kind="primary" busy={busy} decides disabled={!mayAct.value || status === "requested"} onClick={() => void act()}>
               Link the card issuer
             </Button>
