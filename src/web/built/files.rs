@@ -9,7 +9,7 @@ pub(super) static DESK: Page = Page {
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "d860148cd7c0be68cb393886b940b16f",
+    digest: "b1e54316c528111abc3762c861cc37cb",
 };
 
 pub(super) static LINK_USED: Page = Page {
@@ -51,11 +51,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("add-money-GJM52ZDH.js.gz")),
     },
     File {
-        name: "agents-YPOTG2KL.js",
+        name: "agents-5RLLUI7X.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "351650fbf634d3fa05b6811fdd13c6e5",
-        bytes: include_bytes!("agents-YPOTG2KL.js"),
-        gzip: Some(include_bytes!("agents-YPOTG2KL.js.gz")),
+        digest: "84048aaaf25aa34766ba04564712dcd2",
+        bytes: include_bytes!("agents-5RLLUI7X.js"),
+        gzip: Some(include_bytes!("agents-5RLLUI7X.js.gz")),
     },
     File {
         name: "approval-dialog-VJUDZSAO.js",
@@ -65,18 +65,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("approval-dialog-VJUDZSAO.js.gz")),
     },
     File {
-        name: "ask-to-stop-T4FM7M4K.js",
+        name: "ask-to-stop-XFSDBAQH.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "6e90eddd1b19474740a44789d03df26e",
-        bytes: include_bytes!("ask-to-stop-T4FM7M4K.js"),
-        gzip: Some(include_bytes!("ask-to-stop-T4FM7M4K.js.gz")),
+        digest: "2e5e26421f773871e31759873e33a852",
+        bytes: include_bytes!("ask-to-stop-XFSDBAQH.js"),
+        gzip: Some(include_bytes!("ask-to-stop-XFSDBAQH.js.gz")),
     },
     File {
-        name: "card-6RTQNVDN.js",
+        name: "card-4Z7M3ZLT.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "d24e638a064263c4ed890e26c728c831",
-        bytes: include_bytes!("card-6RTQNVDN.js"),
-        gzip: Some(include_bytes!("card-6RTQNVDN.js.gz")),
+        digest: "cea6fb45ba008a11362ea862efe15a12",
+        bytes: include_bytes!("card-4Z7M3ZLT.js"),
+        gzip: Some(include_bytes!("card-4Z7M3ZLT.js.gz")),
     },
     File {
         name: "cards-VQGC5MY5.js",
@@ -86,18 +86,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("cards-VQGC5MY5.js.gz")),
     },
     File {
-        name: "chunk-2LQWWVFL.js",
+        name: "chunk-4HM2KFOD.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "93e6ac42e102f650cc4c290275cf7200",
-        bytes: include_bytes!("chunk-2LQWWVFL.js"),
-        gzip: Some(include_bytes!("chunk-2LQWWVFL.js.gz")),
+        digest: "c504a8c6eeb0e67b481e6af52f36ee1a",
+        bytes: include_bytes!("chunk-4HM2KFOD.js"),
+        gzip: Some(include_bytes!("chunk-4HM2KFOD.js.gz")),
     },
     File {
-        name: "chunk-4N4BY2N3.js",
+        name: "chunk-4WR64ZLT.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "aba853c47fa623dec871b74a6f5ffaae",
-        bytes: include_bytes!("chunk-4N4BY2N3.js"),
-        gzip: Some(include_bytes!("chunk-4N4BY2N3.js.gz")),
+        digest: "99b8af15d6ab9321d67f07932056040c",
+        bytes: include_bytes!("chunk-4WR64ZLT.js"),
+        gzip: Some(include_bytes!("chunk-4WR64ZLT.js.gz")),
     },
     File {
         name: "chunk-6L4PGWVN.js",
@@ -135,6 +135,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-DCHNR2NL.js.gz")),
     },
     File {
+        name: "chunk-GHMV4PJP.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "e170ca4d978b62730783936f418334a1",
+        bytes: include_bytes!("chunk-GHMV4PJP.js"),
+        gzip: Some(include_bytes!("chunk-GHMV4PJP.js.gz")),
+    },
+    File {
         name: "chunk-GSCXSVKB.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "e929342dd11dc775f7bce29cb963a3de",
@@ -163,6 +170,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-OJQPXHWO.js.gz")),
     },
     File {
+        name: "chunk-P2VIEMLB.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "08a25a7a22d924a865f6492b16013035",
+        bytes: include_bytes!("chunk-P2VIEMLB.js"),
+        gzip: Some(include_bytes!("chunk-P2VIEMLB.js.gz")),
+    },
+    File {
         name: "chunk-PX3N676Q.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "e4b14db2c5c4e7bc08863e555510d535",
@@ -175,20 +189,6 @@ pub(super) static FILES: &[File] = &[
         digest: "e91d91e323e02127bb11df9d3731d3ac",
         bytes: include_bytes!("chunk-PY3Q3IHE.js"),
         gzip: Some(include_bytes!("chunk-PY3Q3IHE.js.gz")),
-    },
-    File {
-        name: "chunk-QJ3TX6CU.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "0e2debcc781547615851782b05f2adea",
-        bytes: include_bytes!("chunk-QJ3TX6CU.js"),
-        gzip: Some(include_bytes!("chunk-QJ3TX6CU.js.gz")),
-    },
-    File {
-        name: "chunk-TVCM4FAN.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "d83d0f66c18fc24b6ed942d081a2dcf6",
-        bytes: include_bytes!("chunk-TVCM4FAN.js"),
-        gzip: Some(include_bytes!("chunk-TVCM4FAN.js.gz")),
     },
     File {
         name: "chunk-VHCAMSWT.js",
@@ -233,6 +233,13 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
+        name: "holder-2VOSWZUY.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "b4867f4c1c4032dd096f8c244ae75ddf",
+        bytes: include_bytes!("holder-2VOSWZUY.js"),
+        gzip: Some(include_bytes!("holder-2VOSWZUY.js.gz")),
+    },
+    File {
         name: "holder-C2WGCUNY.css",
         content_type: "text/css; charset=utf-8",
         digest: "7e856ab14934c165266087fce52b86c4",
@@ -240,11 +247,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("holder-C2WGCUNY.css.gz")),
     },
     File {
-        name: "holder-FDNFHX3D.js",
+        name: "home-5VI45STZ.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "3f4d923507213af070b914231a1bfd33",
-        bytes: include_bytes!("holder-FDNFHX3D.js"),
-        gzip: Some(include_bytes!("holder-FDNFHX3D.js.gz")),
+        digest: "cfe52b8a93a26454a5225d5065c8d3a8",
+        bytes: include_bytes!("home-5VI45STZ.js"),
+        gzip: Some(include_bytes!("home-5VI45STZ.js.gz")),
     },
     File {
         name: "home-BFZVTTRV.js",
@@ -252,13 +259,6 @@ pub(super) static FILES: &[File] = &[
         digest: "845e48b362fb965239730d3f57dbef5e",
         bytes: include_bytes!("home-BFZVTTRV.js"),
         gzip: Some(include_bytes!("home-BFZVTTRV.js.gz")),
-    },
-    File {
-        name: "home-KEIBLTR7.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "927a8eb6ca76ce2d91e35ccb70825ebd",
-        bytes: include_bytes!("home-KEIBLTR7.js"),
-        gzip: Some(include_bytes!("home-KEIBLTR7.js.gz")),
     },
     File {
         name: "icon-LON4Y3IE.svg",
@@ -310,11 +310,11 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "settings-ZKRQP3KY.js",
+        name: "settings-C2VTT52D.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "275bfeb7110056816d067e99ddbed16f",
-        bytes: include_bytes!("settings-ZKRQP3KY.js"),
-        gzip: Some(include_bytes!("settings-ZKRQP3KY.js.gz")),
+        digest: "17775b5c631c1b574c9f8d20314bb290",
+        bytes: include_bytes!("settings-C2VTT52D.js"),
+        gzip: Some(include_bytes!("settings-C2VTT52D.js.gz")),
     },
     File {
         name: "statement-FW7YEC4X.js",
@@ -324,18 +324,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("statement-FW7YEC4X.js.gz")),
     },
     File {
-        name: "transfer-LJRD5E4G.js",
+        name: "transfer-TOBV3SSO.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "2db3044c2a0bbc041d089a08325bff85",
-        bytes: include_bytes!("transfer-LJRD5E4G.js"),
-        gzip: Some(include_bytes!("transfer-LJRD5E4G.js.gz")),
+        digest: "a192833f2ca375cb52829d038a720cc3",
+        bytes: include_bytes!("transfer-TOBV3SSO.js"),
+        gzip: Some(include_bytes!("transfer-TOBV3SSO.js.gz")),
     },
     File {
-        name: "transfers-G3W3RXVN.js",
+        name: "transfers-OFHKP4I6.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "c934c1087077ecb61bbde80f96304cfd",
-        bytes: include_bytes!("transfers-G3W3RXVN.js"),
-        gzip: Some(include_bytes!("transfers-G3W3RXVN.js.gz")),
+        digest: "9ea7912de9429cc3111a0b10d8941fe4",
+        bytes: include_bytes!("transfers-OFHKP4I6.js"),
+        gzip: Some(include_bytes!("transfers-OFHKP4I6.js.gz")),
     },
     File {
         name: "withdraw-to-SXBKFSWT.js",

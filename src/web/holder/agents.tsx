@@ -22,9 +22,10 @@ export default function Agents() {
   const approvals = useLoad<Approval[]>("approvals", readApprovals, { types: ["approval.*", "spend_approval.*", "api_key.*"] });
   const [letting, setLetting] = useState(false);
   const waiting = (approvals.data ?? []).filter((one) => one.status === "pending").length;
+  const known = approvals.data !== undefined;
   useEffect(() => {
-    frame.counts.value = { ...frame.counts.value, agents: { n: waiting, tone: "ask", said: waiting === 1 ? "needs you" : "need you" } };
-  }, [waiting]);
+    if (known) frame.counts.value = { ...frame.counts.peek(), agents: { n: waiting, tone: "ask", said: waiting === 1 ? "needs you" : "need you" } };
+  }, [waiting, known]);
 
   return (
     <Shell app="holder" page="agents" title="Agents and limits">

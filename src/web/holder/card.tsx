@@ -11,7 +11,7 @@ import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, STATUS_KINDS,
 import { type PastEvent, readEvents } from "./data/events";
 import { isAbsent, useLoad } from "./data/load";
 import { reasonWords } from "./data/words";
-import { Transaction, chainName } from "./chain";
+import { Transaction, chainName, webAddress } from "./chain";
 import { Face } from "./face";
 import { LoadError } from "./pager";
 import { RevealBar, useReveal } from "./reveal";
@@ -210,9 +210,9 @@ function GiftFace({ card, reveal }: { card: GiftCard; reveal: ReturnType<typeof 
         )}
       </Face>
       <RevealBar reveal={reveal} card={card} action="Show code" copies={copies} />
-      {shown?.redemption_url && (
+      {webAddress(shown?.redemption_url) && (
         <p>
-          <OutLink href={shown.redemption_url}>Redeem it at the shop</OutLink>
+          <OutLink href={webAddress(shown?.redemption_url) ?? ""}>Redeem it at the shop</OutLink>
         </p>
       )}
       {shown?.held && (

@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Avatar, Button, Confirm, ErrorLine, Field, Icon, Id, KeyValue, Menu, MoneyField, Note, PageHead, Panel, Segments, Shell, Skeleton, Status, StatusTag, type Theme, Time, addPasskey, amountProblem, api, failure, fieldErrors, frame, hasPasskeys, money, navigate, setTheme, theme, toast } from "../parts";
 import { account, loadAccount, mayAct } from "./account";
+import { webAddress } from "./chain";
 import { isAbsent, useLoad } from "./data/load";
 import { type Identity, type IssuerLink, type Passkey, linkIssuer, readCardBalance, readPasskeys, removePasskey, renamePasskey, startIdentity, unlinkIssuer } from "./data/settings";
 import { reasonWords } from "./data/words";
@@ -223,6 +224,7 @@ function RemovePasskey({ passkey, last, onClose, then }: { passkey: Passkey; las
 function IdentityPanel() {
   const identity = account.value?.identity as Identity | null | undefined;
   const status = identity?.status ?? "none";
+  const checkUrl = webAddress(identity?.check_url);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const start = async () => {
@@ -231,7 +233,8 @@ function IdentityPanel() {
     try {
       const { identity: begun } = await startIdentity();
       await loadAccount();
-      if (begun.check_url) location.assign(begun.check_url);
+      const url = webAddress(begun.check_url);
+      if (url) location.assign(url);
     } catch (thrown) {
       setError(failure(thrown).said);
     }
@@ -244,10 +247,10 @@ function IdentityPanel() {
           <p class="soft">Verified. Your agents can pay people by payment apps and open bank accounts in your name.</p>
         ) : status === "in-review" ? (
           <>
-            <p class="soft">{identity?.check_url ? "The check has begun and waits for your document. It takes about three minutes." : "The provider looks at it. This page changes by itself when there is an answer."}</p>
-            {identity?.check_url && (
+            <p class="soft">{checkUrl ? "The check has begun and waits for your document. It takes about three minutes." : "The provider looks at it. This page changes by itself when there is an answer."}</p>
+            {checkUrl && (
               <div>
-                <Button kind="primary" href={identity.check_url} disabled={!mayAct.value}>
+                <Button kind="primary" href={checkUrl} disabled={!mayAct.value}>
                   Go on with the check
                 </Button>
               </div>
