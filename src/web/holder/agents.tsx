@@ -11,6 +11,7 @@ import type { Session } from "./data/settings";
 import { EndSession, Sessions } from "./sessions";
 import { StopAgentsDialog, StoppedNote } from "./stop-agents";
 import { StopPanel } from "./stop-panel";
+import { WalletPayments } from "./wallet-payments";
 
 export default function Agents() {
   const stopped = agentsStopped.value;
@@ -72,6 +73,7 @@ export default function Agents() {
           {caps.length > 0 && <Caps caps={caps} />}
         </div>
         {wallet && <Wallet wallet={wallet} />}
+        {wallet && <WalletPayments />}
         <Sessions title="Signed in now" />
         {approvals.data && <PastApprovals approvals={approvals.data} />}
       </div>
