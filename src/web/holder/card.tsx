@@ -7,7 +7,7 @@ import {
 } from "../parts";
 import type { Card, CardCharge, GiftCard, IntlCard, Payment, ReloadableCard } from "../api/public";
 import { mayAct } from "./account";
-import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, STATUS_KINDS, cardLabel, cardName, cardWorth, hasSecret, isEnded, isUsable, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
+import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, STATUS_KINDS, cardLabel, cardName, cardOf, cardWorth, hasSecret, isEnded, isUsable, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { isAbsent, useLoad } from "./data/load";
 import { reasonWords } from "./data/words";
@@ -21,8 +21,8 @@ export default function CardPage({ params }: PageProps) {
   const card = useLoad(`card ${id}`, () => readCard(id), {
     types: ["card.*", "intl_order.*", "reloadable_card.*", "gift_card.*"],
     after: (shown, event) => {
-      const object = event.data.object as unknown as AnyCard;
-      return object.card_id === id ? ({ ...shown, ...object } as AnyCard) : shown;
+      const changed = cardOf(event);
+      return changed.card_id === id ? ({ ...shown, ...changed } as AnyCard) : shown;
     },
   });
   const shown = card.data;
