@@ -100,6 +100,10 @@ export function Sessions({ title }: { title: string }) {
 export function EndSession({ session, onClose, then }: { session: Session; onClose: () => void; then: () => void }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
+  // A browser session ends with the session that made its link.
+  const all = useLoad("sessions of the dialog", readSessions);
+  const endsWithIt = (all.data ?? []).filter((one) => one.parent_session_id === session.session_id);
+  const endsMine = endsWithIt.some((one) => one.current);
   const name = sessionName(session);
   const end = async () => {
     setBusy(true);
@@ -116,6 +120,11 @@ export function EndSession({ session, onClose, then }: { session: Session; onClo
   return (
     <Confirm title={`Sign out ${name}?`} action="Sign out" danger busy={busy} error={error} onConfirm={() => void end()} onClose={onClose}>
       <p>It ends at once: no more reading, buying or paying with it. {session.api_key_id ? "The API key stays, and can sign in again. To end that too, revoke the key." : isBrowser(session) ? "" : "An agent with a wallet of its own can sign in again."}</p>
+      {endsWithIt.length > 0 && (
+        <p>
+          <b>{endsMine ? "Your session in this browser came from its link, so you are signed out too." : "Browser sessions that came from its link end too."}</b>
+        </p>
+      )}
     </Confirm>
   );
 }

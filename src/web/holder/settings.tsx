@@ -19,7 +19,7 @@ export default function Settings() {
   }, []);
   return (
     <Shell app="holder" page="settings" title="Settings" read>
-      <PageHead title="Settings">What only you can do. Agents can look at none of it.</PageHead>
+      <PageHead title="Settings">Ways in, sessions, identity, the card issuer and webhooks.</PageHead>
       <div class="stack">
         {!mayAct.value && (
           <Note tone="info" title="You can look, not change.">
