@@ -502,7 +502,7 @@ function Redemption({ card, shown }: { card: GiftCard; shown: boolean }) {
             <li>
               Enter it at {offer.data?.brand ?? cardName(card).replace(/ gift card$/, "")} in {countryName(card.country)}. It is worth {money(card.amount, card.currency)}.
             </li>
-            <li>Keep it as you keep cash: whoever has the code can spend it.</li>
+            <li>Keep it as you keep cash: anybody who has the code can spend it.</li>
           </ol>
         )}
         {offer.data && (
