@@ -8,6 +8,7 @@ import {
   now, since, sum, toast, units, useLoaded,
 } from "../parts";
 import { account, mayAct } from "./account";
+import { webAddress } from "./chain";
 import { type Approval, approvalAgent, approvalReason, approvalWords, decline, loadApprovals } from "./approvals";
 import { Feed, useFeed } from "./feed";
 import { type OnWay, type Transfers, onWay, payoutWords, useTransfers } from "./in-flight";
@@ -348,7 +349,7 @@ export default function Home() {
         title: <b>Verify your identity</b>,
         text: "Payments to people need it once. It takes about three minutes.",
         actions: (
-          <Button small href={identity.check_url}>
+          <Button small href={webAddress(identity.check_url) ?? "/dashboard/settings"}>
             Verify
           </Button>
         ),
