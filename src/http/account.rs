@@ -1,4 +1,4 @@
-//! Account reads: `GET /get-account-balance`, `GET /get-payment`, and `GET /account` for the account page.
+//! Account reads: `GET /get-account-balance` and `GET /get-payment`; the callers of all routes with a token.
 
 use std::sync::Arc;
 
