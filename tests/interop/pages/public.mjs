@@ -1,0 +1,131 @@
+// The pages that anybody can open: the front page, the price in a browser, the recipient's form, an agent's signup, the
+// sandbox's identity check and the login link.
+import { check, until } from './browser.mjs'
+
+export const settings = { PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS: '0' }
+
+/** What an attacker would put into every field. */
+const HOSTILE = `"><img src=x onerror="window.owned=1"><script>window.owned=1</script>'&lt;`
+
+/** A debit card of the sandbox, by its country's number. */
+function debitCard(country) {
+  const body = `400000${country}000001`
+  const sum = [...`${body}0`].reverse().reduce((total, digit, n) => {
+    const worth = Number(digit) * (n % 2 === 0 ? 1 : 2)
+    return total + (worth > 9 ? worth - 9 : worth)
+  }, 0)
+  return body + String((10 - (sum % 10)) % 10)
+}
+
+async function notOwned(visitor) {
+  check(!(await visitor.page.evaluate(() => 'owned' in window)), 'a text ran as a script')
+}
+
+export const scenarios = {
+  async 'the front page says what is sold at which price, to browsers only'({ browser, service }) {
+    const visitor = await browser.visitor()
+    check((await visitor.open(service.url)) === 200, 'the front page opens')
+    const { products } = (await service.get('/get-pricing')).body
+    const shown = await visitor.text('main')
+    for (const product of products) check(shown.includes(product.route), product.route)
+    for (const link of ['/skill.md', '/openapi.json', '/llms.txt']) check(shown.includes(link), link)
+    check((await service.get('/')).body.service === 'Purser', 'other clients get JSON')
+    await visitor.inspect('public-front')
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
+  async 'a price in a browser is a page with every header of the challenge'({ browser, service }) {
+    const visitor = await browser.visitor()
+    const path = '/get-card?amount=40'
+    check((await visitor.open(service.url + path)) === 402, 'status')
+    await visitor.sees('h1', 'USA prepaid card')
+    await visitor.sees('main', `purser pay --max-usd 40.00 '${service.url}${path}'`)
+    await visitor.inspect('public-price')
+    await visitor.page.$eval('details', (details) => { details.open = true })
+    const json = JSON.parse(await visitor.text('pre'))
+    check(json.accepts.length === 2 && json.resource.url === service.url + path, 'the challenge')
+    await visitor.inspect('public-price-open')
+    visitor.assertClean(service.url)
+
+    const [page, plain] = [await service.get(path, { accept: 'text/html' }), await service.get(path)]
+    check(plain.body.accepts.length === 2, 'other clients get JSON')
+    for (const name of ['payment-required', 'cache-control']) {
+      check(page.headers.get(name) === plain.headers.get(name), name)
+    }
+    check(page.headers.get('www-authenticate')?.startsWith('Payment '), 'www-authenticate')
+
+    const label = encodeURIComponent(HOSTILE)
+    await visitor.open(`${service.url}/order-intl-card?amount=100&label=${label}`)
+    await notOwned(visitor)
+    await visitor.close()
+  },
+
+  async 'a recipient enters a card on a phone, without scripts'({ browser, service }) {
+    const agent = service.agent('sender')
+    const bought = await agent.pay('/get-push-to-card?amount=25&currency=EUR')
+    const visitor = await browser.visitor({ size: 'phone' })
+    await visitor.open(bought.redemption_url)
+    await visitor.sees('main', 'You are being paid €25.00')
+    await visitor.sees('main', 'This link ends on')
+    await visitor.inspect('public-redeem')
+
+    await visitor.fill('[name=card_number]', '4111 1111 1111 1112')
+    await visitor.fill('[name=expiry]', '13/2')
+    await visitor.follow('button')
+    await visitor.sees('#card_number-error', 'A digit is wrong')
+    await visitor.sees('#expiry-error', 'Month and year')
+    check(await visitor.page.evaluate(() => document.activeElement.id === 'card_number'), 'focus on the first error')
+    await visitor.inspect('public-redeem-errors')
+    const american = debitCard('840')
+    await visitor.fill('[name=card_number]', american)
+    await visitor.fill('[name=expiry]', '12/31')
+    await visitor.follow('button')
+    await visitor.sees('#card_number-error', 'cannot be paid in euros')
+    check(!(await visitor.kept()).includes(american), 'the number stays nowhere')
+
+    await visitor.page.setJavaScriptEnabled(false)
+    const card = debitCard('276')
+    await visitor.open(bought.redemption_url)
+    await visitor.page.setJavaScriptEnabled(true)
+    await visitor.fill('[name=card_number]', card)
+    await visitor.fill('[name=expiry]', '12/31')
+    await visitor.follow('button')
+    await visitor.sees('h1', `on its way to the card ending in ${card.slice(12)}`)
+    check(!(await visitor.kept()).includes(card), 'the number stays nowhere')
+    await visitor.inspect('public-redeem-sent')
+    await until('the payment', async () => {
+      await visitor.follow('a', 'Look again').catch(() => {})
+      return (await visitor.text('h1')).includes('It is on the card')
+    })
+    await visitor.inspect('public-redeem-paid')
+    await visitor.open(bought.redemption_url.replace(/key=./, 'key=_'))
+    await visitor.sees('h1', 'No such link')
+    await visitor.inspect('public-redeem-invalid')
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
+  async 'a recipient is not told why a payment is on hold'({ browser, service }) {
+    const agent = service.agent('frozen')
+    const bought = await agent.pay('/get-push-to-card?amount=25&currency=USD')
+    await service.admin('freeze', bought.user_id, '--message', HOSTILE)
+    const visitor = await browser.visitor({ size: 'phone' })
+    check((await visitor.open(bought.redemption_url)) === 403, 'status')
+    await visitor.sees('main', 'on hold')
+    check(!(await visitor.text()).includes('onerror'), 'no reason')
+    await visitor.inspect('public-redeem-on-hold')
+    await notOwned(visitor)
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
+  async 'the sandbox identity check shows errors at its fields'({ browser, service }) {
+    const agent = service.agent('identified')
+    await agent.token()
+    const visitor = await browser.visitor({ size: 'phone' })
+    const { kyc_url: login } = (await agent.get('/get-kyc-link')).body
+    check(login.startsWith(service.url), login)
+    await visitor.close()
+  },
+}
