@@ -10,6 +10,8 @@ pub(crate) mod json;
 mod markup;
 pub(crate) mod values;
 
+use std::sync::LazyLock;
+
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -20,8 +22,25 @@ pub(crate) use self::markup::{Fixed, Html, html};
 const POLICY: &str = "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; form-action 'self'; \
                       base-uri 'none'; frame-ancestors 'none'";
 
-const STYLESHEET: &str = "/assets/public.css";
-const ICON: &str = "/assets/icon.svg";
+/// What `npm run build` wrote, with the names of the files that all pages load.
+const MANIFEST: &str = include_str!("web/built/manifest.json");
+
+static FILES: LazyLock<PageFiles> = LazyLock::new(|| {
+    let manifest: serde_json::Value = MANIFEST.parse().unwrap_or_default();
+    let path = |kind: &str| {
+        let name = manifest["public"][kind].as_str().unwrap_or_default();
+        format!("/assets/{name}")
+    };
+    PageFiles {
+        style: path("style"),
+        icon: path("icon"),
+    }
+});
+
+struct PageFiles {
+    style: String,
+    icon: String,
+}
 
 /// What all pages of a service have in common.
 #[derive(Clone, Debug)]
@@ -152,8 +171,8 @@ impl PageFrame {
             &[
                 &robots,
                 &page.title,
-                &ICON,
-                &STYLESHEET,
+                &FILES.icon,
+                &FILES.style,
                 &icons::MARK,
                 &top,
                 &chip,
@@ -192,6 +211,11 @@ mod tests {
     fn case_72_texts_on_pages_are_escaped() {
         let frame = PageFrame::new("https://shop.example", true);
         let page = frame.text(&Page::message(StatusCode::OK, HOSTILE, &[HOSTILE]));
+        assert!(
+            FILES.style.ends_with(".css") && FILES.icon.ends_with(".svg"),
+            "{}",
+            FILES.style
+        );
         assert!(!page.contains("<script") && !page.contains("style=") && !page.contains("<style"));
         assert_eq!(page.matches("</main>").count(), 1, "{page}");
         assert_eq!(page.matches("</title>").count(), 1, "{page}");

@@ -51,7 +51,7 @@ pub(super) fn form(status: StatusCode, link: &RedemptionLink, payout: &Payout, e
     ]);
     let content = html(
         "<div class=\"sheet\"><div>{}<p class=\"soft\">by the owner of <code>{}</code>. You get the full amount; the fee is \
-         paid.</p></div>\
+         paid.</p>{}</div>\
          <form method=\"post\" action=\"/redeem\" class=\"stack\" autocomplete=\"on\"><h1>Which debit card should get it?</h1>\
          <input type=\"hidden\" name=\"payout_id\" value=\"{}\"><input type=\"hidden\" name=\"key\" value=\"{}\">{}\
          <button type=\"submit\">{}Send {} to this card</button></form>\
@@ -62,6 +62,7 @@ pub(super) fn form(status: StatusCode, link: &RedemptionLink, payout: &Payout, e
         &[
             &sum(payout),
             &short(&payout.owner.address()),
+            &message(payout),
             &link.id,
             &link.key,
             &fields,
@@ -70,7 +71,7 @@ pub(super) fn form(status: StatusCode, link: &RedemptionLink, payout: &Payout, e
             &icons::CHECK,
             &icons::CROSS,
             &icons::CLOCK,
-            &day(deadline(payout)),
+            &day(payout.expires_at()),
         ],
     );
     let title = if is_wrong {
@@ -179,7 +180,7 @@ fn not_paid(status: StatusCode, payout: &Payout) -> Page {
 pub(super) fn on_hold(payout: &Payout) -> Page {
     let end = format!(
         "Nothing is lost: try this link again later, until {}, or ask the sender.",
-        day(deadline(payout))
+        day(payout.expires_at())
     );
     let title = format!("Your {} is on hold", amount(payout));
     Page::message(
@@ -228,7 +229,14 @@ fn sum(payout: &Payout) -> Html {
     )
 }
 
-/// From then on the form is closed.
-fn deadline(payout: &Payout) -> purser_actors::port::Timestamp {
-    payout.created_at.plus_ms(payout.plan.terms.wait_ms)
+/// What the sender wrote. It is marked as theirs, so that it is not taken for the service's.
+fn message(payout: &Payout) -> Html {
+    match payout.message.as_deref() {
+        None => Html::default(),
+        Some(message) => html(
+            "<figure class=\"message\"><figcaption class=\"small quiet\">The sender writes</figcaption>\
+             <blockquote><bdi>{}</bdi></blockquote></figure>",
+            &[&message],
+        ),
+    }
 }

@@ -106,6 +106,12 @@ pub(super) static FILES: &[File] = &[
         bytes: include_bytes!("home-V62KWWSI.js"),
     },
     File {
+        name: "icon-4A215B44.svg",
+        content_type: "image/svg+xml",
+        digest: "4a215b4402da22dd297da3653a607938",
+        bytes: include_bytes!("icon-4A215B44.svg"),
+    },
+    File {
         name: "mono-HL3UKEM5.woff2",
         content_type: "font/woff2",
         digest: "b055e8f8a028a74ca70ec6693b4ccb1f",
@@ -118,22 +124,10 @@ pub(super) static FILES: &[File] = &[
         bytes: include_bytes!("plot-MPEHL7Z6.js"),
     },
     File {
-        name: "public-MQIXR5IJ.css",
+        name: "public-IWSTVKEL.css",
         content_type: "text/css; charset=utf-8",
-        digest: "10bc4caaf2bf2f3b9f18e9fddea09b7d",
-        bytes: include_bytes!("public-MQIXR5IJ.css"),
-    },
-    File {
-        name: "public-TYYI6CJ2.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "7807d81738b8550f9c5915b22068ab94",
-        bytes: include_bytes!("public-TYYI6CJ2.js"),
-    },
-    File {
-        name: "public.html",
-        content_type: "text/html; charset=utf-8",
-        digest: "22142d277ded2d06e2f208f3d3c8287f",
-        bytes: include_bytes!("public.html"),
+        digest: "c800b3c744494beb6bf34d9ce1ebfa14",
+        bytes: include_bytes!("public-IWSTVKEL.css"),
     },
     File {
         name: "sans-FMSCV2E6.woff2",

@@ -106,7 +106,7 @@ export const scenarios = {
     await visitor.close()
   },
 
-  async 'a recipient is not told why a payment is on hold'({ browser, service }) {
+  async 'a recipient does not learn why a payment is on hold'({ browser, service }) {
     const agent = service.agent('frozen')
     const bought = await agent.pay('/get-push-to-card?amount=25&currency=USD')
     await service.admin('freeze', bought.user_id, '--message', HOSTILE)
@@ -120,12 +120,107 @@ export const scenarios = {
     await visitor.close()
   },
 
-  async 'the sandbox identity check shows errors at its fields'({ browser, service }) {
-    const agent = service.agent('identified')
-    await agent.token()
+  async 'the words of a sender are shown to the recipient as text'({ browser, service }) {
+    const message = encodeURIComponent(`March rent ${HOSTILE}`)
+    const bought = await service.agent('writer').pay(`/get-push-to-card?amount=25&currency=USD&message=${message}`)
     const visitor = await browser.visitor({ size: 'phone' })
-    const { kyc_url: login } = (await agent.get('/get-kyc-link')).body
-    check(login.startsWith(service.url), login)
+    await visitor.open(bought.redemption_url)
+    await visitor.sees('figure', 'March rent "><img')
+    await notOwned(visitor)
+    visitor.assertClean(service.url)
     await visitor.close()
   },
+
+  async 'the sandbox identity check shows errors at its fields'({ browser, service }) {
+    const visitor = await browser.visitor({ size: 'phone' })
+    await signIn(visitor, service.agent('identified'))
+    const started = await ownersAct(visitor, '/account/identity', {})
+    await visitor.open(started.identity.check_url)
+    await visitor.inspect('public-identity')
+    for (const [name, value] of [['given_name', HOSTILE], ['family_name', 'Lovelace'], ['country', 'gb']]) {
+      await visitor.fill(`[name=${name}]`, value)
+    }
+    await visitor.page.$eval('form', (form) => { form.noValidate = true })
+    await visitor.follow('button')
+    await visitor.sees('#date_of_birth-error', 'The date of birth is a day')
+    await visitor.inspect('public-identity-errors')
+    for (const [name, value] of [['given_name', 'Ada'], ['family_name', 'Lovelace'], ['country', 'gb'], ['date_of_birth', '1990-12-10']]) {
+      await visitor.fill(`[name=${name}]`, value)
+    }
+    await visitor.follow('button')
+    await visitor.sees('main', 'The check is in progress')
+    await visitor.inspect('public-identity-answered')
+    await notOwned(visitor)
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
+  async 'a person approves one agent and rejects another'({ browser, service }) {
+    const ask = async (body) => (await service.post('/signup', body)).body
+    const status = async (signup) => service.get(`/signup-status?claim_token=${signup.claim_token}`)
+    const [first, second] = [await ask({ agent_name: `Courier ${HOSTILE}`.slice(0, 80) }), await ask({})]
+    const visitor = await browser.visitor({ size: 'phone' })
+    await visitor.open(first.claim_url)
+    await visitor.sees('main', 'You are not signed in')
+    await visitor.sees('#code', first.claim_code)
+    await visitor.inspect('public-claim-signed-out')
+    await signIn(visitor, service.agent('owner'))
+
+    await visitor.open(first.claim_url)
+    await visitor.sees('main', 'An agent that calls itself “Courier')
+    await visitor.sees('#code', first.claim_code)
+    await visitor.inspect('public-claim')
+    await notOwned(visitor)
+    await visitor.fill('[name=name]', 'A'.repeat(81))
+    await visitor.follow('button', 'Yes')
+    await visitor.sees('#name-error', '1 to 80 characters')
+    await visitor.inspect('public-claim-errors')
+    await visitor.fill('[name=name]', 'Courier')
+    await visitor.follow('button', 'Yes')
+    check((await status(first)).body.name === 'Courier', 'the agent has its key')
+    check((await visitor.open(first.claim_url)) === 410, 'answered')
+    await visitor.sees('main', 'It was approved')
+    await visitor.inspect('public-claim-answered')
+
+    await visitor.open(second.claim_url)
+    await visitor.follow('button', 'No')
+    await visitor.sees('h1', 'Rejected')
+    await visitor.inspect('public-claim-rejected')
+    const answered = await status(second)
+    check(answered.status === 410 && answered.body.code === 'signup_rejected' && answered.body.terminal, answered.text)
+    check((await visitor.open(`${second.claim_url}x`)) === 404, 'no such request')
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
+  async 'an incomplete link opens nothing'({ browser, service }) {
+    const visitor = await browser.visitor()
+    const error = await visitor.open(`${service.url}/claim?signup=x`)
+    check(error === 404, 'an incomplete link')
+    await visitor.sees('h1', 'No such request')
+    await visitor.inspect('public-claim-invalid')
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+}
+
+/** Opens a login link of the agent's wallet. */
+async function signIn(visitor, agent) {
+  await visitor.open(await agent.link())
+  await until('the session', async () => {
+    const asked = () => fetch('/account').then((answer) => answer.ok).catch(() => false)
+    return (await visitor.page.evaluate(asked).catch(() => false)) || null
+  })
+}
+
+/** An act of the owner, as the dashboard's pages send it. */
+async function ownersAct(visitor, path, body) {
+  return visitor.page.evaluate(
+    async (path, body) => {
+      const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+      return (await fetch(path, request)).json()
+    },
+    path,
+    body,
+  )
 }
