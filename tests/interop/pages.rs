@@ -7,7 +7,9 @@ use crate::node::{Node, present};
 
 /// Runs a file of scenarios and fails with those that failed.
 fn run(scenarios: &str) {
-    let Some(program) = present(chromium::find()) else { return };
+    let Some(program) = present(chromium::find()) else {
+        return;
+    };
     let Some(node) = Node::ready() else { return };
     let run = node
         .script("pages/run.mjs")
