@@ -206,8 +206,8 @@ fn fee(priced: &PricedProduct<'_>) -> String {
     };
     let percent = (rate * Decimal::ONE_HUNDRED).normalize();
     match least.is_zero() {
-        true => format!("{up_to}{percent} %"),
-        false => format!("{up_to}{percent} %, at least {}", grouped(least)),
+        true => format!("{up_to}{percent}\u{a0}%"),
+        false => format!("{up_to}{percent}\u{a0}%, at least\u{a0}{}", grouped(least)),
     }
 }
 

@@ -124,10 +124,10 @@ pub(super) static FILES: &[File] = &[
         bytes: include_bytes!("plot-MPEHL7Z6.js"),
     },
     File {
-        name: "public-IWSTVKEL.css",
+        name: "public-TYLSFQUN.css",
         content_type: "text/css; charset=utf-8",
-        digest: "c800b3c744494beb6bf34d9ce1ebfa14",
-        bytes: include_bytes!("public-IWSTVKEL.css"),
+        digest: "76ccbcebfa7fb01dfcef0152fe90ff94",
+        bytes: include_bytes!("public-TYLSFQUN.css"),
     },
     File {
         name: "sans-FMSCV2E6.woff2",
