@@ -28,7 +28,7 @@ const MANIFEST: &str = include_str!("web/built/manifest.json");
 static FILES: LazyLock<PageFiles> = LazyLock::new(|| {
     let manifest: serde_json::Value = MANIFEST.parse().unwrap_or_default();
     let path = |kind: &str| {
-        let name = manifest["public"][kind].as_str().unwrap_or_default();
+        let name = manifest["plain"][kind].as_str().unwrap_or_default();
         format!("/assets/{name}")
     };
     PageFiles {

@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "nod
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import esbuild from "esbuild";
-import { APPS, HERE, PUBLIC, firstScreen, options, page } from "./bundle.mjs";
+import { APPS, HERE, PLAIN, firstScreen, options, page } from "./bundle.mjs";
 
 const BUDGET_BYTES = 60 * 1024;
 const TYPES = {
@@ -32,11 +32,11 @@ for (const app of APPS) {
   manifest.apps[app.name] = first;
   files.set(`${app.name}.html`, Buffer.from(page(app, first)));
 }
-const icon = readFileSync(path.join(HERE, PUBLIC.icon));
+const icon = readFileSync(path.join(HERE, PLAIN.icon));
 const iconName = `icon-${createHash("sha256").update(icon).digest("hex").slice(0, 8).toUpperCase()}.svg`;
 files.set(iconName, icon);
-const styleName = Object.keys(result.metafile.outputs).find((name) => result.metafile.outputs[name].entryPoint === PUBLIC.style);
-manifest.public = { style: path.basename(styleName), icon: iconName };
+const styleName = Object.keys(result.metafile.outputs).find((name) => result.metafile.outputs[name].entryPoint === PLAIN.style);
+manifest.plain = { style: path.basename(styleName), icon: iconName };
 for (const font of readdirSync(path.join(HERE, "fonts")).filter((name) => name.startsWith("LICENSE-"))) {
   files.set(font, readFileSync(path.join(HERE, "fonts", font)));
 }

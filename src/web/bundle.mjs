@@ -10,10 +10,11 @@ export const HERE = path.dirname(fileURLToPath(import.meta.url));
 export const APPS = [
   { name: "holder", title: "Purser" },
   { name: "desk", title: "Purser desk" },
+  { name: "public", title: "Purser" },
 ].filter((app) => existsSync(path.join(HERE, app.name, "main.tsx")));
 
-/** The style and the icon of the pages that the program writes, which have no script. */
-export const PUBLIC = { style: "public/public.css", icon: "public/icon.svg" };
+/** The style and the icon of the pages that the program writes (`src/page.rs`). */
+export const PLAIN = { style: "public/plain.css", icon: "public/icon.svg" };
 
 /** Fonts of the first screen, which the page asks for before the style is read. */
 const PRELOADED_FONTS = ["sans"];
@@ -21,10 +22,7 @@ const PRELOADED_FONTS = ["sans"];
 export function options({ hashed }) {
   return {
     absWorkingDir: HERE,
-    entryPoints: {
-      ...Object.fromEntries(APPS.map((app) => [app.name, `${app.name}/main.tsx`])),
-      public: PUBLIC.style,
-    },
+    entryPoints: { plain: PLAIN.style, ...Object.fromEntries(APPS.map((app) => [app.name, `${app.name}/main.tsx`])) },
     bundle: true,
     splitting: true,
     format: "esm",

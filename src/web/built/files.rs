@@ -76,10 +76,10 @@ pub(super) static FILES: &[File] = &[
         bytes: include_bytes!("dot-OCYNQVI7.woff2"),
     },
     File {
-        name: "holder-RYAJ7EYJ.js",
+        name: "holder-4EGFYDRT.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "ae7d8c5749260b8fabfb732d2afb3825",
-        bytes: include_bytes!("holder-RYAJ7EYJ.js"),
+        bytes: include_bytes!("holder-4EGFYDRT.js"),
     },
     File {
         name: "holder-VSDFBOKC.css",
@@ -90,7 +90,7 @@ pub(super) static FILES: &[File] = &[
     File {
         name: "holder.html",
         content_type: "text/html; charset=utf-8",
-        digest: "d20c2bea729fce8dee7254aca2c58d57",
+        digest: "dac25dbe472d9e495f035dac508f8f52",
         bytes: include_bytes!("holder.html"),
     },
     File {
@@ -118,16 +118,34 @@ pub(super) static FILES: &[File] = &[
         bytes: include_bytes!("mono-HL3UKEM5.woff2"),
     },
     File {
+        name: "plain-DDVAZ43C.css",
+        content_type: "text/css; charset=utf-8",
+        digest: "76ccbcebfa7fb01dfcef0152fe90ff94",
+        bytes: include_bytes!("plain-DDVAZ43C.css"),
+    },
+    File {
         name: "plot-MPEHL7Z6.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "2c8799be9ea44c1c493aa7e27a558538",
         bytes: include_bytes!("plot-MPEHL7Z6.js"),
     },
     File {
-        name: "public-TYLSFQUN.css",
+        name: "public-MQIXR5IJ.css",
         content_type: "text/css; charset=utf-8",
-        digest: "76ccbcebfa7fb01dfcef0152fe90ff94",
-        bytes: include_bytes!("public-TYLSFQUN.css"),
+        digest: "10bc4caaf2bf2f3b9f18e9fddea09b7d",
+        bytes: include_bytes!("public-MQIXR5IJ.css"),
+    },
+    File {
+        name: "public-TYYI6CJ2.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "7807d81738b8550f9c5915b22068ab94",
+        bytes: include_bytes!("public-TYYI6CJ2.js"),
+    },
+    File {
+        name: "public.html",
+        content_type: "text/html; charset=utf-8",
+        digest: "22142d277ded2d06e2f208f3d3c8287f",
+        bytes: include_bytes!("public.html"),
     },
     File {
         name: "sans-FMSCV2E6.woff2",
