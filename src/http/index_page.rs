@@ -169,7 +169,7 @@ fn name(priced: &PricedProduct<'_>) -> &'static str {
 
 /// `$5 to $1,000`, or `10 to 9,541.98 in $, € or £`.
 fn amounts(priced: &PricedProduct<'_>) -> String {
-    let (least, most) = (priced.product.min_amount, priced.product.max_amount);
+    let (least, most) = (priced.product.min_amount.decimal(), priced.product.max_amount.decimal());
     let signs: Vec<String> = priced
         .product
         .currencies
