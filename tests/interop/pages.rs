@@ -32,3 +32,11 @@ fn public_pages_work_without_scripts() {
     // policy, nothing from other hosts, no secret that stays, and hostile texts stay text.
     run("public");
 }
+
+#[test]
+fn owner_watches_and_acts_on_the_dashboard() {
+    // Checks: a purchase, a credit and a freeze appear without a reload. After a kill of the service the page says that
+    // it is not live, resumes, and shows nothing twice. An agent's next call after a stop is rejected. Every page is
+    // accessible in both schemes and sizes, no name that another chose becomes markup, and no secret stays.
+    run("holder");
+}

@@ -1,11 +1,9 @@
 // The pages that anybody can open: the front page, the price in a browser, the recipient's form, an agent's signup, the
 // sandbox's identity check and the login link.
 import { check, until } from './browser.mjs'
+import { HOSTILE, assertNotOwned, ownersAct, signIn } from './people.mjs'
 
 export const settings = { PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS: '0' }
-
-/** What an attacker would put into every field. */
-const HOSTILE = `"><img src=x onerror="window.owned=1"><script>window.owned=1</script>'&lt;`
 
 /** A debit card of the sandbox, by its country's number. */
 function debitCard(country) {
@@ -15,10 +13,6 @@ function debitCard(country) {
     return total + (worth > 9 ? worth - 9 : worth)
   }, 0)
   return body + String((10 - (sum % 10)) % 10)
-}
-
-async function notOwned(visitor) {
-  check(!(await visitor.page.evaluate(() => 'owned' in window)), 'a text ran as a script')
 }
 
 export const scenarios = {
@@ -57,7 +51,7 @@ export const scenarios = {
 
     const label = encodeURIComponent(HOSTILE)
     await visitor.open(`${service.url}/order-intl-card?amount=100&label=${label}`)
-    await notOwned(visitor)
+    await assertNotOwned(visitor)
     await visitor.close()
   },
 
@@ -115,7 +109,7 @@ export const scenarios = {
     await visitor.sees('main', 'on hold')
     check(!(await visitor.text()).includes('onerror'), 'no reason')
     await visitor.inspect('public-redeem-on-hold')
-    await notOwned(visitor)
+    await assertNotOwned(visitor)
     visitor.assertClean(service.url)
     await visitor.close()
   },
@@ -126,7 +120,7 @@ export const scenarios = {
     const visitor = await browser.visitor({ size: 'phone' })
     await visitor.open(bought.redemption_url)
     await visitor.sees('figure', 'March rent "><img')
-    await notOwned(visitor)
+    await assertNotOwned(visitor)
     visitor.assertClean(service.url)
     await visitor.close()
   },
@@ -150,7 +144,7 @@ export const scenarios = {
     await visitor.follow('button')
     await visitor.sees('main', 'The check is in progress')
     await visitor.inspect('public-identity-answered')
-    await notOwned(visitor)
+    await assertNotOwned(visitor)
     visitor.assertClean(service.url)
     await visitor.close()
   },
@@ -170,7 +164,7 @@ export const scenarios = {
     await visitor.sees('main', 'An agent that calls itself “Courier')
     await visitor.sees('#code', first.claim_code)
     await visitor.inspect('public-claim')
-    await notOwned(visitor)
+    await assertNotOwned(visitor)
     await visitor.fill('[name=name]', 'A'.repeat(81))
     await visitor.follow('button', 'Yes')
     await visitor.sees('#name-error', '1 to 80 characters')
@@ -202,25 +196,4 @@ export const scenarios = {
     visitor.assertClean(service.url)
     await visitor.close()
   },
-}
-
-/** Opens a login link of the agent's wallet. */
-async function signIn(visitor, agent) {
-  await visitor.open(await agent.link())
-  await until('the session', async () => {
-    const asked = () => fetch('/account').then((answer) => answer.ok).catch(() => false)
-    return (await visitor.page.evaluate(asked).catch(() => false)) || null
-  })
-}
-
-/** An act of the owner, as the dashboard's pages send it. */
-async function ownersAct(visitor, path, body) {
-  return visitor.page.evaluate(
-    async (path, body) => {
-      const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-      return (await fetch(path, request)).json()
-    },
-    path,
-    body,
-  )
 }
