@@ -133,7 +133,7 @@ export const scenarios = {
     const made = await agent.post('/createAgentApiKey', { data: { name: 'Courier' } })
     const key = made.body.result.apiKey ?? made.body.result.api_key
     const exchanged = await service.post('/agentAuth', { data: { apiKey: key } })
-    const token = exchanged.body?.auth?.id_token ?? exchanged.body?.id_token
+    const token = exchanged.body?.result?.idToken
     check(token, exchanged.text)
     const call = () => service.get('/list-payments', { authorization: `Bearer ${token}` })
     check((await call()).status === 200, 'the agent works')

@@ -29,9 +29,11 @@ export class Service {
     const service = new Service()
     service.#program = program
     const [port, operatorPort] = [await freePort(), await freePort()]
-    service.url = `http://127.0.0.1:${port}`
-    service.deskUrl = `http://127.0.0.1:${operatorPort}`
+    // By name: a passkey belongs to a name, and an address is none.
+    service.url = `http://localhost:${port}`
+    service.deskUrl = `http://localhost:${operatorPort}`
     service.#settings = {
+      PURSER_SERVER__PUBLIC_URL: service.url,
       PURSER_OPERATOR__LISTEN: `127.0.0.1:${operatorPort}`,
       PURSER_STORAGE__SEGMENT_BYTES: '1048576',
       PURSER_SIGNUP__PER_MINUTE: '100',
@@ -49,7 +51,7 @@ export class Service {
   /** Starts it on its directory and its ports. */
   async run() {
     const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('PURSER_'))
-    const listen = this.url.replace('http://', '')
+    const listen = this.url.replace('http://localhost', '127.0.0.1')
     const child = spawn(this.#program, ['serve', '--listen', listen, '--data', this.data], {
       env: { ...Object.fromEntries(kept), ...this.#settings },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -58,7 +60,7 @@ export class Service {
     this.#child = child
     const lines = createInterface({ input: child.stdout })
     for await (const line of lines) {
-      if (line.startsWith('Purser is listening')) {
+      if (/^(Purser is listening|It listens)/.test(line)) {
         child.stdout.resume()
         return
       }
@@ -87,7 +89,7 @@ export class Service {
   /** Runs the command line to its end and returns what it printed. */
   async cli(args) {
     const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('PURSER_'))
-    const { stdout } = await run(this.#program, args, { env: { ...Object.fromEntries(kept), NO_PROXY: '127.0.0.1' } })
+    const { stdout } = await run(this.#program, args, { env: { ...Object.fromEntries(kept), NO_PROXY: '127.0.0.1,localhost' } })
     return stdout.trim()
   }
 
