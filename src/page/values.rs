@@ -27,7 +27,7 @@ pub(crate) fn grouped(amount: Decimal) -> String {
 /// The same without the places of a whole number: `1,000`.
 pub(crate) fn grouped_short(amount: Decimal) -> String {
     match amount.is_integer() {
-        true => group(&format!("{:.0}", amount)),
+        true => group(&format!("{amount:.0}")),
         false => grouped(amount),
     }
 }
