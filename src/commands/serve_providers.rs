@@ -17,6 +17,7 @@ use crate::cli::{CliError, terminal};
 use crate::config::{Config, LogFormat};
 use crate::http::route;
 use crate::http::sandbox::{ProviderControls, bank, identity, reloadable_cards};
+use crate::http::web_apps;
 use crate::outbound;
 use crate::page::PageFrame;
 use crate::private_file;
@@ -174,7 +175,9 @@ fn control_routes(sandbox: &SandboxProviders, host: &str) -> Router {
         max_body_bytes: MAX_BODY_BYTES,
         body_timeout: BODY_TIMEOUT,
     });
+    // The pages load their style from here.
     route::router(&[&identity::PAGES, &bank::ROUTES, &reloadable_cards::ROUTES], controls)
+        .merge(web_apps::asset_router())
 }
 
 /// From now on, providers call the service when they have events.

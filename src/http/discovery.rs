@@ -15,9 +15,9 @@ use http::header::{CONTENT_TYPE, LINK, VARY};
 use http::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
+use super::form_pages::accepts;
 use super::index_page::{IndexPage, LINKS};
 use super::openapi::ApiDocuments;
-use super::owner::accepts;
 use super::route::routes;
 
 const ASYNCAPI: &str = include_str!("../../docs/asyncapi.json");

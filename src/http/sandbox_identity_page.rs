@@ -9,7 +9,7 @@ use crate::provider::sandbox::identity_check::{CheckPage, InvalidField};
 
 /// The page, with an error of the form if there is one. It contains no text of the caller.
 pub fn page(frame: &PageFrame, shown: CheckPage, wrong: Option<InvalidField>, status: StatusCode) -> Response {
-    let back = "<p><a class=\"button wide\" href=\"/login\">Back to your account</a></p>";
+    let back = "<p><a class=\"button wide\" href=\"/dashboard/settings\">Back to your account</a></p>";
     let sheet = match shown {
         CheckPage::Open => html("{}<div>{}</div>", &[&introduction(), &form(wrong)]),
         CheckPage::Answered => message("Thank you", "Thank you. The check is in progress.", Fixed(back)),

@@ -187,7 +187,7 @@ pub(crate) async fn complete_signup(site: &ServiceClient<'_>, owner: &Owner, nam
     assert_eq!(waited.body, also.body);
     assert_eq!(
         (confirmed.status, confirmed.header("location")),
-        (303, Some("/login")),
+        (303, Some("/dashboard/agents")),
         "{}",
         confirmed.text
     );

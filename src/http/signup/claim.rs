@@ -7,7 +7,7 @@
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, StatusCode};
 use purser_actors::engine::OperationError;
 use purser_actors::entity::api_key::{MAX_NAME_LEN, Rejection};
 
@@ -15,8 +15,9 @@ use super::super::agent_wallet::text;
 use super::super::api_keys::map_error;
 use super::super::auth::Authenticator as _;
 use super::super::error::{ApiError, ErrorCode, with_prebuilt_body};
-use super::super::login::cookie_of;
-use super::super::owner::{accepts, owner, parse_form, redirect_to_login};
+use super::super::form_pages::{accepts, error_page, parse_form, redirect_to_agents};
+use super::super::owner::signed_in_owner;
+use super::super::page_session::{cookie_of, has_origin};
 use super::super::query::Query;
 use super::{SharedState, claim_page, expired};
 use crate::http::app::App;
@@ -79,13 +80,7 @@ pub(super) async fn post_claim(
                 ..page
             }))
         }
-        Err(error) if is_person(&headers, &error) => {
-            let mut page = state.claim_response(claim_page::failure(&error));
-            if let Some(seconds) = error.retry_after_seconds {
-                page.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-            }
-            Ok(page)
-        }
+        Err(error) if is_person(&headers, &error) => Ok(error_page(&state, &error)),
         Err(error) => Err(error),
     }
 }
@@ -140,11 +135,18 @@ impl App {
     }
 
     async fn claim_signup(&self, headers: &HeaderMap, body: Body) -> Result<Claimed, ApiError> {
-        let claims = owner(self, headers).await.map_err(|error| match error.status {
-            StatusCode::UNAUTHORIZED => error
-                .hint("Open a login link of your account in this browser (GET /get-auth-link), then this page again."),
-            _ => error,
-        })?;
+        if !has_origin(headers, self.origin.as_str()) {
+            let error = "This form is sent by the account page only.";
+            return Err(ApiError::new(ErrorCode::OriginNotAllowed, error));
+        }
+        let claims = signed_in_owner(self, headers)
+            .await
+            .map_err(|error| match error.status {
+                StatusCode::UNAUTHORIZED => error.hint(
+                    "Open a login link of your account in this browser (GET /get-auth-link), then this page again.",
+                ),
+                _ => error,
+            })?;
         let body = self.collect(body, MAX_FORM_BYTES).await?;
         let form = Query::parse(Some(parse_form(&body)?), &["signup", "name", "answer"])?;
         let link = self
@@ -182,7 +184,7 @@ impl App {
         }
         let most = self.config.signup.max_keys_per_account;
         match self.engine.issue_api_key(signup.key, claims.wallet, &name, most).await {
-            Ok(()) => Ok(Claimed::Done(redirect_to_login())),
+            Ok(()) => Ok(Claimed::Done(redirect_to_agents())),
             Err(denied) => Err(claim_error(&denied)),
         }
     }

@@ -3,7 +3,6 @@
 use http::StatusCode;
 use purser_actors::entity::api_key::MAX_NAME_LEN;
 
-use super::super::error::ApiError;
 use crate::page::fields::{Field, fields};
 use crate::page::values::counted;
 use crate::page::{Fixed, Html, Page, html, icons};
@@ -125,7 +124,7 @@ pub(super) fn answered(is_rejected: bool) -> Page {
 pub(super) fn rejected() -> Page {
     let content = html(
         "<div class=\"sheet\"><div><h1>Rejected</h1><p class=\"soft\" role=\"status\">The agent is informed and gets no access \
-         to your account.</p></div><div><a class=\"button wide\" href=\"/login\">Your account</a></div></div>",
+         to your account.</p></div><div><a class=\"button wide\" href=\"/dashboard\">Go to my account</a></div></div>",
         &[],
     );
     Page::narrow("Rejected", content)
@@ -141,30 +140,11 @@ pub(super) fn expired() -> Page {
 fn ended(title: &str, text: &str) -> Page {
     let content = html(
         "<div class=\"sheet\"><div><h1>{}</h1><p class=\"soft\" role=\"status\">{}</p></div>\
-         <div><a class=\"button wide\" href=\"/login\">Your account</a></div></div>",
+         <div><a class=\"button wide\" href=\"/dashboard\">Go to my account</a></div></div>",
         &[&title, &text],
     );
     Page {
         status: StatusCode::GONE,
         ..Page::narrow(title, content)
-    }
-}
-
-/// An error of the form that is not about a field.
-pub(super) fn failure(error: &ApiError) -> Page {
-    let text = error.frozen_message.as_deref().unwrap_or(&error.error);
-    let hint = match error.hint.as_deref() {
-        Some(hint) => html("<p class=\"soft\">{}</p>", &[&hint]),
-        None => Html::default(),
-    };
-    let content = html(
-        "<div class=\"sheet\"><div role=\"alert\"><h1>That did not work</h1><p>{}</p>{}\
-         <p class=\"small quiet\"><code>{}</code></p></div>\
-         <div><a class=\"button wide\" href=\"/login\">Your account</a></div></div>",
-        &[&text, &hint, &error.code.as_str()],
-    );
-    Page {
-        status: error.status,
-        ..Page::narrow("That did not work", content)
     }
 }

@@ -7,10 +7,10 @@ import { Empty, type PageRow, Pages, Shell, Skeleton, passkeyPaths, startRouter 
 Object.assign(passkeyPaths, {
   signInOptions: "/desk/login/passkey/options",
   signIn: "/desk/login/passkey",
-  addOptions: "/admin/passkeys/options",
-  add: "/admin/passkeys",
-  confirmOptions: "/admin/confirm/options",
-  confirm: "/admin/confirm",
+  addOptions: "/desk/passkeys/options",
+  add: "/desk/passkeys",
+  confirmOptions: "/desk/confirm/options",
+  confirm: "/desk/confirm",
 });
 
 const PAGES: PageRow[] = [{ path: "/desk", load: () => import("./home") }];
