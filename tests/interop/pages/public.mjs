@@ -128,8 +128,10 @@ export const scenarios = {
   async 'the sandbox identity check shows errors at its fields'({ browser, service }) {
     const visitor = await browser.visitor({ size: 'phone' })
     await signIn(visitor, service.agent('identified'))
-    const started = await ownersAct(visitor, '/account/identity', {})
-    await visitor.open(started.identity.check_url)
+    await ownersAct(visitor, '/account/identity', {})
+    const asked = () => fetch('/account').then((answer) => answer.json()).then((account) => account.identity?.check_url ?? null)
+    const check_url = await until('the check', () => visitor.page.evaluate(asked))
+    await visitor.open(new URL(check_url, service.url).href)
     await visitor.inspect('public-identity')
     for (const [name, value] of [['given_name', HOSTILE], ['family_name', 'Lovelace'], ['country', 'gb']]) {
       await visitor.fill(`[name=${name}]`, value)
