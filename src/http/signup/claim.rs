@@ -162,6 +162,13 @@ impl App {
                 return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "answer", error));
             }
         };
+        let is_over = signup.is_expired(self.clock.now()) && self.signup_key(signup).await?.is_none();
+        if !approves && !is_over {
+            return match self.engine.reject_signup(signup.key, claims.wallet).await {
+                Ok(()) => Ok(Claimed::Rejected),
+                Err(denied) => Err(claim_error(&denied)),
+            };
+        }
         let name = match form.get("name").map(str::trim).filter(|name| !name.is_empty()) {
             Some(name) => match text("name", name, MAX_NAME_LEN) {
                 Ok(name) => name,
@@ -173,14 +180,8 @@ impl App {
             None if !link.agent.is_empty() => link.agent,
             None => format!("Agent {}", self.signups.code(signup)),
         };
-        if signup.is_expired(self.clock.now()) && self.signup_key(signup).await?.is_none() {
+        if is_over {
             return Err(expired());
-        }
-        if !approves {
-            return match self.engine.reject_signup(signup.key, claims.wallet).await {
-                Ok(()) => Ok(Claimed::Rejected),
-                Err(denied) => Err(claim_error(&denied)),
-            };
         }
         let most = self.config.signup.max_keys_per_account;
         match self.engine.issue_api_key(signup.key, claims.wallet, &name, most).await {
