@@ -25,6 +25,7 @@ pub mod idempotency;
 pub mod index_page;
 pub mod intl_orders;
 pub mod kyc;
+mod list_order;
 pub mod login;
 pub mod login_page;
 pub mod merchants;
