@@ -1,6 +1,6 @@
 // The operator's desk at its own address, while an owner watches the dashboard.
 import { check, until } from './browser.mjs'
-import { HOSTILE, assertNotOwned, assertNotReloaded, mark, signIn } from './people.mjs'
+import { HOSTILE, assertNotOwned, assertNotReloaded, confirmIfAsked, mark, signIn } from './people.mjs'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
@@ -70,9 +70,7 @@ export const scenarios = {
     for (const [label, text] of [['Line', '1 Main Street'], ['City', 'Springfield'], ['State', 'IL'], ['Postal code', '62701'], ['Country', 'US']]) await field(label, text)
     await visitor.inspect('desk-order-entry')
     await visitor.press('button', 'Seal and deliver')
-    const asks = await visitor.sees('dialog', 'passkey', 5_000).then(() => true, () => false)
-    if (asks) await visitor.press('dialog button', 'passkey')
-    await visitor.sees('main', `•••• ${number.slice(12)} is delivered`)
+    await confirmIfAsked(visitor, 'main', `•••• ${number.slice(12)} is delivered`)
     check(!(await visitor.kept()).replaceAll(' ', '').includes(number), 'the number stays nowhere')
     await owner.sees('main', 'Ready')
     await assertNotReloaded(owner)

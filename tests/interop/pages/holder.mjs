@@ -1,6 +1,6 @@
 // The dashboard of an account's owner, who watches and acts while agents call the service from other processes.
 import { check, until } from './browser.mjs'
-import { HOSTILE, assertNotOwned, assertNotReloaded, mark, ownersAct, signIn } from './people.mjs'
+import { HOSTILE, assertNotOwned, assertNotReloaded, mark, signIn } from './people.mjs'
 
 export const settings = {}
 
@@ -138,9 +138,15 @@ export const scenarios = {
     const call = () => service.get('/list-payments', { authorization: `Bearer ${token}` })
     check((await call()).status === 200, 'the agent works')
     const visitor = await dashboard({ browser, service }, agent, '/agents')
-    const stopped = await ownersAct(visitor, '/account/stop-agents', {})
-    check(stopped.status === 200, JSON.stringify(stopped))
-    check((await call()).status !== 200, 'its next call is rejected')
+    await visitor.press('#stop-agents')
+    await visitor.sees('dialog', 'Stop all your agents?')
+    await visitor.inspect('holder-stop-dialog')
+    await visitor.press('dialog button', 'Stop my agents')
+    await visitor.sees('main', 'Your agents were stopped')
+    const rejected = await call()
+    check(rejected.status === 403 && rejected.body.code === 'agents_stopped', rejected.text)
+    await visitor.inspect('holder-agents-stopped')
+    visitor.assertClean(service.url)
     await visitor.close()
   },
 }

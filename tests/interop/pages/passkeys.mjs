@@ -1,14 +1,13 @@
 // Passkeys by the browser's virtual device: adding one, signing in with it, and confirming what matters.
 import { check, until } from './browser.mjs'
-import { signIn } from './people.mjs'
+import { confirmIfAsked, signIn } from './people.mjs'
 
 export const settings = {}
 
 async function addPasskey(visitor, service) {
   await visitor.open(`${service.url}/dashboard/settings`)
   await visitor.press('button', 'Add a passkey')
-  // A dialog asks for its name.
-  await visitor.press('dialog button[type=submit], dialog .primary')
+  await visitor.press('dialog button', 'Add passkey')
 }
 
 export const scenarios = {
@@ -20,7 +19,7 @@ export const scenarios = {
     await signIn(visitor, agent)
     await addPasskey(visitor, service)
     await until('the passkey', async () => ((await device.credentials()).length === 1) || null)
-    await visitor.sees('main', 'passkey')
+    await visitor.sees('#passkeys', 'Passkey, on')
     await visitor.inspect('holder-settings-passkey')
 
     // Signed out, the dashboard asks for the passkey, and no link is needed.
@@ -30,7 +29,7 @@ export const scenarios = {
     await visitor.open(`${service.url}/dashboard`)
     await visitor.sees('h1', 'Sign in')
     await visitor.inspect('holder-sign-in')
-    await visitor.press('button', 'passkey')
+    await visitor.press('button', 'Sign in with a passkey')
     await visitor.sees('.connection', 'Live')
 
     // The number is shown after a confirmation, and hidden when the page is left.
@@ -38,11 +37,7 @@ export const scenarios = {
     await visitor.sees('main', 'Ready')
     visitor.expects(/status of 403/)
     await visitor.press('main button', 'Show number')
-    const seen = await Promise.race([
-      visitor.sees('dialog', 'passkey', 5_000).then(() => 'asked', () => null),
-      visitor.sees('main', 'Hidden again in', 5_000).then(() => 'shown', () => null),
-    ])
-    if (seen === 'asked') await visitor.press('dialog button', 'passkey')
+    await confirmIfAsked(visitor, 'main', 'Hidden again in')
     await visitor.sees('main', 'Hidden again in')
     const number = /\b(\d{4} ?){4}\b/.exec(await visitor.text('main'))?.[0].replaceAll(' ', '')
     check(number?.length === 16, 'the number is shown')
@@ -66,8 +61,8 @@ export const scenarios = {
     await device.refuse(true)
     visitor.expects(/status of 40[13]|NotAllowedError/)
     await visitor.open(`${service.url}/dashboard`)
-    await visitor.press('button', 'passkey')
-    await visitor.sees('body', 'not')
+    await visitor.press('button', 'Sign in with a passkey')
+    await visitor.sees('.sheet', 'No passkey was used')
     check((await visitor.page.evaluate(() => fetch('/account').then((answer) => answer.status))) === 401, 'no session')
     await visitor.close()
   },

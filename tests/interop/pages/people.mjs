@@ -40,3 +40,12 @@ export async function mark(visitor) {
 export async function assertNotReloaded(visitor) {
   check(await visitor.page.evaluate(() => window.unloaded === false), 'the page was loaded again')
 }
+
+/** Confirms with the passkey if the page asks for it, until it shows this. A sign-in counts as a confirmation for a while. */
+export async function confirmIfAsked(visitor, selector, text) {
+  await until(text, async () => {
+    if ((await visitor.text(selector)).replaceAll(/\s+/g, ' ').includes(text)) return true
+    if ((await visitor.text('dialog button')).includes('Continue with passkey')) await visitor.press('dialog button', 'Continue with passkey')
+    return null
+  })
+}
