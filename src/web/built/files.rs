@@ -9,7 +9,7 @@ pub(super) static DESK: Page = Page {
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "e4dd76dc7d43972996501dac5d007cf4",
+    digest: "d34c8ffa8577c4ce3b7166bfcb19b17c",
 };
 
 pub(super) static LINK_USED: Page = Page {
@@ -233,6 +233,13 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
+        name: "holder-2N5AJPVH.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "72dd8f3c132dbbc976e28d420c695913",
+        bytes: include_bytes!("holder-2N5AJPVH.js"),
+        gzip: Some(include_bytes!("holder-2N5AJPVH.js.gz")),
+    },
+    File {
         name: "holder-C2WGCUNY.css",
         content_type: "text/css; charset=utf-8",
         digest: "7e856ab14934c165266087fce52b86c4",
@@ -240,11 +247,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("holder-C2WGCUNY.css.gz")),
     },
     File {
-        name: "holder-CKY2436E.js",
+        name: "home-JELCRYNC.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "0cbc8fa017964739552e9da06db76fcd",
-        bytes: include_bytes!("holder-CKY2436E.js"),
-        gzip: Some(include_bytes!("holder-CKY2436E.js.gz")),
+        digest: "39849509b90e434dedc430240ee151f9",
+        bytes: include_bytes!("home-JELCRYNC.js"),
+        gzip: Some(include_bytes!("home-JELCRYNC.js.gz")),
     },
     File {
         name: "home-LO77TXQH.js",
@@ -252,13 +259,6 @@ pub(super) static FILES: &[File] = &[
         digest: "8a1638a1ef134baf26be5b6d958d5dad",
         bytes: include_bytes!("home-LO77TXQH.js"),
         gzip: Some(include_bytes!("home-LO77TXQH.js.gz")),
-    },
-    File {
-        name: "home-XDPXOBDM.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "39849509b90e434dedc430240ee151f9",
-        bytes: include_bytes!("home-XDPXOBDM.js"),
-        gzip: Some(include_bytes!("home-XDPXOBDM.js.gz")),
     },
     File {
         name: "icon-LON4Y3IE.svg",
@@ -280,13 +280,6 @@ pub(super) static FILES: &[File] = &[
         digest: "b055e8f8a028a74ca70ec6693b4ccb1f",
         bytes: include_bytes!("mono-HL3UKEM5.woff2"),
         gzip: None,
-    },
-    File {
-        name: "plain-NAMSELAL.css",
-        content_type: "text/css; charset=utf-8",
-        digest: "d171849ff461a2356a9d3671221dfc5f",
-        bytes: include_bytes!("plain-NAMSELAL.css"),
-        gzip: Some(include_bytes!("plain-NAMSELAL.css.gz")),
     },
     File {
         name: "plot-MPEHL7Z6.js",
@@ -317,11 +310,11 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "settings-JIKXDDDC.js",
+        name: "settings-TGIGF7F5.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "0ab7c0b02a70e58dc33b40b9d6aeea12",
-        bytes: include_bytes!("settings-JIKXDDDC.js"),
-        gzip: Some(include_bytes!("settings-JIKXDDDC.js.gz")),
+        digest: "6139cc55313a9a8bd1ea0c1e412fdf16",
+        bytes: include_bytes!("settings-TGIGF7F5.js"),
+        gzip: Some(include_bytes!("settings-TGIGF7F5.js.gz")),
     },
     File {
         name: "statement-CQDJDKPH.js",
