@@ -125,9 +125,10 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(openapi::router(&described.clients))
         .merge(discovery::router(documents))
         .merge(event_routes(&state, &entrance.authenticator));
-    if let Some(own) = &state.deps.sandbox {
+    let controls = state.deps.sandbox.as_ref().map(|own| sandbox::router(&state, own));
+    if let Some(controls) = &controls {
         routes = routes
-            .merge(sandbox::router(&state, own))
+            .merge(controls.clone())
             .merge(openapi::sandbox_router(&described.others));
     }
     let authenticator = entrance.authenticator.clone();
@@ -146,7 +147,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         cors: true,
     };
     Ok(Fronts {
-        operator: operators::front(&state, &inside, metrics),
+        operator: operators::front(&state, &inside, metrics, controls),
         public: Front::new(config, inside),
     })
 }
