@@ -1,0 +1,12 @@
+// Card. In work.
+
+import { PageHead, Shell, Skeleton } from "../parts";
+
+export default function Page() {
+  return (
+    <Shell app="holder" page="cards" title="Card">
+      <PageHead title="Card" />
+      <Skeleton />
+    </Shell>
+  );
+}
