@@ -44,7 +44,7 @@ impl ChainMeter {
 pub struct ChainMeters([ChainMeter; Network::ALL.len()]);
 
 impl ChainMeters {
-    pub fn of(&self, network: Network) -> &ChainMeter {
+    pub const fn of(&self, network: Network) -> &ChainMeter {
         &self.0[network as usize]
     }
 }
@@ -57,7 +57,7 @@ pub struct MeteredSettlement {
 }
 
 impl MeteredSettlement {
-    pub fn new(inner: Arc<dyn Settlement>, meters: Arc<ChainMeters>) -> Self {
+    pub const fn new(inner: Arc<dyn Settlement>, meters: Arc<ChainMeters>) -> Self {
         Self { inner, meters }
     }
 

@@ -54,11 +54,11 @@ async fn operator_search_finds_what_is_quoted() {
     let wallet = agent.address();
     for (quoted, read_as, hit) in [
         (wallet.as_str(), "wallet", ("account", wallet.as_str())),
-        (&card, "id", ("card", &card)),
+        (card.as_str(), "id", ("card", card.as_str())),
         (payment, "id", ("payment", payment)),
         (transaction, "transaction", ("payment", payment)),
         (transaction, "transaction", ("transfer", transaction)),
-        (last4, "last4", ("card", &card)),
+        (last4, "last4", ("card", card.as_str())),
         (bought.header("request-id").unwrap(), "request_id", ("payment", payment)),
     ] {
         let found = read(&operator, &format!("/admin/search?q={quoted}")).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser_actors::engine::customers::Customer;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::EntityKind;
+use purser_actors::kernel::{EntityKind, OutboxJob};
 #[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::AdminState;
 #[cfg(feature = "documents")]
-use super::api_doc::{Operation, OperationDoc, any, of};
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::AuthorizedRead;
 use super::jobs::{self, OpenJob};
 use crate::http::auth::RequestId;
@@ -108,7 +108,7 @@ async fn get_preview(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<
         .ok_or_else(|| ApiError::new(ErrorCode::AccountNotFound, "There is no such account."))?;
     let effect = admin.engine.freeze_effect(&wallet).await;
     let effect = effect.map_err(|_| ApiError::internal())?;
-    let open = |all: &[_]| all.iter().map(|job| jobs::open_job(&admin, job)).collect();
+    let open = |all: &[OutboxJob]| all.iter().map(|job| jobs::open_job(&admin, job)).collect();
     Ok(Private(FreezePreview {
         wallet: wallet.to_string(),
         frozen: customer.account.frozen.is_some(),

@@ -8,11 +8,11 @@ use std::time::Duration;
 use purser_actors::answer::rfc3339;
 use purser_actors::engine::Engine;
 use purser_actors::entity::line::State;
-use purser_actors::kernel::{NamedState as _, StateMachine as _};
+use purser_actors::kernel::{Entity as _, NamedState as _, StateMachine as _};
 #[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use purser_actors::port::Timestamp;
-use purser_storage::{Store as _, StoreError};
+use purser_storage::StoreError;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -201,10 +201,10 @@ pub(super) async fn read(engine: &Engine) -> Result<QueueList, StoreError> {
     queues.push(tally.finish(None));
     let mut tally = Tally::new("untracked_transfers");
     for transfer in engine.untracked_transfers().await? {
-        tally.add(&transfer.transaction, Some(transfer.at));
+        tally.add(&transfer.transfer.transaction, Some(transfer.transfer.at));
     }
-    for order in engine.lost_orders().iter() {
-        tally.add(order.key.0, None);
+    for order in engine.lost_orders() {
+        tally.add(order.key.0, Some(order.at));
     }
     queues.push(tally.finish(None));
     let mut tally = Tally::new("discrepancies");
@@ -267,11 +267,13 @@ async fn keep_watch(metrics: Arc<Metrics>, sender: Arc<watch::Sender<QueueList>>
             if newest != seen || idle_ms >= LONGEST_INTERVAL_MS {
                 (seen, idle_ms) = (newest, 0);
                 match read(&metrics.engine).await {
-                    Ok(list) => drop(sender.send_if_modified(|known| {
-                        let differs = *known != list;
-                        *known = list;
-                        differs
-                    })),
+                    Ok(list) => {
+                        sender.send_if_modified(|known| {
+                            let differs = *known != list;
+                            *known = list;
+                            differs
+                        });
+                    }
                     Err(error) => tracing::error!(%error, "the queues could not be read"),
                 }
             }

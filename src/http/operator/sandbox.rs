@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use http::header::CONTENT_TYPE;
 use http::{Method, Request};
 use serde::Deserialize;
@@ -71,6 +71,6 @@ async fn post_sandbox(
         .body(body)
         .map_err(|_| invalid())?;
     let mut controls: Router = controls.clone();
-    let answer = controls.call(call).await;
-    Ok(json::private(answer.into_response()))
+    let Ok(answer) = controls.call(call).await;
+    Ok(json::private(answer))
 }

@@ -389,13 +389,13 @@ mod tests {
     #[test]
     fn texts_are_recognized() {
         let base = format!("0x{}", "a".repeat(64));
-        let solana = bs58::encode([7; 64]).into_string();
+        let solana = bs58::encode([7_u8; 64]).into_string();
         for (text, kind) in [
             ("0x1111111111111111111111111111111111111111", QueryKind::Wallet),
             ("4242", QueryKind::Last4),
             ("42424", QueryKind::Other),
-            (&base, QueryKind::Transaction),
-            (&solana, QueryKind::Transaction),
+            (base.as_str(), QueryKind::Transaction),
+            (solana.as_str(), QueryKind::Transaction),
             ("req_1", QueryKind::RequestId),
             ("job_1", QueryKind::JobId),
             ("apr_1", QueryKind::ApprovalId),

@@ -19,6 +19,7 @@ use super::AdminState;
 #[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::audit_log::{self, AuditLogEntry};
+#[cfg(feature = "documents")]
 use super::closed_sets::EntityKindName;
 use super::extractors::AuthorizedRead;
 use crate::http::error::{ApiError, ErrorCode};

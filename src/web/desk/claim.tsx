@@ -1,7 +1,7 @@
 // A claim: how long it lasts, extending it and putting the thing back.
 
 import { useEffect, useRef } from "preact/hooks";
-import { Avatar, Button, StatusTag, api, failure, now, span, toast, useLoaded } from "../parts";
+import { Avatar, StatusTag, now, span, toast } from "../parts";
 import { Act, useAct } from "./act";
 import { Dial } from "./bars";
 import { isMe } from "./session";

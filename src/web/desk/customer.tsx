@@ -342,7 +342,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
             </StatusTag>
           </div>
           <p>
-            On {upper(customer.network)}. Customer since <Time at={customer.created_at} as="day" />.
+            On {upper(customer.network)}. A customer since <Time at={customer.created_at} />.
           </p>
         </div>
         <div class="acts">

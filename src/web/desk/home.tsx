@@ -64,6 +64,7 @@ const ROWS: Row[] = [
   { queue: "lines_not_sold", name: "Lines not sold", icon: "lock", href: "/desk/lines", aim: 0 },
 ];
 
+const hours = (seconds: number): string => (seconds >= HOUR ? `${seconds / HOUR} h` : `${seconds / 60} min`);
 const ms = (us: number | null): number | null => (us === null ? null : us / 1_000);
 const millis = (value: number): string => (value >= 1_000 ? `${(value / 1_000).toLocaleString("en", { maximumFractionDigits: 1 })} s` : `${value.toLocaleString("en", { maximumFractionDigits: 1 })} ms`);
 
@@ -89,7 +90,7 @@ function QueueRow({ row, queue }: { row: Row; queue: Queue | undefined }) {
           ) : queue?.oldest_at ? (
             <>
               <b>{span(age)}</b>
-              {limit > 0 && <span class="quiet">{queue.limit_seconds ? ` of ${span(limit)}` : ` aim ${span(limit)}`}</span>}
+              {limit > 0 && <span class="quiet">{queue.limit_seconds ? ` of ${hours(limit)}` : ` aim ${hours(limit)}`}</span>}
             </>
           ) : (
             <span class="quiet">now</span>

@@ -195,11 +195,13 @@ export interface ListStateProps<Row> {
   shown: number;
   /** What there is when there is nothing. */
   empty: ComponentChildren;
+  /** Beside the number of rows. */
+  foot?: ComponentChildren;
   children: ComponentChildren;
 }
 
 /** A list while it loads, when it can't be loaded, when it is empty, and with its end. */
-export function ListState<Row>({ list, shown, empty, children }: ListStateProps<Row>) {
+export function ListState<Row>({ list, shown, empty, foot, children }: ListStateProps<Row>) {
   if (list.error && !list.rows) return <LoadError error={list.error} retry={list.reload} />;
   if (!list.rows) return <Skeleton rows={5} />;
   return (
@@ -212,6 +214,7 @@ export function ListState<Row>({ list, shown, empty, children }: ListStateProps<
             {shown === list.rows.length ? `${list.rows.length.toLocaleString("en")} shown` : `${shown.toLocaleString("en")} of ${list.rows.length.toLocaleString("en")} shown`}
             {list.hasMore ? ", there are more" : ""}
           </span>
+          {foot}
           {list.hasMore && (
             <Button small busy={list.loading} onClick={list.more}>
               Show more

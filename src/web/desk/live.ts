@@ -121,19 +121,23 @@ function connect(): void {
   };
 }
 
+let started = false;
+
+// The frame's "Try now" and a page that is seen again come here.
+stream.openWith(() => {
+  if (!started) return;
+  clearTimeout(timer);
+  connect();
+});
+
 export function startLive(): void {
+  started = true;
   stream.connection.value = "connecting";
   connect();
 }
 
-/** Tries at once, rather than when the next attempt is due. */
-export function tryNow(): void {
-  if (stream.connection.value === "live" || stream.connection.value === "ended") return;
-  clearTimeout(timer);
-  connect();
-}
-
 export function stopLive(): void {
+  started = false;
   source?.close();
   source = null;
   for (const one of [timer, staleTimer, silenceTimer]) clearTimeout(one);

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
-  Amount, Button, Empty, ErrorLine, Field, Icon, Id, KeyValue, Note, PageHead, Panel, Shell, StatusTag, Table, Tabs, addShortcuts, api, failure, fieldErrors, navigate, now, setQuery, short, span, toast, useRoute, withQuery,
+  Amount, Button, Empty, ErrorLine, Field, Id, KeyValue, Note, PageHead, Panel, Shell, StatusTag, Table, Tabs, addShortcuts, api, fieldErrors, navigate, now, setQuery, short, span, toast, useRoute, withQuery,
 } from "../parts";
 import type { OpenIntlOrder } from "../api/operator";
 import { Act, Ask, usd } from "./act";
@@ -344,6 +344,11 @@ export default function Orders() {
             <ListState
               list={list}
               shown={shown.length}
+              foot={
+                <span class="wide-only">
+                  <kbd>j</kbd> <kbd>k</kbd> move, <kbd>c</kbd> claim
+                </span>
+              }
               empty={
                 <Empty icon="check" title="No order waits">
                   A new one is announced here, in the title of this tab, and with a sound if you turn it on at Home.
@@ -393,12 +398,6 @@ export default function Orders() {
                 ]}
               />
             </ListState>
-            <div class="panel-foot wide-only">
-              <span>
-                <kbd>j</kbd> <kbd>k</kbd> move, <kbd>c</kbd> claim
-              </span>
-              <span>Overdue first, then the oldest</span>
-            </div>
           </Panel>
           <div class="stick">
             <Side order={selected} orders={orders} reload={list.reload} />

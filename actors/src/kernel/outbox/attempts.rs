@@ -73,7 +73,7 @@ impl Default for CounterCells {
         Self {
             running: AtomicU64::default(),
             attempts: AtomicU64::default(),
-            failures: Default::default(),
+            failures: std::array::from_fn(|_| AtomicU64::default()),
             durations_ms: Histogram::new(DURATIONS_MS),
             wakes: AtomicU64::default(),
         }

@@ -1,1 +1,0 @@
-import{a as t}from"/assets/chunk-5ODE6UBK.js";import{F as a,f as e,q as o,y as l}from"/assets/chunk-BE27RBRH.js";function m(){return e(a,{app:"holder",page:"home",title:"Home",children:[e(o,{title:"Home"}),e(l,{value:t.value?.available})]})}export{m as default};

@@ -1,1 +1,0 @@
-import{F as g,f as e,p as t,q as l}from"/assets/chunk-BE27RBRH.js";function i(){return e(g,{app:"holder",page:"settings",title:"Settings",children:[e(l,{title:"Settings"}),e(t,{})]})}export{i as default};

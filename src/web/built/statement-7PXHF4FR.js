@@ -1,1 +1,0 @@
-import{F as a,f as e,p as t,q as l}from"/assets/chunk-BE27RBRH.js";function n(){return e(a,{app:"holder",page:"statement",title:"Statement",children:[e(l,{title:"Statement"}),e(t,{})]})}export{n as default};

@@ -1,1 +1,0 @@
-import{F as t,f as e,p as r,q as l}from"/assets/chunk-BE27RBRH.js";function a(){return e(t,{app:"holder",page:"transfers",title:"Transfers",children:[e(l,{title:"Transfers"}),e(r,{})]})}export{a as default};
