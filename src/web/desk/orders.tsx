@@ -52,6 +52,9 @@ function Due({ order }: { order: OpenIntlOrder }) {
   );
 }
 
+/** The order that was just claimed here: its form takes the keyboard. */
+let justClaimed: string | null = null;
+
 const month = (text: string): { month: number; year: number } | null => {
   const match = /^(\d{1,2})\/(\d{4})$/.exec(text.trim());
   return match ? { month: Number(match[1]), year: Number(match[2]) } : null;
@@ -80,6 +83,16 @@ function EntryForm({ order, onDone, onReject }: { order: OpenIntlOrder; onDone: 
   const errors = useSignal<Record<string, string>>({});
   const busy = useSignal(false);
   const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (justClaimed !== order.card_id) return;
+    justClaimed = null;
+    card.current?.focus();
+  }, []);
+  const without = (name: string) => {
+    if (!errors.value[name]) return;
+    const { [name]: _, ...rest } = errors.value;
+    errors.value = rest;
+  };
   const set = (name: keyof Address) => (text: string) => {
     address.value = { ...address.value, [name]: text };
   };
@@ -154,7 +167,7 @@ function EntryForm({ order, onDone, onReject }: { order: OpenIntlOrder; onDone: 
           {order.hint ?? "A restore may have lost that it was made. Look first; put the order back if there is none."}
         </Note>
       )}
-      <MaskedNumber label="Card number" hint="Shown as dots while you type. Sealed when it is saved, and never shown here again." error={errors.value.card_number} entry={card} />
+      <MaskedNumber label="Card number" hint="Shown as dots while you type. Sealed when it is saved, and never shown here again." error={errors.value.card_number} entry={card} onChange={() => without("card_number")} />
       <div class="twin">
         <Field label="Expiry" mono inputMode="numeric" placeholder="MM/YYYY" maxLength={7} value={expiry.value} onChange={(text) => (expiry.value = expiryText(text))} error={errors.value.exp} />
         <Field label="CVV" type="password" mono inputMode="numeric" maxLength={4} value={cvv.value} onChange={(text) => (cvv.value = text.replaceAll(/\D/g, ""))} error={errors.value.cvv} autocomplete="off" />
@@ -389,6 +402,7 @@ export default function Orders() {
                           subject={{ card_id: row.card_id }}
                           what={`the ${usd(row.usd_amount)} order`}
                           onChange={(lease) => {
+                            if (lease !== null) justClaimed = row.card_id;
                             if (lease !== null) navigate(`/desk/orders?id=${row.card_id}`);
                             list.reload();
                           }}
