@@ -17,20 +17,23 @@ pub mod card_withdrawals;
 pub mod cards;
 pub mod discovery;
 pub mod events;
+mod form_pages;
 pub mod gift_card_orders;
 pub mod gift_cards;
 pub mod health;
 pub mod idempotency;
 pub mod intl_orders;
 pub mod kyc;
+mod list_order;
 pub mod login;
 pub mod login_page;
 pub mod merchants;
 pub mod openapi;
 pub mod operator;
 mod outgoing_holds;
+mod overview;
 pub mod owner;
-pub(crate) mod owner_page;
+mod page_session;
 pub mod payments;
 pub mod payouts;
 pub mod pricing;
@@ -43,11 +46,13 @@ pub mod routes;
 pub mod sandbox;
 pub mod sandbox_identity_page;
 pub mod schemas;
+mod sessions;
 pub mod sign_in;
 pub mod signup;
 pub mod token_authenticator;
 pub mod top_ups;
 pub mod version;
+pub mod web_apps;
 pub mod webhooks;
 pub mod withdrawals;
 
@@ -70,15 +75,18 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &kyc::ROUTES,
     &login::ROUTES,
     &merchants::ROUTES,
+    &overview::ROUTES,
     &owner::ROUTES,
     &payments::ROUTES,
     &payouts::ROUTES,
     &recipients::ROUTES,
     &redeem::ROUTES,
     &reloadable_cards::ROUTES,
+    &sessions::ROUTES,
     &sign_in::ROUTES,
     &signup::ROUTES,
     &top_ups::ROUTES,
+    &web_apps::ROUTES,
     &webhooks::ROUTES,
     &withdrawals::ROUTES,
 ];

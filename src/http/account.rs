@@ -6,14 +6,19 @@ use axum::extract::{FromRequestParts, RawQuery, State};
 use axum::response::Response;
 use http::request::Parts;
 use purser_actors::engine::Engine;
+use purser_actors::entity::account::Account;
 use purser_actors::entity::payment::Payment;
+use purser_actors::entity::session::AuthMethod;
 use purser_actors::id::PaymentId;
-use purser_actors::kernel::{Entity, JsonObject};
+use purser_actors::kernel::event_actor::{EventActor, EventActorType};
+use purser_actors::kernel::{Entity, JsonObject, request_context};
+use purser_actors::port::Timestamp;
 
 use super::app::App;
-use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
+use super::auth::{AuthClaims, BearerAuth, Refusal};
 use super::error::{ApiError, ErrorCode};
 use super::json;
+use super::page_session::MaybeClaims;
 use super::payments::with_product;
 use super::query::Query;
 use super::route::routes;
@@ -31,30 +36,73 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     }
 }
 
-/// Extractor: the claims of a valid bearer token. Rejects with 401.
+/// Extractor: the claims of a valid bearer token, or of the session of one of our pages. Rejects with 401, and with 403
+/// for a session that does not permit the request.
 pub struct BearerClaims(pub AuthClaims);
 
-impl<S: Sync> FromRequestParts<S> for BearerClaims {
+impl FromRequestParts<Arc<App>> for BearerClaims {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        match MaybeBearer::from_request_parts(parts, state).await {
-            Ok(MaybeBearer(bearer)) => Ok(Self(bearer.claims()?.clone())),
-            Err(_) => Err(ApiError::internal()),
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
+        match MaybeClaims::from_request_parts(parts, app).await?.0 {
+            Some(claims) => Ok(Self(claims)),
+            None => Err(BearerAuth::Absent.claims().err().unwrap_or_else(ApiError::internal)),
         }
     }
 }
 
-/// Rejects frozen accounts: they can't read anything.
+/// Rejects frozen accounts, which can't read anything, and agents that their owner has stopped. What an agent's request
+/// commits after this needs that its owner has not stopped it meanwhile.
 ///
 /// # Errors
-/// 403 with the `frozen_message`; 500 when storage fails.
+/// 403 with the `frozen_message`, 403 `agents_stopped`, or 401 for a token from before a stop; 500 when storage fails.
 pub async fn refuse_frozen(engine: &Engine, claims: &AuthClaims) -> Result<(), ApiError> {
     let account = engine.account(&claims.wallet).await.map_err(|_| ApiError::internal())?;
-    match account.and_then(|a| a.frozen) {
-        Some(message) => Err(ApiError::frozen(message)),
-        None => Ok(()),
+    match account.and_then(|account| refusal(&account, claims)) {
+        Some(refusal) => Err(refusal.into()),
+        None => state_sender(engine, claims).await,
     }
+}
+
+/// Why an account accepts nothing from these claims, if so.
+pub(super) fn refusal(account: &Account, claims: &AuthClaims) -> Option<Refusal> {
+    if let Some(message) = &account.frozen {
+        return Some(Refusal::Frozen(message.clone()));
+    }
+    if claims.is_owner_at_page() {
+        return None;
+    }
+    if account.agents_stopped_at().is_some() {
+        return Some(Refusal::AgentsStopped);
+    }
+    // Tokens have whole seconds.
+    let since = Timestamp(claims.issued_at.0.saturating_sub(999));
+    account.has_ended_agent_access(since).then_some(Refusal::Ended)
+}
+
+/// States who sends the request: its events name the sender, and what an agent's request commits needs that the agents
+/// are not stopped.
+async fn state_sender(engine: &Engine, claims: &AuthClaims) -> Result<(), ApiError> {
+    if !claims.is_owner_at_page() {
+        request_context::act_as_agent_of(claims.wallet);
+    }
+    let key = match claims.amr.key() {
+        Some(id) => engine.api_key(&id).await.map_err(|_| ApiError::internal())?,
+        None => None,
+    };
+    request_context::sent_by(EventActor {
+        r#type: match claims.amr {
+            AuthMethod::Wallet => EventActorType::Wallet,
+            AuthMethod::Payment(_) => EventActorType::Payment,
+            AuthMethod::Key(_) => EventActorType::ApiKey,
+        },
+        session_id: claims.session,
+        in_browser: claims.of_page,
+        payment_id: claims.amr.payment(),
+        api_key_id: claims.amr.key(),
+        api_key_name: key.map(|key| key.name),
+    });
+    Ok(())
 }
 
 /// Read the account balance
@@ -75,8 +123,8 @@ async fn get_account_balance(
         .await
         .map_err(|_| ApiError::internal())?;
     let account = read.ok_or_else(|| ApiError::new(ErrorCode::AccountNotFound, "There is no such account."))?;
-    if let Some(message) = account.frozen {
-        return Err(ApiError::frozen(message));
+    if let Some(refusal) = refusal(&account, &claims) {
+        return Err(refusal.into());
     }
     Ok(json::private_ok(&account.view(&claims.wallet)))
 }
@@ -94,16 +142,12 @@ async fn get_account_balance(
         (status = 404, description = "No such payment."))))]
 async fn get_payment(
     State(app): State<Arc<App>>,
-    MaybeBearer(bearer): MaybeBearer,
+    MaybeClaims(claims): MaybeClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["payment_id"])?;
     let unknown = || ApiError::new(ErrorCode::PaymentNotFound, "There is no such payment.");
     let id: PaymentId = query.required("payment_id")?.parse().map_err(|_| unknown())?;
-    let claims = match &bearer {
-        BearerAuth::Absent => None,
-        bearer => Some(bearer.claims()?),
-    };
     let payment = app
         .engine
         .payment(&id)
@@ -118,7 +162,7 @@ async fn get_payment(
                 "This payment belongs to another wallet.",
             ));
         }
-        refuse_frozen(&app.engine, claims).await?;
+        refuse_frozen(&app.engine, &claims).await?;
         view = view.object("payment", &payment.view(&id));
         view = with_product(&app.engine, view, &payment, false).await?;
     }

@@ -1,5 +1,5 @@
 //! Login links: `GET /get-auth-link` creates one, `GET /login` shows the page, `POST /login` redeems it and sets the
-//! session cookie, `GET /account` returns the account data for the page.
+//! session cookie.
 
 use std::sync::Arc;
 
@@ -10,37 +10,30 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use purser_actors::answer::UserId;
 use purser_actors::engine::OperationError;
-use purser_actors::entity::account::AccountView;
 use purser_actors::entity::account::LoginCode;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::{Entity, JsonObject};
 use serde::Serialize;
 
-use super::account::{BearerClaims, refuse_frozen};
+use super::account::BearerClaims;
 use super::app::App;
 use super::auth::{AuthClaims, Authenticator};
 use super::error::{ApiError, ErrorCode};
+use super::form_pages::{frozen_section, redirect_or_error};
 use super::json;
+use super::page_session::cookie_of;
 use super::query::Query;
 use super::route::routes;
-#[cfg(feature = "documents")]
-use super::schemas;
-use super::{owner, owner_page};
 use crate::checkout::account_error;
 use crate::identity::login::{LOGIN_CODE_LIFETIME_S, login_code_hash, login_url, new_login_code};
 use crate::secret::SecretText;
-use crate::stream;
 
 /// A form with one code.
 const MAX_FORM_BYTES: usize = 1024;
-/// Maximum cards in the account overview. The stream reports new ones.
-const MAX_CARDS_SHOWN: usize = 50;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/get-auth-link" => get_auth_link { Token, without_head(), refuses [TokenMissing, ParameterUnrecognized] }
     GET "/login" => get_login { Public }
     POST "/login" => post_login { Public, unkeyed("a code opens one session") }
-    GET "/account" => get_account { Owner, refuses [TokenMissing, AccountFrozen] }
 }
 
 /// A login link for a person.
@@ -62,7 +55,7 @@ struct AuthLinkResponse {
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-auth-link", operation_id = "createAuthLink", tag = "Authentication", security(("bearer" = [])),
     responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds).", body = AuthLinkResponse),
-        (status = 401, description = "No good token."))))]
+        (status = 401, description = "No good token."), (status = 403, description = "The session of a page makes no links."))))]
 async fn get_auth_link(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
@@ -81,8 +74,12 @@ async fn get_auth_link(
 /// Creates a link that grants the rights of this session.
 ///
 /// # Errors
-/// 404 if the account does not exist, 503 if the link could not be created.
+/// 403 for the session of a page, 404 if the account does not exist, 503 if the link could not be created.
 pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretText, ApiError> {
+    if claims.of_page {
+        let error = "A login link is made with a token; the session of a page makes none.";
+        return Err(ApiError::new(ErrorCode::SignInRequired, error).hint("GET /auth signs in."));
+    }
     let (code, hash) = new_login_code(&*app.entropy);
     let expires_s = app.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
     let offered = app
@@ -108,26 +105,10 @@ pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretT
     }
 }
 
-/// Requires a wallet that signed in. A hostile seller may have relayed a payment and have its token, and an agent with
-/// an API key is not the owner.
-///
-/// # Errors
-/// 403 `sign_in_required` for tokens issued for a payment or an API key.
-pub(super) fn signed_in(claims: &AuthClaims) -> Result<(), ApiError> {
-    if claims.is_signed_in() {
-        return Ok(());
-    }
-    let error = match claims.is_payment_token() {
-        true => "This needs a sign-in with the wallet; a payment alone is not enough.",
-        false => "This needs a sign-in with the wallet; an API key is an agent's.",
-    };
-    Err(ApiError::new(ErrorCode::SignInRequired, error).hint("GET /auth signs in; a link made after that may do this."))
-}
-
 /// Show the page behind a login link
 ///
-/// Changes nothing, so a link preview does not redeem the link. With the session cookie the page also has the
-/// owner's forms.
+/// Changes nothing, so a link preview does not redeem the link. With the session cookie the page shows the
+/// account.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/login", operation_id = "showLoginPage", tag = "Account pages",
     params(("code" = Option<String>, Query, description = "Of the link; the page posts it back.")),
@@ -137,30 +118,15 @@ async fn get_login(State(app): State<Arc<App>>, headers: HeaderMap, RawQuery(que
     if query.is_some_and(|query| !query.is_empty()) {
         return page;
     }
-    match owner_page::section(&app, cookie_of(&headers)).await {
-        Some(section) => app.login_page.account(StatusCode::OK, &section),
-        None => page,
-    }
-}
-
-/// Claims of the session cookie of the request.
-///
-/// # Errors
-/// 401 `token_missing` without the cookie. `token_invalid`, `token_expired` or `token_revoked` if the cookie is not
-/// valid.
-pub(super) async fn session(app: &App, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
-    let cookie = cookie_of(headers);
-    if !app.cookies.is_in(cookie) {
-        let error = "This route needs the session cookie that a login link sets; it takes no token.";
-        return Err(ApiError::unauthorized(ErrorCode::TokenMissing, error)
-            .hint("GET /get-auth-link makes a login link for the account's owner."));
-    }
-    Ok(app.authenticator.authenticate_session(cookie).await?)
-}
-
-pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
-    let cookie = headers.get(header::COOKIE).and_then(|value| value.to_str().ok());
-    cookie.unwrap_or_default()
+    let Ok(claims) = app.authenticator.authenticate_session(cookie_of(&headers)).await else {
+        return page;
+    };
+    let frozen = match app.engine.account(&claims.wallet).await {
+        Ok(account) => account.and_then(|account| account.frozen),
+        Err(_) => return page,
+    };
+    let section = frozen.map(|message| frozen_section(&message)).unwrap_or_default();
+    app.login_page.account(StatusCode::OK, &section)
 }
 
 /// Redeem a login link
@@ -169,19 +135,19 @@ pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/login", operation_id = "redeemLoginCode", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 303, description = "Signed in: back to the page."),
+    responses((status = 303, description = "Signed in: on to the dashboard."),
         (status = 403, description = "The page, without a session: the link is used up or too old. Or another page's form.", body = String, content_type = "text/html"))))]
 async fn post_login(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     if !is_same_origin_form(&app, &headers) {
         let refused = ApiError::new(ErrorCode::OriginNotAllowed, "This form is sent by our own page only.");
-        return owner::redirect_or_error(&app, &headers, Err(refused));
+        return redirect_or_error(&app, &headers, Err(refused));
     }
     Ok(match open_session(&app, body).await {
         Some(cookie) => {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::SEE_OTHER;
             let headers = response.headers_mut();
-            headers.insert(header::LOCATION, HeaderValue::from_static("/login"));
+            headers.insert(header::LOCATION, HeaderValue::from_static("/dashboard"));
             headers.insert(header::SET_COOKIE, cookie);
             headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
             json::private(response)
@@ -225,43 +191,4 @@ async fn open_session(app: &App, body: Body) -> Option<HeaderValue> {
         .cookies
         .set(session, app.clock.now(), app.config.identity.browser_session_seconds);
     HeaderValue::from_str(cookie.expose()).ok()
-}
-
-/// Account data for the account page.
-#[derive(Serialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-struct AccountOverview {
-    #[serde(flatten)]
-    account: AccountView,
-    /// Sequence number of the last event that is included.
-    seq: u64,
-    /// Cards of all kinds, newest first, at most 50.
-    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::CardListItem>))]
-    cards: Vec<JsonObject>,
-}
-
-/// Read the account overview
-///
-/// Authenticated by the session cookie only.
-#[cfg_attr(feature = "documents", utoipa::path(
-    get, path = "/account", operation_id = "getAccountOverview", tag = "Account pages",
-    responses((status = 200, description = "The balance, the newest cards of all kinds, and the cursor for `/stream`.", body = AccountOverview),
-        (status = 401, description = "No session."), (status = 403, description = "Frozen."))))]
-async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    let claims = session(&app, &headers).await?;
-    refuse_frozen(&app.engine, &claims).await?;
-    // Read before the state: an event in between arrives on the stream again, rather than never.
-    let seq = stream::newest(&*app.store, &claims.wallet.key()).await;
-    let seq = seq.map_err(|_| ApiError::internal())?;
-    let account = app
-        .engine
-        .account(&claims.wallet)
-        .await
-        .map_err(|_| ApiError::internal())?;
-    // An account opens its sessions, so it always exists.
-    let account = account.ok_or_else(ApiError::internal)?;
-    let cards = app.engine.newest_cards(&claims.wallet, MAX_CARDS_SHOWN).await;
-    let cards = cards.map_err(|_| ApiError::internal())?;
-    let account = account.view(&claims.wallet);
-    Ok(json::private_ok(&AccountOverview { account, seq, cards }))
 }

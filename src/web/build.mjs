@@ -5,9 +5,9 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { gzipSync } from "node:zlib";
 import esbuild from "esbuild";
-import { APPS, HERE, firstScreen, options, page } from "./bundle.mjs";
+import { gzipSync } from "fflate";
+import { APPS, HERE, firstScreen, iconOf, options, page, plainPages } from "./bundle.mjs";
 
 const BUDGET_BYTES = 60 * 1024;
 const TYPES = {
@@ -15,8 +15,11 @@ const TYPES = {
   ".css": "text/css; charset=utf-8",
   ".woff2": "font/woff2",
   ".svg": "image/svg+xml",
-  ".html": "text/html; charset=utf-8",
 };
+const COMPRESSED = [".js", ".css", ".svg"];
+
+// Not Node's own: its output differs between processors.
+const compress = (bytes) => Buffer.from(gzipSync(bytes, { level: 9, mtime: 0 }));
 
 const result = await esbuild.build(options({ hashed: true }));
 const files = new Map(result.outputFiles.map((file) => [path.basename(file.path), Buffer.from(file.contents)]));
@@ -25,36 +28,53 @@ const manifest = { apps: {}, files: {} };
 let over = false;
 for (const app of APPS) {
   const first = firstScreen(result.metafile, app.name);
-  const sizes = [...first.scripts, first.style].filter(Boolean).map((name) => gzipSync(files.get(name), { level: 9 }).length);
+  const sizes = [...first.scripts, first.style].filter(Boolean).map((name) => compress(files.get(name)).length);
   const total = sizes.reduce((sum, size) => sum + size, 0);
   over ||= total > BUDGET_BYTES;
   console.log(`${app.name}: first screen ${(total / 1024).toFixed(1)} KiB of script and style, compressed (at most ${BUDGET_BYTES / 1024})`);
   manifest.apps[app.name] = first;
-  files.set(`${app.name}.html`, Buffer.from(page(app, first)));
+  if (app.title) files.set(`${app.name}.html`, Buffer.from(page(app, first, iconOf(result.metafile))));
 }
+for (const [name, text] of plainPages(result.metafile)) files.set(name, Buffer.from(text));
 for (const font of readdirSync(path.join(HERE, "fonts")).filter((name) => name.startsWith("LICENSE-"))) {
   files.set(font, readFileSync(path.join(HERE, "fonts", font)));
 }
-const sorted = [...files].sort(([a], [b]) => (a < b ? -1 : 1));
-for (const [name, bytes] of sorted) {
-  manifest.files[name] = createHash("sha256").update(bytes).digest("hex");
+for (const [name, bytes] of [...files]) {
+  if (COMPRESSED.includes(path.extname(name))) files.set(`${name}.gz`, compress(bytes));
 }
+const digest = (name) => createHash("sha256").update(files.get(name)).digest("hex").slice(0, 32);
+const sorted = [...files].sort(([a], [b]) => (a < b ? -1 : 1));
+for (const [name] of sorted) if (!name.endsWith(".gz")) manifest.files[name] = digest(name);
 
-const rows = sorted.map(
-  ([name]) => `    File {
+const isPage = (name) => name.endsWith(".html");
+const pages = sorted.filter(([name]) => isPage(name));
+const assets = sorted.filter(([name]) => !isPage(name) && !name.endsWith(".gz"));
+const constants = pages.map(
+  ([name]) => `pub(super) static ${path.basename(name, ".html").replaceAll("-", "_").toUpperCase()}: Page = Page {
+    html: include_str!("${name}"),
+    digest: "${digest(name)}",
+};
+`,
+);
+const rows = assets.map(([name]) => {
+  const gzip = files.has(`${name}.gz`) ? `Some(include_bytes!("${name}.gz"))` : "None";
+  return `    File {
         name: "${name}",
         content_type: "${TYPES[path.extname(name)] ?? "text/plain; charset=utf-8"}",
-        digest: "${manifest.files[name].slice(0, 32)}",
+        digest: "${digest(name)}",
         bytes: include_bytes!("${name}"),
-    },`,
-);
+        gzip: ${gzip},
+    },
+`;
+});
 const table = `//! The files of the web apps, written by \`npm run build\` in \`src/web\`.
 
-use super::File;
+use super::{File, Page};
 
+${constants.join("\n")}
+/// Sorted by name.
 pub(super) static FILES: &[File] = &[
-${rows.join("\n")}
-];
+${rows.join("")}];
 `;
 
 const out = path.join(HERE, "built");

@@ -3,12 +3,13 @@
 // The service allows requests of its own pages only, so it must believe that this is its address:
 // `PURSER_SERVER__PUBLIC_URL=http://127.0.0.1:5173 purser serve`. For the desk, `--to` is the operator address.
 
+import { readFileSync } from "node:fs";
 import http from "node:http";
 import net from "node:net";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import esbuild from "esbuild";
-import { APPS, firstScreen, options, page } from "./bundle.mjs";
+import { APPS, HERE, firstScreen, iconOf, options, page } from "./bundle.mjs";
 
 const { values } = parseArgs({ options: { to: { type: "string" }, port: { type: "string", default: "5173" } } });
 if (!values.to) {
@@ -21,6 +22,9 @@ const APP_OF = [
   [/^\/desk(\/|$)/, "desk"],
 ];
 const TYPES = { ".js": "text/javascript", ".css": "text/css", ".woff2": "font/woff2", ".svg": "image/svg+xml" };
+// The policy that the service sends, so that what it forbids is seen here already.
+const served = readFileSync(path.join(HERE, "../http/web_apps.rs"), "utf8");
+const policy = served.match(/const POLICY: &str = "([^"]*)";/)[1].replaceAll(/\\\n\s*/g, "");
 const context = await esbuild.context(options({ hashed: false }));
 let files = new Map();
 let metafile;
@@ -45,8 +49,8 @@ const server = http.createServer(async (request, answer) => {
       return;
     }
     const app = APPS.find((app) => app.name === found[1]);
-    answer.writeHead(200, { "content-type": "text/html", "cache-control": "no-store" });
-    answer.end(page(app, firstScreen(metafile, app.name)));
+    answer.writeHead(200, { "content-type": "text/html", "cache-control": "no-store", "content-security-policy": policy });
+    answer.end(page(app, firstScreen(metafile, app.name), iconOf(metafile)));
     return;
   }
   if (pathname.startsWith("/assets/")) {

@@ -62,7 +62,7 @@ function object(schema, indent) {
 function declarations(schemas) {
   return Object.keys(schemas)
     .sort()
-    .map((name) => `${comment(schemas[name].description, "")}export type ${typeName(name)} = ${type(schemas[name])};\n`)
+    .map((name) => `${comment(schemas[name].description, "")}export type ${typeName(name)} = ${name === "ExactDecimal" ? "string | number" : type(schemas[name])};\n`)
     .join("\n");
 }
 

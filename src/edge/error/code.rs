@@ -126,7 +126,7 @@ errors! {
     PaymentIdentifierReused = 409 "payment_identifier_reused" Never;
     /// The header is not one value of 1 to 255 ASCII characters.
     IdempotencyKeyInvalid = 400 "idempotency_key_invalid" Never;
-    /// The route needs a bearer token, or the session cookie on the account page.
+    /// The route needs a bearer token, or on the service's own pages the session cookie.
     TokenMissing = 401 "token_missing" AfterChange;
     /// The token was not issued by this service.
     TokenInvalid = 401 "token_invalid" AfterChange;
@@ -146,7 +146,7 @@ errors! {
     /// charged so far. `x_service_guidance` says whether the transfer may still settle, until when, and that it is
     /// credited then.
     SettlementFailed = 402 "settlement_failed" AfterChange;
-    /// The token was issued for a payment or an API key and does not permit this
+    /// The token or the page's session was issued for a payment or an API key and does not permit this
     /// ([which](routes.md#tokens-issued-for-a-payment)).
     SignInRequired = 403 "sign_in_required" AfterChange;
     /// `agentAuth` needs an API key.
@@ -176,6 +176,9 @@ errors! {
     SignupAlreadyClaimed = 409 "signup_already_claimed" Never;
     /// The account is frozen. `frozen_message` has the reason.
     AccountFrozen = 403 "account_frozen" Never;
+    /// The account owner has stopped all agents: nothing is accepted from a token, an API key or a wallet of the account.
+    /// Nothing was charged.
+    AgentsStopped = 403 "agents_stopped" AfterChange;
     /// The operator address was called by a host name. It accepts only an IP address or `localhost`.
     HostNotAllowed = 421 "host_not_allowed" Never;
     /// The payout belongs to another wallet.
@@ -259,7 +262,8 @@ errors! {
     WebhookAccessDenied = 403 "webhook_access_denied" Never;
     /// The delivery belongs to another wallet.
     DeliveryAccessDenied = 403 "delivery_access_denied" Never;
-    /// The request comes from a page of another origin.
+    /// The request comes from a page of another origin, or has the session cookie and a body that is not JSON by its
+    /// type.
     OriginNotAllowed = 403 "origin_not_allowed" Never;
     /// No such route.
     RouteNotFound = 404 "route_not_found" Never;
@@ -269,6 +273,8 @@ errors! {
     CardNotFound = 404 "card_not_found" Never;
     /// No such top-up.
     TopUpNotFound = 404 "top_up_not_found" Never;
+    /// No such session of the account, or it has ended.
+    SessionNotFound = 404 "session_not_found" Never;
     /// No such payment.
     PaymentNotFound = 404 "payment_not_found" Never;
     /// No such identity check.

@@ -10,6 +10,7 @@ use crate::http::operator;
 use crate::http::rate_limit::RateLimiter;
 use crate::http::route::{Access, path_rules};
 use crate::http::routes;
+use crate::http::web_apps;
 use crate::metrics::Metrics;
 use crate::metrics::ledger_totals::LedgerTotaller;
 use crate::metrics::series::SeriesRecorder;
@@ -21,7 +22,7 @@ pub(super) fn front(state: &AppState, public: &FrontConfig, metrics: Metrics, sa
     let metrics = Arc::new(metrics);
     let inside = FrontConfig {
         request_metrics: metrics.requests.clone(),
-        routes: operator::router(Arc::new(admin(state, metrics, sandbox))),
+        routes: operator::router(Arc::new(admin(state, metrics, sandbox))).merge(web_apps::operator_router()),
         rules: path_rules(routes::operator(), &state.config),
         authenticator: Arc::new(operator::NoWalletAuth),
         limiter: Arc::new(RateLimiter::new(&state.config.limits)),

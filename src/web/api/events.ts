@@ -893,7 +893,7 @@ export type Error = {
   type: "error";
 };
 
-export type ExactDecimal = number;
+export type ExactDecimal = string | number;
 
 /** A gift card without its code and link. */
 export type GiftCard = {

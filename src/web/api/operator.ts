@@ -312,7 +312,7 @@ export type EventData = {
   object: Record<string, unknown>;
 };
 
-export type ExactDecimal = number;
+export type ExactDecimal = string | number;
 
 /** Reason of a hold until an account is unfrozen. */
 export type FrozenHold = "held_frozen";

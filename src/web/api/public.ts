@@ -1674,7 +1674,7 @@ export type EventList = {
   next_before?: number | null;
 };
 
-export type ExactDecimal = number;
+export type ExactDecimal = string | number;
 
 /** A value of a filter. */
 export type FacetValue = {

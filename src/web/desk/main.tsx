@@ -14,10 +14,10 @@ import { SignInPage } from "./sign-in";
 Object.assign(passkeyPaths, {
   signInOptions: "/desk/login/passkey/options",
   signIn: "/desk/login/passkey",
-  addOptions: "/admin/passkeys/options",
-  add: "/admin/passkeys",
-  confirmOptions: "/admin/confirm/options",
-  confirm: "/admin/confirm",
+  addOptions: "/desk/passkeys/options",
+  add: "/desk/passkeys",
+  confirmOptions: "/desk/confirm/options",
+  confirm: "/desk/confirm",
 });
 
 const PAGES: PageRow[] = [

@@ -1,18 +1,18 @@
 // The account of the session, loaded once for all pages and again when an event says that it changed.
 
 import { computed, effect, signal } from "@preact/signals";
-import { ApiFailure, type StreamEvent, api, failure, frame, frozen, onEnd, onEvent, onGap, signedOut, stream } from "../parts";
+import { type AmountValue, type ApiFailure, api, failure, frame, frozen, onEnd, onEvent, onGap, signedOut, stream, unauthorized } from "../parts";
 
 /** `GET /account`. Fields that an older service lacks are optional. */
 export interface Account {
   user_id: string;
-  balance: string;
-  available: string;
-  held: string;
-  total_deposits: string;
+  balance: AmountValue;
+  available: AmountValue;
+  held: AmountValue;
+  total_deposits: AmountValue;
   status: "active" | "frozen";
   created_at: string;
-  owner_caps: Record<string, { amount?: string } | null> | null;
+  owner_caps: Record<string, unknown> | null;
   seq: number;
   cards: AccountCard[];
   rights?: "act" | "look";
@@ -21,7 +21,7 @@ export interface Account {
   confirmed_until?: string | null;
   agents_stopped_at?: string | null;
   caps?: unknown;
-  identity?: { status: string; rejection_reason?: string | null } | null;
+  identity?: { status: string; rejection_reason?: string | null; check_url?: string | null } | null;
   issuer_link?: { status: string; link_pending?: boolean } | null;
   agent_wallet?: AgentWallet | null;
   api_keys?: ApiKey[];
@@ -32,10 +32,10 @@ export interface AccountCard {
   card_id: string;
   card_type: string;
   status: string;
-  usd_amount?: string;
-  available_usd_amount?: string | null;
-  charged_usd_amount?: string;
-  amount?: string;
+  usd_amount?: string | number;
+  available_usd_amount?: string | number | null;
+  charged_usd_amount?: string | number;
+  amount?: string | number;
   currency?: string;
   label?: string | null;
   last4?: string | null;
@@ -45,8 +45,8 @@ export interface AccountCard {
 
 export interface AgentWallet {
   addresses?: { base?: string; solana?: string };
-  balances?: Record<string, { available?: string }>;
-  limits?: Record<string, unknown>;
+  limits?: { per_call_usd?: AmountValue; per_day_usd?: AmountValue };
+  used_today_usd?: AmountValue;
 }
 
 export interface ApiKey {
@@ -54,9 +54,9 @@ export interface ApiKey {
   name: string;
   status: string;
   last_used_at?: string | null;
-  spent_today_usd?: string;
-  per_day_usd?: string | null;
-  per_call_usd?: string | null;
+  spent_today_usd?: AmountValue;
+  per_day_usd?: AmountValue;
+  per_call_usd?: AmountValue;
 }
 
 export const account = signal<Account | null>(null);
@@ -71,14 +71,16 @@ let again = false;
 
 async function loadOnce(): Promise<void> {
   try {
-    const loaded = await api.get<Account>("/account");
-    account.value = loaded;
+    account.value = await api.get<Account>("/account");
     accountError.value = null;
     frozen.value = null;
     signedOut.value = false;
   } catch (error) {
     const failed = failure(error);
-    if (failed.status !== 401 && failed.code !== "account_frozen") accountError.value = failed;
+    if (failed.status === 401) {
+      signedOut.value = true;
+      account.value = null;
+    } else if (failed.code !== "account_frozen") accountError.value = failed;
   }
 }
 
@@ -95,14 +97,13 @@ export function loadAccount(): Promise<void> {
   return loading;
 }
 
-/** Events after the account was loaded, newest first. For pages that opened after they arrived. */
-export const recent = signal<StreamEvent[]>([]);
-const RECENT = 200;
-
 /** Loads the account and opens the stream after it. */
 export async function startAccount(): Promise<void> {
+  unauthorized.run = () => {
+    // The account itself was asked for, or it says whether the session is over.
+    if (!loading) void loadAccount();
+  };
   onEvent("*", (event) => {
-    recent.value = [event, ...recent.value].slice(0, RECENT);
     if (event.seq > (account.value?.seq ?? 0)) void loadAccount();
   });
   onGap(() => void loadAccount());
@@ -123,15 +124,16 @@ export async function startAccount(): Promise<void> {
     } finally {
       stream.stop();
       signedOut.value = true;
+      account.value = null;
     }
   };
   await loadAccount();
   if (account.value) stream.start(account.value.seq);
+  else stream.connection.value = "ended";
 }
 
-/** After signing in on this page. */
+/** After signing in on this page, and after a freeze. */
 export async function restartAccount(): Promise<void> {
-  signedOut.value = false;
   await loadAccount();
-  if (account.value) stream.start(account.value.seq);
+  if (account.value && frozen.value === null && !signedOut.value) stream.start(account.value.seq);
 }

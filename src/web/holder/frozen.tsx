@@ -1,10 +1,18 @@
 // What the dashboard shows while the account is frozen.
 
+import { useEffect } from "preact/hooks";
 import { Button, Icon, Note, PageHead, Panel, Shell, copy } from "../parts";
-import { account } from "./account";
+import { account, restartAccount } from "./account";
+
+/** The stream is closed meanwhile, so the page asks whether the account works again. */
+const ASK_EVERY_MS = 10_000;
 
 export function FrozenPage({ message }: { message: string }) {
   const address = account.value?.user_id;
+  useEffect(() => {
+    const timer = setInterval(() => void restartAccount(), ASK_EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
   return (
     <Shell app="holder" page="home" title="Account frozen" read>
       <PageHead title="This account is frozen" />
@@ -37,7 +45,7 @@ export function FrozenPage({ message }: { message: string }) {
                   Copy account
                 </Button>
               )}
-              <Button icon="again" onClick={() => location.reload()}>
+              <Button icon="again" onClick={() => void restartAccount()}>
                 Look again
               </Button>
             </div>

@@ -33,7 +33,7 @@ export function SignInPage() {
         </div>
         <div class="stack tight">
           <h2>No passkey yet?</h2>
-          <p class="soft small">Ask your agent for a link. It opens this account once, within five minutes. After that you can add a passkey and come back without a link.</p>
+          <p class="soft small">Ask your agent for a link. It opens this account once, within 15 minutes. After that you can add a passkey and come back without a link.</p>
           <CopyLine text="GET /get-auth-link" what="Call" />
         </div>
       </div>

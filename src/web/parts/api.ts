@@ -1,10 +1,15 @@
 // Requests to the service. The session cookie is the credential, so no secret is ever in the page.
 
 import { signal } from "@preact/signals";
+import { parseExact, writeExact } from "./json";
 import { confirmIt } from "./passkey";
+
+export { Exact } from "./json";
 
 /** True once the service said that there is no session any more. */
 export const signedOut = signal(false);
+/** Called when a request was answered 401. The app finds out whether its session is over. */
+export const unauthorized = { run: (): void => {} };
 /** The message to the owner of a frozen account. */
 export const frozen = signal<string | null>(null);
 
@@ -72,13 +77,13 @@ async function read<T>(answer: Response): Promise<T> {
   if (answer.status === 204) return undefined as T;
   let body: unknown;
   try {
-    body = await answer.json();
+    body = parseExact(await answer.text());
   } catch {
     body = undefined;
   }
   if (answer.ok) return body as T;
   const failed = failureOf(answer.status, body);
-  if (failed.status === 401) signedOut.value = true;
+  if (failed.status === 401) unauthorized.run();
   if (failed.code === "account_frozen") frozen.value = failed.frozenMessage ?? failed.message;
   throw failed;
 }
@@ -100,7 +105,7 @@ async function post<T = unknown>(path: string, body?: unknown, { confirm, key = 
   const init: RequestInit = {
     method,
     headers: { "Content-Type": "application/json", "Idempotency-Key": key },
-    body: JSON.stringify(body ?? {}),
+    body: writeExact(body ?? {}),
   };
   const again = async () => read<T>(await send(path, init));
   try {
@@ -119,7 +124,7 @@ export const api = {
     return read<T>(await send(path, { headers: { Accept: "application/json" } }));
   },
 
-  /** The answer to a POST with a JSON body. If the service wants a confirmation, asks for it and sends it again. */
+  /** The answer to a POST with a JSON body, in which amounts are `new Exact("25.50")`. If the service wants a confirmation, asks for it and sends it again. */
   post,
 
   /** The result of a callable function: `{"data": …}` in, `{"result": …}` out. */

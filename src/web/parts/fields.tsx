@@ -5,7 +5,7 @@ import { useId } from "preact/hooks";
 import { classes } from "./classes";
 import { Icon } from "./icon";
 import { type ApiFailure, failure } from "./api";
-import { money, compare, units, less } from "./money";
+import { type AmountValue, compare, less, money, units } from "./money";
 
 export interface FieldProps {
   label: string;
@@ -175,7 +175,7 @@ export function MoneyField({ currency = "USD", ...props }: MoneyFieldProps) {
 }
 
 /** What is wrong with a typed amount, or null. */
-export function amountProblem(text: string, { max, min, currency = "USD" }: { max?: string; min?: string; currency?: string } = {}): string | null {
+export function amountProblem(text: string, { max, min, currency = "USD" }: { max?: AmountValue; min?: AmountValue; currency?: string } = {}): string | null {
   const typed = text.trim();
   if (!/^\d+(\.\d{1,2})?$/.test(typed) || units(typed) === null) return "Enter an amount like 25 or 25.50.";
   if (units(typed) === 0n) return "Enter more than zero.";

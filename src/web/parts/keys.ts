@@ -27,10 +27,12 @@ document.addEventListener("keydown", (event) => {
   const target = event.target as Element | null;
   if (target?.closest("input, textarea, select, dialog, [contenteditable]") || document.querySelector("dialog[open]")) return;
   const sequence = performance.now() - firstAt < SEQUENCE_MS ? `${firstKey} ${event.key}` : "";
-  const shortcut = allShortcuts().find((one) => one.run && (one.keys === sequence || one.keys === event.key));
+  const named = (keys: string) => allShortcuts().find((one) => one.run && one.keys === keys);
+  // `g s` is not `s`.
+  const shortcut = (sequence && named(sequence)) || named(event.key);
   firstKey = event.key;
   firstAt = performance.now();
-  if (!shortcut?.run) return;
+  if (!shortcut || !shortcut.run) return;
   firstAt = 0;
   event.preventDefault();
   shortcut.run();

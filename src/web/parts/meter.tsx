@@ -2,12 +2,12 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { classes } from "./classes";
-import { share } from "./money";
+import { type AmountValue, share } from "./money";
 
 export interface MeterProps {
   /** Amounts, as decimal texts. */
-  value: string;
-  max: string;
+  value: AmountValue;
+  max: AmountValue;
   /** In words: “Courier has spent $4.00 of $10.00 today”. */
   label: string;
   /** Neither brass nor red when it fills up. */

@@ -2,12 +2,15 @@
 
 import { classes } from "./classes";
 
+/** An amount of the API: a decimal text, or a whole number. */
+export type AmountValue = string | number | null | undefined;
+
 const SIGNS: Record<string, string> = { USD: "$", EUR: "€", GBP: "£" };
 const PLACES = 6;
 const UNIT = 10n ** BigInt(PLACES);
 
 /** The amount in millionths. Texts that are no amount are null. */
-export function units(text: string | number | null | undefined): bigint | null {
+export function units(text: AmountValue): bigint | null {
   const match = /^(-?)(\d+)(?:\.(\d{1,6})\d*)?$/.exec(String(text ?? ""));
   if (!match) return null;
   const [, minus, whole = "0", part = ""] = match;
@@ -23,27 +26,27 @@ export function decimal(value: bigint): string {
 }
 
 /** The sum of amounts; those that are no amount count as zero. */
-export function sum(...texts: (string | number | null | undefined)[]): string {
+export function sum(...texts: AmountValue[]): string {
   return decimal(texts.reduce((total, text) => total + (units(text) ?? 0n), 0n));
 }
 
 /** The first amount less the second. */
-export function less(text: string | null | undefined, other: string | null | undefined): string {
+export function less(text: AmountValue, other: AmountValue): string {
   return decimal((units(text) ?? 0n) - (units(other) ?? 0n));
 }
 
 /** Negative, zero or positive, as the first amount is less than, equal to or more than the second. */
-export function compare(text: string | null | undefined, other: string | null | undefined): number {
+export function compare(text: AmountValue, other: AmountValue): number {
   const difference = (units(text) ?? 0n) - (units(other) ?? 0n);
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-export function isZero(text: string | number | null | undefined): boolean {
+export function isZero(text: AmountValue): boolean {
   return (units(text) ?? 0n) === 0n;
 }
 
 /** The part of the second amount that the first is, from 0 to 1. For bars only: it is not exact. */
-export function share(text: string | null | undefined, of: string | null | undefined): number {
+export function share(text: AmountValue, of: AmountValue): number {
   const whole = units(of) ?? 0n;
   if (whole <= 0n) return 0;
   const part = ((units(text) ?? 0n) * 10_000n) / whole;
@@ -58,9 +61,9 @@ export interface MoneyOptions {
 }
 
 /** An amount as text: `$1,284.06`, `€25.00`, `250.000000 USDC`. Nothing is rounded. */
-export function money(text: string | number | null | undefined, currency = "USD", { sign, places = 2 }: MoneyOptions = {}): string {
+export function money(text: AmountValue, currency = "USD", { sign, places = 2 }: MoneyOptions = {}): string {
   const value = units(text);
-  if (value === null) return text === null || text === undefined ? "–" : String(text);
+  if (value === null) return text === null || text === undefined || text === "" ? "–" : String(text);
   const size = value < 0n ? -value : value;
   const whole = (size / UNIT).toString().replace(/\B(?=(\d{3})+$)/g, ",");
   const part = (size % UNIT).toString().padStart(PLACES, "0");
@@ -73,7 +76,7 @@ export function money(text: string | number | null | undefined, currency = "USD"
 }
 
 export interface AmountProps extends MoneyOptions {
-  value: string | number | null | undefined;
+  value: AmountValue;
   currency?: string | undefined;
   /** It did not happen after all. */
   struck?: boolean | undefined;
@@ -96,7 +99,7 @@ export function Amount({ value, currency = "USD", sign, places, struck, live, so
 }
 
 /** An amount as the largest thing of a page. */
-export function BigAmount({ value, currency = "USD" }: { value: string | null | undefined; currency?: string }) {
+export function BigAmount({ value, currency = "USD" }: { value: AmountValue; currency?: string }) {
   const text = money(value, currency);
   const point = text.indexOf(".");
   return (

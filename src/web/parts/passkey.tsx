@@ -26,23 +26,22 @@ export const hasPasskeys = (): boolean => typeof PublicKeyCredential === "functi
 // Libraries put the options in `publicKey`; the standard's own JSON does not.
 const inner = <T extends object>(options: Options): T => (options.publicKey ?? options) as T;
 
-async function assertion(options: Options, mediation?: CredentialMediationRequirement): Promise<unknown> {
+async function assertion(options: Options): Promise<unknown> {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(inner<PublicKeyCredentialRequestOptionsJSON>(options));
-  const request: CredentialRequestOptions = mediation ? { publicKey, mediation } : { publicKey };
-  const credential = await navigator.credentials.get(request);
+  const credential = await navigator.credentials.get({ publicKey });
   return (credential as PublicKeyCredential).toJSON();
 }
 
 /** Signs in with a passkey of this device. Throws if the person cancels or the service refuses. */
-export async function signInWithPasskey(extra: object = {}): Promise<void> {
-  const options = await api.post<Options>(passkeyPaths.signInOptions, extra);
+export async function signInWithPasskey(): Promise<void> {
+  const options = await api.post<Options>(passkeyPaths.signInOptions);
   const credential = await assertion(options);
-  await api.post(passkeyPaths.signIn, { ...extra, credential });
+  await api.post(passkeyPaths.signIn, { credential });
 }
 
 /** Adds a passkey of this device to the account. */
 export async function addPasskey(name: string): Promise<void> {
-  const options = await api.post<Options>(passkeyPaths.addOptions, { name });
+  const options = await api.post<Options>(passkeyPaths.addOptions);
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(inner<PublicKeyCredentialCreationOptionsJSON>(options));
   const credential = await navigator.credentials.create({ publicKey });
   await api.post(passkeyPaths.add, { name, credential: (credential as PublicKeyCredential).toJSON() });

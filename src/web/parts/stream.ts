@@ -2,6 +2,7 @@
 // says when what the page shows may be old.
 
 import { computed, signal } from "@preact/signals";
+import { parseExact } from "./json";
 
 /** An event as the stream delivers it. The types by resource are in `api/events.ts`. */
 export interface StreamEvent {
@@ -11,7 +12,8 @@ export interface StreamEvent {
   created_at: string;
   data: { object: Record<string, unknown> };
   previous?: Record<string, unknown> | null;
-  actor?: { kind?: string; name?: string | null; api_key_id?: string | null; session_id?: string | null } | null;
+  /** Who caused it, for events that a request of a session caused. */
+  actor?: { type: string; session_id: string; in_browser: boolean; api_key_id?: string; api_key_name?: string } | null;
 }
 
 export type Connection = "connecting" | "live" | "reconnecting" | "stale" | "ended";
@@ -137,13 +139,14 @@ function connect(): void {
   socket = opened;
   opened.onopen = () => {
     if (socket !== opened) return;
-    opened.send(JSON.stringify({ type: "subscribe", after: lastSeq.value }));
+    // After a gap: only what is new.
+    opened.send(JSON.stringify(gap ? { type: "subscribe" } : { type: "subscribe", after: lastSeq.value }));
     listen();
   };
   opened.onmessage = (message) => {
     if (socket !== opened) return;
     listen();
-    const frame = JSON.parse(String(message.data)) as { type: string; event?: StreamEvent };
+    const frame = parseExact(String(message.data)) as { type: string; event?: StreamEvent };
     if (frame.type === "ping") opened.send(JSON.stringify({ type: "pong" }));
     // A ping follows each subscription: from then on the page is live.
     if (connection.value !== "live" && (frame.type === "ping" || frame.type === "event")) live();
@@ -160,7 +163,6 @@ function connect(): void {
     }
     if (end.code === CLOSED_EXPIRED_CURSOR) {
       // The events since are no longer kept: go on from now, and load everything again.
-      lastSeq.value = 0;
       gap = true;
     }
     lost();

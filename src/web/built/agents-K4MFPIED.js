@@ -1,1 +1,0 @@
-import{l as e,qa as a,x as t,z as l}from"/assets/chunk-HAB3GEDS.js";function n(){return e(a,{app:"holder",page:"agents",title:"Agents and limits",children:[e(l,{title:"Agents and limits"}),e(t,{})]})}export{n as default};

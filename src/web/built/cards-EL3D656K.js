@@ -1,1 +1,0 @@
-import{l as e,qa as t,x as l,z as a}from"/assets/chunk-HAB3GEDS.js";function r(){return e(t,{app:"holder",page:"cards",title:"Cards",children:[e(a,{title:"Cards"}),e(l,{})]})}export{r as default};

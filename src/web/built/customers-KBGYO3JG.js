@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-GAITHBZ4.js";import"/assets/chunk-WD6IBODE.js";import"/assets/chunk-LW4ISWDR.js";import"/assets/chunk-LJRA6A66.js";import"/assets/chunk-HAB3GEDS.js";export{c as default,a as pageOfHit,b as remember};

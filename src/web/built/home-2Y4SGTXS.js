@@ -1,1 +1,0 @@
-import{a as t}from"/assets/chunk-XDBISQZL.js";import{S as l,l as e,qa as a,z as o}from"/assets/chunk-HAB3GEDS.js";function m(){return e(a,{app:"holder",page:"home",title:"Home",children:[e(o,{title:"Home"}),e(l,{value:t.value?.available})]})}export{m as default};

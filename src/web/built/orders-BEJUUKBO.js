@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-673T6IPN.js";import"/assets/chunk-4P5UYN6E.js";import"/assets/chunk-CGTEVR4W.js";import"/assets/chunk-LW4ISWDR.js";import"/assets/chunk-I4EK5LI2.js";import"/assets/chunk-LJRA6A66.js";import"/assets/chunk-HAB3GEDS.js";export{a as OrderTabs,b as default};

@@ -1,1 +1,0 @@
-import{a,b}from"/assets/chunk-RGIKSIU3.js";import"/assets/chunk-4P5UYN6E.js";import"/assets/chunk-LW4ISWDR.js";import"/assets/chunk-I4EK5LI2.js";import"/assets/chunk-LJRA6A66.js";import"/assets/chunk-HAB3GEDS.js";export{a as DecisionTabs,b as default};

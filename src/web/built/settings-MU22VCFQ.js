@@ -1,1 +1,0 @@
-import{l as e,qa as g,x as t,z as l}from"/assets/chunk-HAB3GEDS.js";function i(){return e(g,{app:"holder",page:"settings",title:"Settings",children:[e(l,{title:"Settings"}),e(t,{})]})}export{i as default};

@@ -1,1 +1,0 @@
-import{l as e,qa as a,x as t,z as l}from"/assets/chunk-HAB3GEDS.js";function n(){return e(a,{app:"holder",page:"statement",title:"Statement",children:[e(l,{title:"Statement"}),e(t,{})]})}export{n as default};

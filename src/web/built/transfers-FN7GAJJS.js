@@ -1,1 +1,0 @@
-import{l as e,qa as t,x as r,z as l}from"/assets/chunk-HAB3GEDS.js";function a(){return e(t,{app:"holder",page:"transfers",title:"Transfers",children:[e(l,{title:"Transfers"}),e(r,{})]})}export{a as default};
