@@ -4,7 +4,7 @@ use super::{File, Page};
 
 pub(super) static DESK: Page = Page {
     html: include_str!("desk.html"),
-    digest: "2fd62cfd389e277fade61d23e48b928a",
+    digest: "c0a33a9acf9fee470f02b79490c5b3d3",
 };
 
 pub(super) static HOLDER: Page = Page {
@@ -65,11 +65,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("approval-dialog-XDZGTEMZ.js.gz")),
     },
     File {
-        name: "approvals-S4B3WQIV.js",
+        name: "approvals-IKHWLMGE.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "c1931c6cc541d445f55b1d7c99f46b2e",
-        bytes: include_bytes!("approvals-S4B3WQIV.js"),
-        gzip: Some(include_bytes!("approvals-S4B3WQIV.js.gz")),
+        digest: "f79223b6d806396ac5c4480faea3cb03",
+        bytes: include_bytes!("approvals-IKHWLMGE.js"),
+        gzip: Some(include_bytes!("approvals-IKHWLMGE.js.gz")),
     },
     File {
         name: "ask-to-stop-QHBMRCD5.js",
@@ -79,11 +79,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("ask-to-stop-QHBMRCD5.js.gz")),
     },
     File {
-        name: "audit-JGEQRCW7.js",
+        name: "audit-QGTRDYTX.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "b15fd0d30be22e526a0b50840243a895",
-        bytes: include_bytes!("audit-JGEQRCW7.js"),
-        gzip: Some(include_bytes!("audit-JGEQRCW7.js.gz")),
+        digest: "970bd293502b3bebb216df72b4747ada",
+        bytes: include_bytes!("audit-QGTRDYTX.js"),
+        gzip: Some(include_bytes!("audit-QGTRDYTX.js.gz")),
     },
     File {
         name: "card-7EQL546P.js",
@@ -142,6 +142,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-5PAW2Y7D.js.gz")),
     },
     File {
+        name: "chunk-66KUXDVN.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "7d667d7d5aa5ac6c58dd2b8be4c80916",
+        bytes: include_bytes!("chunk-66KUXDVN.js"),
+        gzip: Some(include_bytes!("chunk-66KUXDVN.js.gz")),
+    },
+    File {
         name: "chunk-6QJUA3UF.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "405164708de4aa44324984edfd1c1383",
@@ -175,6 +182,20 @@ pub(super) static FILES: &[File] = &[
         digest: "f3e0aeac9ef6ba18cb5aed81f8222a68",
         bytes: include_bytes!("chunk-BY74TKYB.js"),
         gzip: Some(include_bytes!("chunk-BY74TKYB.js.gz")),
+    },
+    File {
+        name: "chunk-C3H6XVW3.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "cd69aca61654a9455417385c7df6f87c",
+        bytes: include_bytes!("chunk-C3H6XVW3.js"),
+        gzip: Some(include_bytes!("chunk-C3H6XVW3.js.gz")),
+    },
+    File {
+        name: "chunk-C4SQGYUP.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "695ca939d004261cf6121f56d91a4d17",
+        bytes: include_bytes!("chunk-C4SQGYUP.js"),
+        gzip: Some(include_bytes!("chunk-C4SQGYUP.js.gz")),
     },
     File {
         name: "chunk-CBY6LARM.js",
@@ -219,13 +240,6 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-INTFOLL3.js.gz")),
     },
     File {
-        name: "chunk-L2YO62RL.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "0cd903ecc9ccd81d1768158b870830f0",
-        bytes: include_bytes!("chunk-L2YO62RL.js"),
-        gzip: Some(include_bytes!("chunk-L2YO62RL.js.gz")),
-    },
-    File {
         name: "chunk-L36RT4EO.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "c4386dc3b6ee9414389f187ad4566c75",
@@ -247,13 +261,6 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-OJQPXHWO.js.gz")),
     },
     File {
-        name: "chunk-OXBGXOEQ.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "73ff4463407e5d32e11fc70dbc468ac4",
-        bytes: include_bytes!("chunk-OXBGXOEQ.js"),
-        gzip: Some(include_bytes!("chunk-OXBGXOEQ.js.gz")),
-    },
-    File {
         name: "chunk-PO4JHQ77.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "f74165348b5f0a271deab752c2aad452",
@@ -268,6 +275,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-RMWJCEPF.js.gz")),
     },
     File {
+        name: "chunk-ROPZMNQL.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "a680d02bc5634813a7a48b4bba3a405c",
+        bytes: include_bytes!("chunk-ROPZMNQL.js"),
+        gzip: Some(include_bytes!("chunk-ROPZMNQL.js.gz")),
+    },
+    File {
         name: "chunk-TXHJLAEZ.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "5ddb630912f220026e837afa307ffca7",
@@ -280,13 +294,6 @@ pub(super) static FILES: &[File] = &[
         digest: "865c2ae68c195325ceb49cca9c9494be",
         bytes: include_bytes!("chunk-VUIIGLGJ.js"),
         gzip: Some(include_bytes!("chunk-VUIIGLGJ.js.gz")),
-    },
-    File {
-        name: "chunk-WD6IBODE.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "3c94a70ef13f24fb76dd94a95947aec5",
-        bytes: include_bytes!("chunk-WD6IBODE.js"),
-        gzip: Some(include_bytes!("chunk-WD6IBODE.js.gz")),
     },
     File {
         name: "chunk-WLF4QBRL.js",
@@ -310,25 +317,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-Y25V7MQL.js.gz")),
     },
     File {
-        name: "customer-LR765OUS.js",
+        name: "customer-MIZG54LC.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "d111d7f800d26149a43704d5e2b6d9dd",
-        bytes: include_bytes!("customer-LR765OUS.js"),
-        gzip: Some(include_bytes!("customer-LR765OUS.js.gz")),
+        digest: "8c6f1a49a20102bba623fcf6757e6273",
+        bytes: include_bytes!("customer-MIZG54LC.js"),
+        gzip: Some(include_bytes!("customer-MIZG54LC.js.gz")),
     },
     File {
-        name: "customers-AMR57JXQ.js",
+        name: "customers-RFLUDTSF.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "577e8d888cfab869f40a4cab8aab3c80",
-        bytes: include_bytes!("customers-AMR57JXQ.js"),
-        gzip: Some(include_bytes!("customers-AMR57JXQ.js.gz")),
-    },
-    File {
-        name: "desk-6MXRSCOH.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "81d88c19e5f12bb3fa45dc34baa3dc2f",
-        bytes: include_bytes!("desk-6MXRSCOH.js"),
-        gzip: Some(include_bytes!("desk-6MXRSCOH.js.gz")),
+        digest: "9d2df863dda6f817434ee7e542571bd8",
+        bytes: include_bytes!("customers-RFLUDTSF.js"),
+        gzip: Some(include_bytes!("customers-RFLUDTSF.js.gz")),
     },
     File {
         name: "desk-BRPUDUM7.css",
@@ -336,6 +336,13 @@ pub(super) static FILES: &[File] = &[
         digest: "1af6372810aa88140034ad9e97ef6c49",
         bytes: include_bytes!("desk-BRPUDUM7.css"),
         gzip: Some(include_bytes!("desk-BRPUDUM7.css.gz")),
+    },
+    File {
+        name: "desk-TIGJEXYK.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "20f08e39e1e9ff541c486a618fead7ba",
+        bytes: include_bytes!("desk-TIGJEXYK.js"),
+        gzip: Some(include_bytes!("desk-TIGJEXYK.js.gz")),
     },
     File {
         name: "dot-OCYNQVI7.woff2",
@@ -366,11 +373,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("home-2ZSZXIUT.js.gz")),
     },
     File {
-        name: "home-5FVL5AC7.js",
+        name: "home-57K5XWPV.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "34444c8af87e35e0406a7436f0ca43fc",
-        bytes: include_bytes!("home-5FVL5AC7.js"),
-        gzip: Some(include_bytes!("home-5FVL5AC7.js.gz")),
+        digest: "f4bda93910a5be50c44544c00309daa2",
+        bytes: include_bytes!("home-57K5XWPV.js"),
+        gzip: Some(include_bytes!("home-57K5XWPV.js.gz")),
     },
     File {
         name: "icon-LON4Y3IE.svg",
@@ -380,18 +387,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("icon-LON4Y3IE.svg.gz")),
     },
     File {
-        name: "incoming-EC6ACSXA.js",
+        name: "incoming-R5L64KYP.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "b80a409c0f0e63ed32a508e2dc849b20",
-        bytes: include_bytes!("incoming-EC6ACSXA.js"),
-        gzip: Some(include_bytes!("incoming-EC6ACSXA.js.gz")),
+        digest: "dc8c9ab2e40ed80de5ffd0abc6a04f41",
+        bytes: include_bytes!("incoming-R5L64KYP.js"),
+        gzip: Some(include_bytes!("incoming-R5L64KYP.js.gz")),
     },
     File {
-        name: "lines-4CXGEN4N.js",
+        name: "lines-OAFRXDRD.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "7846db666263053dff584330e5ad3785",
-        bytes: include_bytes!("lines-4CXGEN4N.js"),
-        gzip: Some(include_bytes!("lines-4CXGEN4N.js.gz")),
+        digest: "e3061ecd45a1258b64e67d684b332d9e",
+        bytes: include_bytes!("lines-OAFRXDRD.js"),
+        gzip: Some(include_bytes!("lines-OAFRXDRD.js.gz")),
     },
     File {
         name: "login-27ID3IWR.js",
@@ -436,11 +443,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("public-OKIMR2AA.js.gz")),
     },
     File {
-        name: "reconciliation-XWJBG7VW.js",
+        name: "reconciliation-B2PSD3NT.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "9be2b865bf45f2f8a517500ab8f2441a",
-        bytes: include_bytes!("reconciliation-XWJBG7VW.js"),
-        gzip: Some(include_bytes!("reconciliation-XWJBG7VW.js.gz")),
+        digest: "a83cb9d2937558cb1fc344cda393036a",
+        bytes: include_bytes!("reconciliation-B2PSD3NT.js"),
+        gzip: Some(include_bytes!("reconciliation-B2PSD3NT.js.gz")),
     },
     File {
         name: "refunds-4S3N7MYK.js",
@@ -471,6 +478,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("settings-TK7AHDOO.js.gz")),
     },
     File {
+        name: "sign-in-33ZJ6MH7.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "9bc2cd882f4b81e9b394f5215ea09a19",
+        bytes: include_bytes!("sign-in-33ZJ6MH7.js"),
+        gzip: Some(include_bytes!("sign-in-33ZJ6MH7.js.gz")),
+    },
+    File {
         name: "statement-NX2EKMC7.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "a8b1b9b4fc1b8c663ab47115bef66352",
@@ -478,18 +492,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("statement-NX2EKMC7.js.gz")),
     },
     File {
-        name: "stuck-CERXHOLW.js",
+        name: "stuck-3EOJWJGD.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "b2e4b78d187d89d26d5b2aef064315e8",
-        bytes: include_bytes!("stuck-CERXHOLW.js"),
-        gzip: Some(include_bytes!("stuck-CERXHOLW.js.gz")),
+        digest: "8dcc95116e3be1925914392955578d8a",
+        bytes: include_bytes!("stuck-3EOJWJGD.js"),
+        gzip: Some(include_bytes!("stuck-3EOJWJGD.js.gz")),
     },
     File {
-        name: "supervision-6L3ZRSI6.js",
+        name: "supervision-S7VYEVMK.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "36b8c98f98f216ec02605ab754f9e2e4",
-        bytes: include_bytes!("supervision-6L3ZRSI6.js"),
-        gzip: Some(include_bytes!("supervision-6L3ZRSI6.js.gz")),
+        digest: "1d68731e7f6b7efd17fcdf8cf6949b27",
+        bytes: include_bytes!("supervision-S7VYEVMK.js"),
+        gzip: Some(include_bytes!("supervision-S7VYEVMK.js.gz")),
     },
     File {
         name: "transfer-RG4JHNH5.js",
@@ -520,10 +534,10 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("withdraw-to-MBX3FU6D.js.gz")),
     },
     File {
-        name: "withdrawals-FSD73N23.js",
+        name: "withdrawals-4N2JI5E7.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "5f6b0f2a4fefe76236f3925f42cd5487",
-        bytes: include_bytes!("withdrawals-FSD73N23.js"),
-        gzip: Some(include_bytes!("withdrawals-FSD73N23.js.gz")),
+        digest: "56ca722f4ca61ca00f1d3626e1e3f3a0",
+        bytes: include_bytes!("withdrawals-4N2JI5E7.js"),
+        gzip: Some(include_bytes!("withdrawals-4N2JI5E7.js.gz")),
     },
 ];

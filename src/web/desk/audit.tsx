@@ -6,7 +6,7 @@ import type { AuditLogEntry } from "../api/operator";
 import { ListBar, ListState, csv, fits, save, usePaged } from "./lists";
 import { useEvery } from "./live";
 import { isMe } from "./session";
-import { actArea, actSays } from "./words";
+import { actArea, actSays } from "./names";
 
 interface Page {
   entries: AuditLogEntry[];

@@ -12,7 +12,8 @@ import { remember } from "./customers";
 import { LoadError } from "./lists";
 import { useEvery, useOnChange } from "./live";
 import { Timeline } from "./timeline";
-import { jobDoing, kindName, kindNames, spaced, upper } from "./words";
+import { spaced, upper } from "./names";
+import { jobDoing, kindName, kindNames } from "./words";
 
 interface Found {
   found: CustomerResource[];

@@ -4,7 +4,8 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Amount, Button, Empty, Icon, type IconName, Note, PageHead, Panel, Shell, Skeleton, Time, api, navigate, short, useLoaded, useRoute, withQuery } from "../parts";
 import { LoadError } from "./lists";
-import { kindName, spaced, upper } from "./words";
+import { spaced, upper } from "./names";
+import { kindName } from "./words";
 
 export interface Hit {
   kind: string;

@@ -7,7 +7,7 @@ import { setSound, sound } from "./announce";
 import { AgeBar } from "./bars";
 import { Export, LoadError } from "./lists";
 import { type Queue, type QueueName, queues, useEvery, useOnChange } from "./live";
-import { HEALTH, actIcon, actSays, actTone, ledgerName, providerName } from "./words";
+import { HEALTH, actIcon, actSays, actTone, ledgerName, providerName } from "./names";
 
 export interface Point {
   at: string;

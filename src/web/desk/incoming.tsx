@@ -8,7 +8,7 @@ import type { IncomingTransfer, UntrackedOrder, UntrackedTransfer } from "../api
 import { Act, Ask, usd } from "./act";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
 import { countOf, useOnChange } from "./live";
-import { providerName, spaced, upper } from "./words";
+import { providerName, spaced, upper } from "./names";
 
 const STATES: Record<string, readonly [Tone, string]> = {
   found: ["move", "Being looked up"],
@@ -111,7 +111,7 @@ interface Lost {
 interface LostRow {
   name: string;
   what: string;
-  amount: number;
+  amount: string | number;
   currency: string;
   at: string;
   to: string | null;

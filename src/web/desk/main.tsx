@@ -3,13 +3,13 @@
 import "../parts/styles.css";
 import "./desk.css";
 import { effect, signal } from "@preact/signals";
-import { render } from "preact";
+import { type ComponentType, render } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { Button, Empty, type PageRow, Pages, Shell, Skeleton, type ApiFailure, api, failure, frame, passkeyPaths, signedOut, startRouter } from "../parts";
 import { startAnnouncing } from "./announce";
 import { startLive, stopLive } from "./live";
 import { readMode } from "./mode";
 import { operator, readSession } from "./session";
-import { SignInPage } from "./sign-in";
 
 Object.assign(passkeyPaths, {
   signInOptions: "/desk/login/passkey/options",
@@ -81,8 +81,17 @@ function Missing() {
   );
 }
 
+/** Most visits have a session, so signing in is a file of its own. */
+function SignIn() {
+  const [Page, setPage] = useState<ComponentType<{ onDone: () => void }> | null>(null);
+  useEffect(() => {
+    void import("./sign-in").then(({ SignInPage }) => setPage(() => SignInPage));
+  }, []);
+  return Page && <Page onDone={() => void start()} />;
+}
+
 function App() {
-  if (signedOut.value) return <SignInPage onDone={() => void start()} />;
+  if (signedOut.value) return <SignIn />;
   if (broken.value) {
     return (
       <Shell app="desk" page="" title="Not loaded">

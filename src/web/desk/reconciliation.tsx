@@ -6,7 +6,8 @@ import type { Discrepancy, OperatorLateReturn, ReconciliationRun } from "../api/
 import { Act, useAct, usd } from "./act";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
 import { type SystemEvent, useEvery, useOnChange } from "./live";
-import { discrepancySays, sourceName, spaced, upper } from "./words";
+import { spaced, upper } from "./names";
+import { discrepancySays, sourceName } from "./words";
 
 interface Status {
   run: ReconciliationRun;

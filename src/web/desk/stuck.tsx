@@ -9,7 +9,8 @@ import { Act, Ask, type AskFields, useAct } from "./act";
 import { Export, ListBar, LoadError, fits } from "./lists";
 import { useEvery, useOnChange } from "./live";
 import { Timeline } from "./timeline";
-import { PROVIDER_SAYS, jobTitle, otherOf, spaced, upper } from "./words";
+import { spaced, upper } from "./names";
+import { PROVIDER_SAYS, jobTitle, otherOf } from "./words";
 
 interface DeadLetters {
   jobs: DeadLetteredJob[];

@@ -7,7 +7,8 @@ import type { AdmissionStatus, EntityStatus, JobTypeStatus, ScheduledJobsStatus,
 import { AgeBar } from "./bars";
 import { Export, LoadError } from "./lists";
 import { useEvery } from "./live";
-import { jobDoing, kindName, spaced } from "./words";
+import { spaced } from "./names";
+import { jobDoing, kindName } from "./words";
 
 interface System {
   supervision: SupervisionStatus;

@@ -7,7 +7,8 @@ import { Amount, Button, Empty, Id, Log, type LogLine, Panel, Segments, Skeleton
 import type { AuditLogEntry } from "../api/operator";
 import { Export, LoadError, type PageOf, usePaged } from "./lists";
 import type { QueueName } from "./live";
-import { actArea, actIcon, actSays, actTone, forOperators, kindName, spaced } from "./words";
+import { actArea, actIcon, actSays, actTone, spaced } from "./names";
+import { forOperators, kindName } from "./words";
 
 export interface TimelineEntry {
   at: string;

@@ -9,7 +9,7 @@ import { ClaimButton, ClaimHead, With, isFree, isMine } from "./claim";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
 import { OrderTabs } from "./orders";
 import { may } from "./session";
-import { providerName } from "./words";
+import { providerName } from "./names";
 
 const waited = (row: OpenCardWithdrawal): number => Math.max(0, (now.value - Date.parse(row.created_at)) / 1_000);
 

@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-L2YO62RL.js";import"/assets/chunk-WD6IBODE.js";import"/assets/chunk-6QJUA3UF.js";import"/assets/chunk-WMC2IK5C.js";import"/assets/chunk-5E7KIZYM.js";export{c as default,a as pageOfHit,b as remember};
