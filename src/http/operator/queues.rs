@@ -1,7 +1,7 @@
 //! The queues that wait for operators, each with its size, its oldest item and a version that changes with its content.
 
 use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash as _, Hasher as _};
+use std::hash::Hasher as _;
 use std::sync::Arc;
 use std::time::Duration;
 

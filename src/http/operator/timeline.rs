@@ -217,7 +217,7 @@ async fn events(
             }
             looked += 1;
             position.event = event.cursor;
-            let Ok(record) = EventRecord::read(&event.payload) else {
+            let Ok(record) = EventRecord::read(&event.subject, &event.payload) else {
                 tracing::error!(seq = event.seq, "a stored event cannot be read");
                 continue;
             };

@@ -3,7 +3,7 @@
 import "../parts/styles.css";
 import "./desk.css";
 import { effect, signal } from "@preact/signals";
-import { type ComponentType, render } from "preact";
+import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Button, Empty, type PageRow, Pages, Shell, Skeleton, type ApiFailure, api, failure, frame, passkeyPaths, signedOut, startRouter } from "../parts";
 import { startAnnouncing } from "./announce";
@@ -36,6 +36,7 @@ const PAGES: PageRow[] = [
   { path: "/desk/webhooks", load: () => import("./webhooks") },
   { path: "/desk/supervision", load: () => import("./supervision") },
   { path: "/desk/lines", load: () => import("./lines") },
+  { path: "/desk/me", load: () => import("./me") },
   { path: "/desk/sandbox", load: () => import("./sandbox") },
 ];
 
@@ -46,7 +47,7 @@ async function start(): Promise<void> {
   try {
     await readSession();
     signedOut.value = false;
-    startLive();
+    if (!operator.value?.mustAddPasskey) startLive();
   } catch (thrown) {
     if (!signedOut.value) broken.value = failure(thrown);
   }
@@ -54,7 +55,7 @@ async function start(): Promise<void> {
 
 frame.signOut.run = async () => {
   try {
-    await api.post("/desk/logout");
+    await api.post("/desk/sign-out");
   } finally {
     operator.value = null;
     stopLive();
@@ -82,12 +83,13 @@ function Missing() {
 }
 
 /** Most visits have a session, so signing in is a file of its own. */
-function SignIn() {
-  const [Page, setPage] = useState<ComponentType<{ onDone: () => void }> | null>(null);
+function SignIn({ first }: { first?: boolean }) {
+  const [pages, setPages] = useState<typeof import("./sign-in") | null>(null);
   useEffect(() => {
-    void import("./sign-in").then(({ SignInPage }) => setPage(() => SignInPage));
+    void import("./sign-in").then(setPages);
   }, []);
-  return Page && <Page onDone={() => void start()} />;
+  if (!pages) return null;
+  return first ? <pages.FirstPasskeyPage onDone={() => void start()} /> : <pages.SignInPage onDone={() => void start()} />;
 }
 
 function App() {
@@ -111,6 +113,7 @@ function App() {
     );
   }
   if (!operator.value) return <Loading />;
+  if (operator.value.mustAddPasskey) return <SignIn first />;
   return <Pages rows={PAGES} loading={Loading} missing={Missing} />;
 }
 

@@ -10,6 +10,13 @@ export type Needs = "read" | "freeze" | "operate" | "tokens";
 export interface Operator {
   name: string;
   role: Role;
+  /** The session was opened with a token and may do nothing but add the first passkey. */
+  mustAddPasskey: boolean;
+  /** Whether browsers offer passkeys at this address. */
+  passkeysAvailable: boolean;
+  /** Null for a token that is sent with each request. */
+  sessionId: string | null;
+  expiresAt: string | null;
 }
 
 const ALLOWED: Record<Needs, readonly Role[]> = {
@@ -36,15 +43,25 @@ export const whyNot = (needs: Needs): string => `${WHO[needs]} Your role is ${op
 export const isMe = (name: string | null | undefined): boolean => name !== null && name !== undefined && name === operator.value?.name;
 
 interface Session {
-  operator?: string;
-  name?: string;
+  operator: string;
   role: Role;
+  session_id?: string | null;
+  expires_at?: string | null;
+  must_add_passkey?: boolean;
+  passkeys_available?: boolean;
 }
 
 /** Reads who is signed in. Throws if nobody is. */
 export async function readSession(): Promise<void> {
   const session = await api.get<Session>("/admin/session");
-  const name = session.operator ?? session.name ?? "";
-  operator.value = { name, role: session.role };
+  const name = session.operator;
+  operator.value = {
+    name,
+    role: session.role,
+    mustAddPasskey: session.must_add_passkey === true,
+    passkeysAvailable: session.passkeys_available !== false,
+    sessionId: session.session_id ?? null,
+    expiresAt: session.expires_at ?? null,
+  };
   frame.person.value = { name, detail: NAMES[session.role] ?? session.role };
 }

@@ -269,6 +269,12 @@ export function Shell({ app, page, title, crumbs, read, children }: ShellProps) 
                 <Icon name={desk ? "audit" : "settings"} />
                 {desk ? "What I did" : "Settings"}
               </a>
+              {desk && (
+                <a href="/desk/me">
+                  <Icon name="passkey" />
+                  Passkeys and sessions
+                </a>
+              )}
               <button type="button" onClick={() => setListed(true)}>
                 <Icon name="keyboard" />
                 <span class="grow">Keyboard shortcuts</span>

@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-66KUXDVN.js";import"/assets/chunk-C3H6XVW3.js";import"/assets/chunk-C4SQGYUP.js";import"/assets/chunk-6QJUA3UF.js";import"/assets/chunk-WMC2IK5C.js";import"/assets/chunk-5E7KIZYM.js";export{c as default,a as pageOfHit,b as remember};

@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-TXHJLAEZ.js";import"/assets/chunk-LUC4ZRPC.js";import"/assets/chunk-Y25V7MQL.js";import"/assets/chunk-6QJUA3UF.js";import"/assets/chunk-GDKMYABS.js";import"/assets/chunk-WMC2IK5C.js";import"/assets/chunk-5E7KIZYM.js";export{a as OrderTabs,b as default};
