@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-RUUCWPOP.js";import"/assets/chunk-C3H6XVW3.js";import"/assets/chunk-C4SQGYUP.js";import"/assets/chunk-XI43TMFX.js";import"/assets/chunk-ZZERYSPG.js";import"/assets/chunk-FUXW4EFG.js";export{c as default,a as pageOfHit,b as remember};

@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-SK3HQOC3.js";import"/assets/chunk-2DAQL6MZ.js";import"/assets/chunk-JI5XSIAR.js";import"/assets/chunk-XI43TMFX.js";import"/assets/chunk-ZEEDOU3O.js";import"/assets/chunk-ZZERYSPG.js";import"/assets/chunk-FUXW4EFG.js";export{a as OrderTabs,b as default};

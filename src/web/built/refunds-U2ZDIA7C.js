@@ -1,1 +1,0 @@
-import{a,b}from"/assets/chunk-TYK2WUS6.js";import"/assets/chunk-JI5XSIAR.js";import"/assets/chunk-XI43TMFX.js";import"/assets/chunk-ZEEDOU3O.js";import"/assets/chunk-ZZERYSPG.js";import"/assets/chunk-FUXW4EFG.js";export{a as DecisionTabs,b as default};
