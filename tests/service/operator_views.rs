@@ -50,7 +50,7 @@ async fn operator_search_finds_what_is_quoted() {
     let last4 = &number[number.len() - 4..];
     let payment = bought.str("payment_id").unwrap();
     let transfers = site.transfers().await;
-    let transaction = transfers[0]["transaction"].as_str().unwrap();
+    let transaction = transfers[0]["id"].as_str().unwrap();
     let wallet = agent.address();
     for (quoted, read_as, hit) in [
         (wallet.as_str(), "wallet", ("account", wallet.as_str())),

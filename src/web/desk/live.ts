@@ -3,7 +3,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { type Loaded, signedOut, stream, useLoaded } from "../parts";
+import { type Loaded, api, signedOut, stream, useLoaded } from "../parts";
 
 export type QueueName =
   | "intl_orders" | "card_withdrawals" | "card_actions" | "dead_letters" | "late_jobs" | "unknown_payments" | "approvals" | "refunds"
@@ -30,6 +30,7 @@ const STALE_AFTER_MS = 6_000;
 /** The service sends something more often than this. */
 const SILENCE_MS = 40_000;
 const MAX_WAIT_MS = 15_000;
+const POLL_MS = 10_000;
 
 export const queues = signal<Map<QueueName, Queue>>(new Map());
 /** The newest system events first. */
@@ -117,8 +118,25 @@ function connect(): void {
     signedOut.value = true;
   });
   opened.onerror = () => {
-    if (source === opened) lost();
+    if (source !== opened) return;
+    const refused = opened.readyState === EventSource.CLOSED;
+    lost();
+    if (refused) void poll();
   };
+}
+
+/** The service answers and has no stream for this tab: too many are open, or the session ended. Then the page asks. */
+async function poll(): Promise<void> {
+  try {
+    const list = await api.get<{ queues: Queue[] }>("/admin/queues");
+    if (!started || source) return;
+    takeQueues(list.queues);
+    heard();
+    clearTimeout(timer);
+    timer = setTimeout(connect, POLL_MS);
+  } catch {
+    // A session that ended is known by now; anything else is tried again.
+  }
 }
 
 let started = false;

@@ -33,12 +33,11 @@ function byDay(events: SystemEvent[]): Day[] {
     if (!event.type.startsWith("discrepancy.")) continue;
     const key = dayKey(event.created_at);
     const day = days.get(key) ?? { key, at: event.created_at, opened: 0, agreed: 0, chains: 0, providers: 0 };
-    const opened = event.type.endsWith(".opened") || event.type.endsWith(".open");
-    if (opened) {
+    if (event.type === "discrepancy.opened") {
       day.opened += 1;
       if (CHAINS.includes(String(event.data.object.source))) day.chains += 1;
       else day.providers += 1;
-    } else day.agreed += 1;
+    } else if (event.type === "discrepancy.resolved") day.agreed += 1;
     days.set(key, day);
   }
   return [...days.values()].sort((one, other) => (one.key < other.key ? 1 : -1));
