@@ -51,7 +51,7 @@ export default function Lines() {
                   ),
                 },
                 { title: "State", cell: (row) => <StatusTag tone={STATES[row.status]?.[0] ?? "off"}>{STATES[row.status]?.[1] ?? row.status}</StatusTag>, fold: "second" },
-                { title: "By", cell: (row) => row.by ?? <span class="quiet">itself</span>, fold: "hidden" },
+                { title: "By", cell: (row) => row.by ?? (row.since ? <span class="quiet">itself</span> : <span class="quiet">–</span>), fold: "hidden" },
                 { title: "Since", cell: (row) => row.since && <Time at={row.since} />, fold: "hidden" },
                 { title: "Failures in a row", number: true, cell: (row) => row.failures.toLocaleString("en"), fold: "hidden" },
                 { title: "Next probe", cell: (row) => row.next_try_at && <Time at={row.next_try_at} />, fold: "hidden" },
