@@ -11,8 +11,9 @@ use super::operator_actions::AuditEntry;
 use super::operators::{corrupt, put_row};
 use super::{Engine, OperationError, commit};
 use crate::entity::api_key;
+use crate::entity::passkey;
 use crate::entity::session;
-use crate::id::{ApiKeyId, SessionId};
+use crate::id::{ApiKeyId, PasskeyId, SessionId};
 use crate::kernel::{AskError, table};
 use crate::operator::{AuditAction, AuditExtras, OperatorAction, OperatorToken};
 use crate::port::Timestamp;
@@ -216,6 +217,20 @@ impl Engine {
         match self.revoke_api_key(id).await {
             Ok(()) => Ok(()),
             Err(OperationError::Rejected(api_key::Rejection::NotFound)) => {
+                self.record_revocation(id.session_id()).await
+            }
+            Err(denied) => Err(corrupt(format!("{id}: {denied:?}"))),
+        }
+    }
+
+    /// Removes a passkey that the log of revocations names.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn end_passkey(&self, id: PasskeyId) -> Result<(), StoreError> {
+        match self.remove_passkey(id).await {
+            Ok(()) => Ok(()),
+            Err(OperationError::Rejected(passkey::Rejection::NotFound)) => {
                 self.record_revocation(id.session_id()).await
             }
             Err(denied) => Err(corrupt(format!("{id}: {denied:?}"))),

@@ -96,6 +96,10 @@ tables! {
     HTTP_RECORD = b'p',
     /// Slots of an account's active API keys.
     API_KEY_SLOT = b'K',
+    /// Slots of an account's active passkeys.
+    PASSKEY_SLOT = b'X',
+    /// Passkeys by the digest of their credential id, removed ones included.
+    PASSKEY_CREDENTIAL = b'Y',
     /// Webhook endpoints, by owner and URL.
     WEBHOOK = b'W',
     /// Reloadable cards ordered by tokens that a payment issued, by payment and order.
@@ -372,6 +376,22 @@ pub fn api_keys(owner: &Wallet) -> RowKey {
 /// One of these slots; the value is the key's id. The number of slots limits the number of keys.
 pub fn api_key(owner: &Wallet, place: u8) -> RowKey {
     key(&[&api_keys(owner), &[place]])
+}
+
+/// Prefix of the slots of a wallet's active passkeys.
+pub fn passkey_slots(owner: &Wallet) -> RowKey {
+    key(&[&[PASSKEY_SLOT], &owner.digest().to_be_bytes()])
+}
+
+/// One of these slots; the value is the passkey's id. The number of slots limits the number of passkeys.
+pub fn passkey_slot(owner: &Wallet, slot: u8) -> RowKey {
+    key(&[&passkey_slots(owner), &[slot]])
+}
+
+/// The passkey with this credential id; the value is the passkey's id.
+pub fn passkey_credential(credential: &[u8]) -> RowKey {
+    use sha2::{Digest as _, Sha256};
+    key(&[&[PASSKEY_CREDENTIAL], &Sha256::digest(credential)])
 }
 
 /// Prefix of a wallet's webhook endpoints.
