@@ -31,6 +31,7 @@ pub mod operator;
 mod outgoing_holds;
 pub mod owner;
 pub(crate) mod owner_page;
+mod page_session;
 pub mod payments;
 pub mod payouts;
 pub mod pricing;

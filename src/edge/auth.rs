@@ -14,7 +14,7 @@ use super::error::{ApiError, ErrorCode};
 pub use super::request_id::{RequestId, RequestIds};
 use purser_protocol::payment::header::is_mpp;
 
-/// Claims of a valid token.
+/// Claims of a valid token or session cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthClaims {
     /// Account of the token, with the exact address.
@@ -27,6 +27,8 @@ pub struct AuthClaims {
     /// make keys or spend from the managed wallet. Tokens of an API key can also spend from the managed wallet.
     pub amr: AuthMethod,
     pub expires_at: Timestamp,
+    /// Whether they come from the session cookie, so a person at one of our pages sends the request.
+    pub of_page: bool,
 }
 
 impl AuthClaims {

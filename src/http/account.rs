@@ -11,9 +11,10 @@ use purser_actors::id::PaymentId;
 use purser_actors::kernel::{Entity, JsonObject};
 
 use super::app::App;
-use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
+use super::auth::{AuthClaims, BearerAuth};
 use super::error::{ApiError, ErrorCode};
 use super::json;
+use super::page_session::MaybeClaims;
 use super::payments::with_product;
 use super::query::Query;
 use super::route::routes;
@@ -31,16 +32,17 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     }
 }
 
-/// Extractor: the claims of a valid bearer token. Rejects with 401.
+/// Extractor: the claims of a valid bearer token, or of the session of one of our pages. Rejects with 401, and with 403
+/// for a session that does not permit the request.
 pub struct BearerClaims(pub AuthClaims);
 
-impl<S: Sync> FromRequestParts<S> for BearerClaims {
+impl FromRequestParts<Arc<App>> for BearerClaims {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        match MaybeBearer::from_request_parts(parts, state).await {
-            Ok(MaybeBearer(bearer)) => Ok(Self(bearer.claims()?.clone())),
-            Err(_) => Err(ApiError::internal()),
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
+        match MaybeClaims::from_request_parts(parts, app).await?.0 {
+            Some(claims) => Ok(Self(claims)),
+            None => Err(BearerAuth::Absent.claims().err().unwrap_or_else(ApiError::internal)),
         }
     }
 }
@@ -94,16 +96,12 @@ async fn get_account_balance(
         (status = 404, description = "No such payment."))))]
 async fn get_payment(
     State(app): State<Arc<App>>,
-    MaybeBearer(bearer): MaybeBearer,
+    MaybeClaims(claims): MaybeClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["payment_id"])?;
     let unknown = || ApiError::new(ErrorCode::PaymentNotFound, "There is no such payment.");
     let id: PaymentId = query.required("payment_id")?.parse().map_err(|_| unknown())?;
-    let claims = match &bearer {
-        BearerAuth::Absent => None,
-        bearer => Some(bearer.claims()?),
-    };
     let payment = app
         .engine
         .payment(&id)
@@ -118,7 +116,7 @@ async fn get_payment(
                 "This payment belongs to another wallet.",
             ));
         }
-        refuse_frozen(&app.engine, claims).await?;
+        refuse_frozen(&app.engine, &claims).await?;
         view = view.object("payment", &payment.view(&id));
         view = with_product(&app.engine, view, &payment, false).await?;
     }

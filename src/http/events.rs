@@ -7,8 +7,8 @@ use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::HeaderMap;
-use http::header::{COOKIE, ORIGIN};
+use http::header::{AUTHORIZATION, COOKIE};
+use http::{HeaderMap, Method};
 use purser_storage::{Cursor, Span, Store, StoreError};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer, TokenError, require_not_frozen};
 use super::error::{ApiError, ErrorCode};
 use super::json;
+use super::page_session::{has_origin, require_own_page};
 use super::query::Query;
 use super::route::routes;
 #[cfg(feature = "documents")]
@@ -93,12 +94,15 @@ async fn get_events(
     Ok(json::private(json::ok(&page)))
 }
 
-/// Authenticates the reader. Without a token the session cookie counts: the read changes nothing, and a page of another
-/// origin can't read the response.
+/// Authenticates the reader. Without a token the session cookie counts, in requests of our own pages.
 async fn reader(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
-    if let (BearerAuth::Absent, Some(cookie)) = (bearer, headers.get(COOKIE).and_then(|v| v.to_str().ok())) {
+    let cookie = headers.get(COOKIE).and_then(|v| v.to_str().ok());
+    if let (false, Some(cookie)) = (headers.contains_key(AUTHORIZATION), cookie) {
         match state.stream.authenticator.authenticate_session(cookie).await {
-            Ok(claims) => return Ok(claims),
+            Ok(claims) => {
+                require_own_page(&Method::GET, headers, &state.origin)?;
+                return Ok(claims);
+            }
             // Cookies of another site.
             Err(TokenError::Invalid) => {}
             Err(error) => return Err(error.into()),
@@ -256,9 +260,7 @@ async fn admit(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) -> 
         Err(TokenError::Invalid) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let mut origins = headers.get_all(ORIGIN).iter();
-    let ours = origins.next().is_some_and(|o| o.as_bytes() == state.origin.as_bytes()) && origins.next().is_none();
-    if !ours {
+    if !has_origin(headers, &state.origin) {
         return Err(ApiError::new(
             ErrorCode::OriginNotAllowed,
             "A stream opened by cookie must come from our own page.",

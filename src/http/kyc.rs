@@ -20,7 +20,8 @@ use super::app::App;
 use super::callbacks::{CallbackReceived, MAX_CALLBACK_BYTES, signed, unsigned};
 use super::error::{ApiError, ErrorCode};
 use super::json;
-use super::login::{login_link, signed_in};
+use super::login::login_link;
+use super::page_session::require_signed_in;
 use super::query::Query;
 use super::route::routes;
 #[cfg(feature = "documents")]
@@ -101,7 +102,7 @@ async fn get_kyc_link(
     Query::parse(query.as_deref(), &[])?;
     let engine = &app.engine;
     refuse_frozen(engine, &claims).await?;
-    signed_in(&claims)?;
+    require_signed_in(&claims)?;
     let identity = engine
         .identity(&claims.wallet)
         .await

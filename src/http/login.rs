@@ -21,6 +21,7 @@ use super::app::App;
 use super::auth::{AuthClaims, Authenticator};
 use super::error::{ApiError, ErrorCode};
 use super::json;
+use super::page_session::cookie_of;
 use super::query::Query;
 use super::route::routes;
 #[cfg(feature = "documents")]
@@ -62,7 +63,7 @@ struct AuthLinkResponse {
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-auth-link", operation_id = "createAuthLink", tag = "Authentication", security(("bearer" = [])),
     responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds).", body = AuthLinkResponse),
-        (status = 401, description = "No good token."))))]
+        (status = 401, description = "No good token."), (status = 403, description = "The session of a page makes no links."))))]
 async fn get_auth_link(
     State(app): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
@@ -81,8 +82,12 @@ async fn get_auth_link(
 /// Creates a link that grants the rights of this session.
 ///
 /// # Errors
-/// 404 if the account does not exist, 503 if the link could not be created.
+/// 403 for the session of a page, 404 if the account does not exist, 503 if the link could not be created.
 pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretText, ApiError> {
+    if claims.of_page {
+        let error = "A login link is made with a token; the session of a page makes none.";
+        return Err(ApiError::new(ErrorCode::SignInRequired, error).hint("GET /auth signs in."));
+    }
     let (code, hash) = new_login_code(&*app.entropy);
     let expires_s = app.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
     let offered = app
@@ -106,22 +111,6 @@ pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretT
             1,
         )),
     }
-}
-
-/// Requires a wallet that signed in. A hostile seller may have relayed a payment and have its token, and an agent with
-/// an API key is not the owner.
-///
-/// # Errors
-/// 403 `sign_in_required` for tokens issued for a payment or an API key.
-pub(super) fn signed_in(claims: &AuthClaims) -> Result<(), ApiError> {
-    if claims.is_signed_in() {
-        return Ok(());
-    }
-    let error = match claims.is_payment_token() {
-        true => "This needs a sign-in with the wallet; a payment alone is not enough.",
-        false => "This needs a sign-in with the wallet; an API key is an agent's.",
-    };
-    Err(ApiError::new(ErrorCode::SignInRequired, error).hint("GET /auth signs in; a link made after that may do this."))
 }
 
 /// Show the page behind a login link
@@ -156,11 +145,6 @@ pub(super) async fn session(app: &App, headers: &HeaderMap) -> Result<AuthClaims
             .hint("GET /get-auth-link makes a login link for the account's owner."));
     }
     Ok(app.authenticator.authenticate_session(cookie).await?)
-}
-
-pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
-    let cookie = headers.get(header::COOKIE).and_then(|value| value.to_str().ok());
-    cookie.unwrap_or_default()
 }
 
 /// Redeem a login link

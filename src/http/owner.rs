@@ -23,8 +23,9 @@ use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode, with_prebuilt_body};
 use super::json;
-use super::login::{session, signed_in};
+use super::login::session;
 use super::owner_page;
+use super::page_session::{has_origin, require_signed_in};
 use super::query::Query;
 use super::route::routes;
 use crate::checkout::account_error;
@@ -209,11 +210,7 @@ async fn revoke(app: &App, headers: &HeaderMap, body: Body) -> Result<Response, 
 /// # Errors
 /// 403 for another page's form, 401 without a session, 403 for a session from a payment or of a frozen account.
 pub(super) async fn owner(app: &App, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
-    let mut origins = headers.get_all(header::ORIGIN).iter();
-    let ours = origins
-        .next()
-        .is_some_and(|o| o.as_bytes() == app.origin.as_str().as_bytes());
-    if !ours || origins.next().is_some() {
+    if !has_origin(headers, app.origin.as_str()) {
         return Err(ApiError::new(
             ErrorCode::OriginNotAllowed,
             "This form is sent by the account page only.",
@@ -221,7 +218,7 @@ pub(super) async fn owner(app: &App, headers: &HeaderMap) -> Result<AuthClaims, 
     }
     let claims = session(app, headers).await?;
     refuse_frozen(&app.engine, &claims).await?;
-    signed_in(&claims)?;
+    require_signed_in(&claims)?;
     Ok(claims)
 }
 

@@ -22,7 +22,7 @@ use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
-use super::login::signed_in;
+use super::page_session::require_signed_in;
 use super::route::routes;
 use super::schemas;
 use super::top_ups;
@@ -166,7 +166,7 @@ async fn create_reloadable_card(
 /// 403 `sign_in_required` for a token of another payment, and for an API key's.
 async fn funding_payment(engine: &Engine, claims: &AuthClaims) -> Result<Option<PaymentId>, ApiError> {
     let Some(payment) = claims.amr.payment() else {
-        return signed_in(claims).map(|()| None);
+        return require_signed_in(claims).map(|()| None);
     };
     let bought = engine.payment(&payment).await.map_err(|_| ApiError::internal())?;
     match bought.map(|payment| payment.status) {
@@ -174,7 +174,7 @@ async fn funding_payment(engine: &Engine, claims: &AuthClaims) -> Result<Option<
             product: PurchasedProduct::TopUp(_),
             ..
         }) => Ok(Some(payment)),
-        _ => signed_in(claims).map(|()| None),
+        _ => require_signed_in(claims).map(|()| None),
     }
 }
 

@@ -16,13 +16,13 @@ use crate::config::Config;
 pub enum Access {
     /// Everyone.
     Public,
-    /// An account, by a bearer token.
+    /// An account, by a bearer token. From our own pages also by the session cookie.
     Token,
     /// The account owner, by the session cookie of the account page.
     Owner,
     /// Everyone who pays. The payment is the credential.
     Paid,
-    /// An account, by a bearer token: `{"data": …}` in, `{"result": …}` out.
+    /// An account, as `Token`: `{"data": …}` in, `{"result": …}` out.
     Callable,
     /// A provider, by its signature.
     Callback,
@@ -60,6 +60,9 @@ pub enum Repeat {
     /// Something else, for docs/idempotency.md.
     Unkeyed(&'static str),
 }
+
+/// Why a callable function that only reads has no key: `unkeyed("reads")`.
+const READS: &str = "reads";
 
 /// Time limit of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +138,11 @@ impl Route {
 
     pub const fn refuses(self, refuses: &'static [ErrorCode]) -> Self {
         Self { refuses, ..self }
+    }
+
+    /// Whether a request changes nothing.
+    pub fn only_reads(&self) -> bool {
+        matches!(self.repeat, Repeat::Read | Repeat::Unkeyed(READS))
     }
 
     /// Only documents read it.

@@ -105,6 +105,7 @@ impl TokenAuthenticator {
             created_by: session.created_by,
             amr: session.amr,
             expires_at,
+            of_page: true,
         })
     }
 }
@@ -131,6 +132,7 @@ impl Authenticator for TokenAuthenticator {
                 TokenAuthMethod::Key(key) => AuthMethod::Key(key),
             },
             expires_at: Timestamp(claims.expires_s.saturating_mul(1000)),
+            of_page: false,
         })
     }
 

@@ -78,6 +78,7 @@ impl NameAuthenticator {
             created_by: None,
             amr: AuthMethod::Wallet,
             expires_at,
+            of_page: false,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use purser::http::routes::PATHS as ROUTES;
 use purser_actors::id::Network;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::access_matrix::{MATRIX, MatrixCall, StatusAndCode};
 use super::crash_checks::Subscriber;
@@ -185,7 +185,8 @@ pub(crate) fn requires_token(operation: &Value) -> bool {
 }
 
 pub(crate) fn only_with_token(operation: &Value) -> bool {
-    operation["security"].as_array().is_some_and(|ways| ways.len() == 1)
+    let ways = operation["security"].as_array();
+    ways.is_some_and(|ways| ways.iter().all(|way| *way != json!({})))
 }
 
 #[tokio::test(flavor = "multi_thread")]

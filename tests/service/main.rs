@@ -72,6 +72,7 @@ mod operator_secrets;
 mod outages;
 mod owner;
 mod owner_only_actions;
+mod page_session;
 mod paid_routes;
 mod payment;
 mod payment_identifiers;

@@ -9,6 +9,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use super::super::discovery::asyncapi;
 use super::super::operator::api_doc;
+use super::super::route::Access;
 use super::super::{discovery, headers, routes, sandbox};
 use super::{discriminators, event_schemas, examples, flattened, parts, responses};
 
@@ -25,6 +26,9 @@ struct FrontApiDoc;
 
 /// Address of the service in the committed documents. The program replaces it by its own.
 const EXAMPLE_URL: &str = "https://pay.example";
+
+/// Routes that make login links, which a session of a page does not.
+const MAKES_LOGIN_LINK: [&str; 2] = ["/get-auth-link", "/get-kyc-link"];
 
 /// A file of `docs/`.
 pub struct GeneratedFile {
@@ -63,6 +67,19 @@ pub fn files() -> Result<[GeneratedFile; 4], serde_json::Error> {
     ])
 }
 
+/// Adds the session cookie to the credentials of an operation: in place of a token, or the only one of account pages.
+fn add_cookie(path: &str, method: &str, operation: &mut Value) {
+    let mut routes = routes::public().filter(|route| route.access == Access::Owner && route.path == path);
+    let of_owner = routes.any(|route| route.method.eq_ignore_ascii_case(method));
+    let Some(ways) = operation["security"].as_array_mut() else {
+        return;
+    };
+    let of_token = ways.iter().any(|way| way.get("bearer").is_some());
+    if (of_token && !MAKES_LOGIN_LINK.contains(&path)) || (of_owner && ways.is_empty()) {
+        ways.push(json!({ "cookieAuth": [] }));
+    }
+}
+
 /// All operations in one document, before it is divided. `event_types` are all types of an account's events.
 fn document(event_types: &[String]) -> Result<Value, serde_json::Error> {
     let mut api = FrontApiDoc::openapi();
@@ -82,17 +99,24 @@ fn document(event_types: &[String]) -> Result<Value, serde_json::Error> {
     flattened::merge(&mut document);
     event_schemas::add(&mut document["components"]["schemas"], event_types);
     discriminators::add(&mut document["components"]["schemas"]);
-    for (path, _, operation) in responses::operations(&mut document) {
+    for (path, method, operation) in responses::operations(&mut document) {
         // A payment is no credential: who pays is who signed.
         if operation.get("security").is_none() || responses::is_paid(path) {
             operation["security"] = json!([]);
         }
+        add_cookie(path, method, operation);
         let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
         for parameter in parameters.into_iter().flatten() {
             responses::remove_null(&mut parameter["schema"]);
         }
     }
     document["servers"] = json!([{ "url": EXAMPLE_URL }]);
+    document["components"]["securitySchemes"]["cookieAuth"] = json!({
+        "type": "apiKey", "in": "cookie", "name": "__Host-purser",
+        "description": "The session of the service's own pages (`purser` on loopback without TLS). It counts only in requests of \
+            these pages, without `Authorization`: 403 `origin_not_allowed` for another origin. A session that a payment or an \
+            API key opened only reads: 403 `sign_in_required`.",
+    });
     document["components"]["securitySchemes"]["x402"] = json!({
         "type": "apiKey", "in": "header", "name": "PAYMENT-SIGNATURE",
         "description": "An x402 v2 payment; X-PAYMENT is read too, and v1 in either. With an id of its own in \

@@ -1,0 +1,203 @@
+//! The session cookie as a credential: requests of our own pages, on the routes that take a bearer token.
+//!
+//! A browser attaches the cookie by itself, so a request with it counts only if the browser says that one of our pages
+//! sent it, and only without an `Authorization` header. A session that a payment or an API key opened may only read. A
+//! session makes no login links: each link would outlive the end of the session that made it.
+
+use axum::extract::FromRequestParts;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, ORIGIN};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method};
+use std::sync::Arc;
+
+use super::app::App;
+use super::auth::{AuthClaims, Authenticator as _, BearerAuth, MaybeBearer, RequestExtensions};
+use super::error::{ApiError, ErrorCode};
+use super::routes;
+
+/// Browsers say here which site the page of a request is from.
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
+
+/// Extractor: the claims of a bearer token or of a page's session, if the request has either.
+pub struct MaybeClaims(pub Option<AuthClaims>);
+
+impl FromRequestParts<Arc<App>> for MaybeClaims {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
+        match MaybeBearer::from_request_parts(parts, app).await?.0 {
+            BearerAuth::Absent => of_request(app, parts).await.map(Self),
+            bearer => Ok(Self(Some(bearer.claims()?.clone()))),
+        }
+    }
+}
+
+/// Claims of the session cookie of a request without `Authorization`. `None` if it has no such cookie. The extractors
+/// that follow see the claims as those of a token.
+///
+/// # Errors
+/// 403 `origin_not_allowed` for a page that is not ours, 401 for a session that is not valid, 403 `sign_in_required` for
+/// an act in a session that may only read.
+pub(super) async fn of_request(app: &App, parts: &mut Parts) -> Result<Option<AuthClaims>, ApiError> {
+    let cookie = cookie_of(&parts.headers);
+    if parts.headers.contains_key(AUTHORIZATION) || !app.cookies.is_in(cookie) {
+        return Ok(None);
+    }
+    require_own_page(&parts.method, &parts.headers, app.origin.as_str())?;
+    let claims = app.authenticator.authenticate_session(cookie).await?;
+    if !is_read(&parts.method, parts.uri.path()) {
+        require_signed_in(&claims)?;
+    }
+    if let Some(asked) = parts.extensions.get_mut::<RequestExtensions>() {
+        asked.bearer = BearerAuth::Valid(claims.clone());
+    }
+    Ok(Some(claims))
+}
+
+/// The `Cookie` header, empty if there is none.
+pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
+    let cookie = headers.get(COOKIE).and_then(|value| value.to_str().ok());
+    cookie.unwrap_or_default()
+}
+
+/// Rejects what a page of another origin could send with our cookie. A write must have our `Origin`, which no page can
+/// forge, and its body must be JSON, which no form can send.
+///
+/// # Errors
+/// 403 `origin_not_allowed`.
+pub(super) fn require_own_page(method: &Method, headers: &HeaderMap, origin: &str) -> Result<(), ApiError> {
+    let reads = matches!(*method, Method::GET | Method::HEAD);
+    let sent = headers.get_all(SEC_FETCH_SITE).iter().map(HeaderValue::as_bytes);
+    let ours = sent.into_iter().all(|site| site == b"same-origin");
+    if ours && (reads || (has_origin(headers, origin) && (*method != Method::POST || is_json(headers)))) {
+        return Ok(());
+    }
+    let error = "The session cookie counts only in requests of our own pages.";
+    Err(ApiError::new(ErrorCode::OriginNotAllowed, error)
+        .hint("Programs use a token: Authorization: Bearer, without the cookie."))
+}
+
+/// Whether the request has this `Origin`, once.
+pub(super) fn has_origin(headers: &HeaderMap, origin: &str) -> bool {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let ours = origins.next().is_some_and(|sent| sent.as_bytes() == origin.as_bytes());
+    ours && origins.next().is_none()
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut kinds = headers.get_all(CONTENT_TYPE).iter().map(HeaderValue::to_str);
+    let (Some(Ok(kind)), None) = (kinds.next(), kinds.next()) else {
+        return false;
+    };
+    let kind = kind.split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("application/json")
+}
+
+/// Whether the route changes nothing.
+fn is_read(method: &Method, path: &str) -> bool {
+    let method = if *method == Method::HEAD { &Method::GET } else { method };
+    let mut routes = routes::public();
+    let route = routes.find(|route| route.path == path && route.method == method.as_str());
+    route.is_some_and(|route| route.only_reads())
+}
+
+/// Requires a wallet that signed in. A hostile seller may have relayed a payment and have its token, and an agent with
+/// an API key is not the owner.
+///
+/// # Errors
+/// 403 `sign_in_required` for tokens issued for a payment or an API key.
+pub(super) fn require_signed_in(claims: &AuthClaims) -> Result<(), ApiError> {
+    if claims.is_signed_in() {
+        return Ok(());
+    }
+    let error = match claims.is_payment_token() {
+        true => "This needs a sign-in with the wallet; a payment alone is not enough.",
+        false => "This needs a sign-in with the wallet; an API key is an agent's.",
+    };
+    Err(ApiError::new(ErrorCode::SignInRequired, error).hint("GET /auth signs in; a link made after that may do this."))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    // Checks: only a request that a page of this origin can send counts. An old browser says less of a read.
+    #[test]
+    fn only_requests_of_our_own_pages_count() {
+        const OURS: &str = "https://pay.example";
+        const JSON: (&str, &str) = ("content-type", "application/json; charset=utf-8");
+        let good = [("origin", OURS), JSON, ("sec-fetch-site", "same-origin")];
+        let allowed =
+            |method: &Method, sent: &[(&'static str, &str)]| require_own_page(method, &headers(sent), OURS).is_ok();
+        assert!(allowed(&Method::POST, &good) && allowed(&Method::POST, &good[..2]));
+        assert!(allowed(&Method::GET, &[]) && allowed(&Method::GET, &[("sec-fetch-site", "same-origin")]));
+        assert!(allowed(&Method::DELETE, &[("origin", OURS)]));
+        for site in ["cross-site", "same-site", "none", "", "same-origin, cross-site"] {
+            for method in [Method::GET, Method::HEAD, Method::POST, Method::DELETE] {
+                let sent = [good[0], good[1], ("sec-fetch-site", site)];
+                assert!(!allowed(&method, &sent), "{method} {site}");
+            }
+        }
+        let twice = [good[2], ("sec-fetch-site", "cross-site")];
+        assert!(!allowed(&Method::GET, &twice));
+        for origin in [
+            "https://evil.example",
+            "null",
+            "",
+            "https://pay.example.evil.example",
+            "http://pay.example",
+        ] {
+            assert!(!allowed(&Method::POST, &[("origin", origin), JSON]), "{origin}");
+            assert!(!allowed(&Method::DELETE, &[("origin", origin)]), "{origin}");
+        }
+        assert!(!allowed(&Method::POST, &[JSON]) && !allowed(&Method::DELETE, &[]));
+        assert!(!allowed(&Method::POST, &[("origin", OURS), ("origin", OURS), JSON]));
+        for kind in [
+            "application/x-www-form-urlencoded",
+            "text/plain",
+            "multipart/form-data",
+            "",
+            "text/json",
+        ] {
+            assert!(
+                !allowed(&Method::POST, &[("origin", OURS), ("content-type", kind)]),
+                "{kind}"
+            );
+        }
+        assert!(!allowed(
+            &Method::POST,
+            &[("origin", OURS), JSON, ("content-type", "text/plain")]
+        ));
+        assert!(!allowed(&Method::POST, &[("origin", OURS)]));
+    }
+
+    // Checks: which routes change nothing is read from their rows.
+    #[test]
+    fn reads_are_known_by_their_rows() {
+        for (method, path) in [
+            (Method::GET, "/get-card-data"),
+            (Method::HEAD, "/events"),
+            (Method::POST, "/listBankingAccounts"),
+        ] {
+            assert!(is_read(&method, path), "{method} {path}");
+        }
+        for (method, path) in [
+            (Method::POST, "/withdraw"),
+            (Method::DELETE, "/payment-recipients"),
+            (Method::POST, "/createBankingProfile"),
+            (Method::POST, "/revokeAgentApiKey"),
+            (Method::GET, "/no-such-route"),
+        ] {
+            assert!(!is_read(&method, path), "{method} {path}");
+        }
+    }
+}
