@@ -32,6 +32,7 @@ mod outgoing_holds;
 pub mod owner;
 pub(crate) mod owner_page;
 mod page_session;
+pub mod passkeys;
 pub mod payments;
 pub mod payouts;
 pub mod pricing;
@@ -72,6 +73,9 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &login::ROUTES,
     &merchants::ROUTES,
     &owner::ROUTES,
+    &passkeys::ROUTES,
+    &passkeys::confirmation::ROUTES,
+    &passkeys::sign_in::ROUTES,
     &payments::ROUTES,
     &payouts::ROUTES,
     &recipients::ROUTES,

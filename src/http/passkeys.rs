@@ -1,9 +1,9 @@
 //! Passkeys of account owners: the list on the account page, additions and removals, sign-in, and confirmation of what
 //! matters. Requests come from our own pages only.
 
-mod confirmation;
+pub mod confirmation;
 mod errors;
-mod sign_in;
+pub mod sign_in;
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use super::json;
 use super::login::session;
 use super::page_session::{require_own_page, require_signed_in};
 use super::readable::is_readable;
-use super::route::{Table, routes};
+use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas::PasskeyResource;
 use crate::identity::nonce::UsedNonceKey;
@@ -40,7 +40,7 @@ pub(in crate::http) use errors::passkey_error;
 
 type SharedState = State<Arc<App>>;
 
-routes! { static ROUTES: Arc<App>, openapi;
+routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/account/passkeys" => get_passkeys { Owner, refuses [TokenMissing, AccountFrozen, SignInRequired] }
     POST "/account/passkeys/options" => post_options {
         Owner, unkeyed("every challenge is new"), confirmed(), refuses [
@@ -68,9 +68,6 @@ routes! { static ROUTES: Arc<App>, openapi;
         ]
     }
 }
-
-/// Tables of the passkey routes.
-pub static TABLES: [&Table<Arc<App>>; 3] = [&ROUTES, &sign_in::ROUTES, &confirmation::ROUTES];
 
 /// A body without members.
 #[derive(Deserialize)]

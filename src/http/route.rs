@@ -98,6 +98,8 @@ pub struct Route {
     /// Limit of the body in bytes; `None` is `server.max_body_bytes`.
     pub body_limit: Option<usize>,
     pub time_limit: TimeLimit,
+    /// Whether a session of a page needs the owner's confirmation. Tokens don't.
+    pub confirmed: bool,
     /// Errors of the route in order of precedence, each once, without those that every request can get.
     pub refuses: &'static [ErrorCode],
     /// The operation in the document of the operator API. Public operations are described at their handlers.
@@ -115,6 +117,7 @@ impl Route {
             serves_head: matches!(repeat, Repeat::Read),
             body_limit: None,
             time_limit: TimeLimit::Standard,
+            confirmed: false,
             refuses: &[],
             #[cfg(feature = "documents")]
             operation: None,
@@ -134,6 +137,12 @@ impl Route {
 
     pub const fn time_limit(self, time_limit: TimeLimit) -> Self {
         Self { time_limit, ..self }
+    }
+
+    /// A session of a page may do it only while its owner's confirmation lasts.
+    pub const fn confirmed(self) -> Self {
+        let confirmed = true;
+        Self { confirmed, ..self }
     }
 
     pub const fn refuses(self, refuses: &'static [ErrorCode]) -> Self {

@@ -38,6 +38,7 @@ use crate::identity::keys::IdentityKeyRing;
 use crate::identity::login::SessionCookies;
 use crate::identity::nonce::Nonces;
 use crate::identity::origin::Origin;
+use crate::identity::passkey::site::PasskeySite;
 use crate::identity::payout_form_link::PayoutFormLinks;
 use crate::identity::proof::ProofVerifier;
 use crate::identity::refresh::RefreshTokenCodec;
@@ -79,6 +80,7 @@ struct AuthContext {
     cookies: SessionCookies,
     authenticator: Arc<TokenAuthenticator>,
     nonces: Nonces,
+    passkeys: PasskeySite,
     mpp: Arc<Mpp>,
     form_links: PayoutFormLinks,
     api_keys: ApiKeyCodec,
@@ -176,6 +178,7 @@ fn app(
         uploads: Arc::default(),
         challenges: SignInChallenges::new(&entrance.origin, terms, entrance.nonces.clone()),
         verifier: ProofVerifier::new(entrance.origin.clone(), entrance.nonces),
+        passkeys: entrance.passkeys,
         origin: entrance.origin,
         credentials: entrance.credentials,
         cookies: entrance.cookies,
@@ -249,6 +252,7 @@ async fn auth_context(state: &AppState) -> Result<AuthContext, ServiceError> {
         credentials,
         cookies,
         authenticator: Arc::new(authenticator),
+        passkeys: PasskeySite::new(&origin, &derived, state.nonces_valid_from),
         nonces: Nonces::new(&derived.nonce, &origin).not_before(state.nonces_valid_from),
         origin,
     })

@@ -28,7 +28,7 @@ use crate::identity::passkey::site::Question;
 /// How long a confirmation lasts, in milliseconds.
 pub(in crate::http) const CONFIRMED_MS: u64 = 5 * 60 * 1000;
 
-routes! { pub(super) static ROUTES: Arc<App>, openapi;
+routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/account/confirm/options" => post_options {
         Owner, unkeyed("every challenge is new"), refuses [
             OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, PasskeysUnavailable, PasskeyNotFound,

@@ -49,9 +49,7 @@ pub(super) fn operation_error(error: OperationError<Rejection>) -> ApiError {
     match error {
         OperationError::Rejected(rejection) => match rejection {
             Rejection::NotFound => not_found(),
-            Rejection::AlreadyAdded => {
-                ApiError::new(ErrorCode::PasskeyAlreadyAdded, "This passkey was added before.")
-            }
+            Rejection::AlreadyAdded => ApiError::new(ErrorCode::PasskeyAlreadyAdded, "This passkey was added before."),
             Rejection::Removed => ApiError::new(ErrorCode::PasskeyRemoved, "This passkey was removed.")
                 .hint("Sign in with another passkey or with a login link."),
             Rejection::CounterRegressed => counter_regressed(),

@@ -8,9 +8,9 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, Method, header};
 use purser_actors::answer::UserId;
+use purser_actors::engine::OperationError;
 use purser_actors::engine::PasskeyUse;
 use purser_actors::entity::passkey::Rejection;
-use purser_actors::engine::OperationError;
 use serde::{Deserialize, Serialize};
 
 use super::errors::{operation_error, passkey_error, unknown};
@@ -26,7 +26,7 @@ use crate::identity::passkey::options::PasskeyRequestOptions;
 use crate::identity::passkey::response::AssertionResponse;
 use crate::identity::passkey::site::Question;
 
-routes! { pub(super) static ROUTES: Arc<App>, openapi;
+routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/login/passkey/options" => post_options {
         Public, unkeyed("every challenge is new"), refuses [OriginNotAllowed, PasskeysUnavailable]
     }
@@ -115,7 +115,10 @@ async fn post_sign_in(State(app): SharedState, headers: HeaderMap, body: Body) -
     let verified = app.passkeys.verify(&credential, stored, question(&app));
     let verified = verified.map_err(passkey_error)?;
     let account = app.engine.account(&passkey.owner).await;
-    if let Some(message) = account.map_err(|_| ApiError::internal())?.and_then(|account| account.frozen) {
+    if let Some(message) = account
+        .map_err(|_| ApiError::internal())?
+        .and_then(|account| account.frozen)
+    {
         return Err(ApiError::frozen(message));
     }
     let session = app.credentials.new_session(&passkey.owner);
