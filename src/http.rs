@@ -17,6 +17,7 @@ pub mod card_withdrawals;
 pub mod cards;
 pub mod discovery;
 pub mod events;
+mod form_pages;
 pub mod gift_card_orders;
 pub mod gift_cards;
 pub mod health;
@@ -29,8 +30,8 @@ pub mod merchants;
 pub mod openapi;
 pub mod operator;
 mod outgoing_holds;
+mod overview;
 pub mod owner;
-pub(crate) mod owner_page;
 mod page_session;
 pub mod passkeys;
 pub mod payments;
@@ -72,6 +73,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &kyc::ROUTES,
     &login::ROUTES,
     &merchants::ROUTES,
+    &overview::ROUTES,
     &owner::ROUTES,
     &passkeys::ROUTES,
     &passkeys::confirmation::ROUTES,

@@ -1,5 +1,5 @@
 //! Login links: `GET /get-auth-link` creates one, `GET /login` shows the page, `POST /login` redeems it and sets the
-//! session cookie, `GET /account` returns the account data for the page.
+//! session cookie.
 
 use std::sync::Arc;
 
@@ -10,38 +10,30 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use purser_actors::answer::UserId;
 use purser_actors::engine::OperationError;
-use purser_actors::entity::account::AccountView;
 use purser_actors::entity::account::LoginCode;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::{Entity, JsonObject};
 use serde::Serialize;
 
-use super::account::{BearerClaims, refuse_frozen};
+use super::account::BearerClaims;
 use super::app::App;
 use super::auth::{AuthClaims, Authenticator};
 use super::error::{ApiError, ErrorCode};
+use super::form_pages::redirect_or_error;
 use super::json;
 use super::page_session::cookie_of;
 use super::query::Query;
 use super::route::routes;
-#[cfg(feature = "documents")]
-use super::schemas;
-use super::{owner, owner_page};
 use crate::checkout::account_error;
 use crate::identity::login::{LOGIN_CODE_LIFETIME_S, login_code_hash, login_url, new_login_code};
 use crate::secret::SecretText;
-use crate::stream;
 
 /// A form with one code.
 const MAX_FORM_BYTES: usize = 1024;
-/// Maximum cards in the account overview. The stream reports new ones.
-const MAX_CARDS_SHOWN: usize = 50;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/get-auth-link" => get_auth_link { Token, without_head(), refuses [TokenMissing, ParameterUnrecognized] }
     GET "/login" => get_login { Public }
     POST "/login" => post_login { Public, unkeyed("a code opens one session") }
-    GET "/account" => get_account { Owner, refuses [TokenMissing, AccountFrozen] }
 }
 
 /// A login link for a person.
@@ -115,8 +107,8 @@ pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretT
 
 /// Show the page behind a login link
 ///
-/// Changes nothing, so a link preview does not redeem the link. With the session cookie the page also has the
-/// owner's forms.
+/// Changes nothing, so a link preview does not redeem the link. With the session cookie the page shows the
+/// account.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/login", operation_id = "showLoginPage", tag = "Account pages",
     params(("code" = Option<String>, Query, description = "Of the link; the page posts it back.")),
@@ -126,25 +118,10 @@ async fn get_login(State(app): State<Arc<App>>, headers: HeaderMap, RawQuery(que
     if query.is_some_and(|query| !query.is_empty()) {
         return page;
     }
-    match owner_page::section(&app, cookie_of(&headers)).await {
-        Some(section) => app.login_page.account(StatusCode::OK, &section),
-        None => page,
+    match app.authenticator.authenticate_session(cookie_of(&headers)).await {
+        Ok(_) => app.login_page.account(StatusCode::OK, ""),
+        Err(_) => page,
     }
-}
-
-/// Claims of the session cookie of the request.
-///
-/// # Errors
-/// 401 `token_missing` without the cookie. `token_invalid`, `token_expired` or `token_revoked` if the cookie is not
-/// valid.
-pub(super) async fn session(app: &App, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
-    let cookie = cookie_of(headers);
-    if !app.cookies.is_in(cookie) {
-        let error = "This route needs the session cookie that a login link sets; it takes no token.";
-        return Err(ApiError::unauthorized(ErrorCode::TokenMissing, error)
-            .hint("GET /get-auth-link makes a login link for the account's owner."));
-    }
-    Ok(app.authenticator.authenticate_session(cookie).await?)
 }
 
 /// Redeem a login link
@@ -158,7 +135,7 @@ pub(super) async fn session(app: &App, headers: &HeaderMap) -> Result<AuthClaims
 async fn post_login(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     if !is_same_origin_form(&app, &headers) {
         let refused = ApiError::new(ErrorCode::OriginNotAllowed, "This form is sent by our own page only.");
-        return owner::redirect_or_error(&app, &headers, Err(refused));
+        return redirect_or_error(&app, &headers, Err(refused));
     }
     Ok(match open_session(&app, body).await {
         Some(cookie) => {
@@ -209,43 +186,4 @@ async fn open_session(app: &App, body: Body) -> Option<HeaderValue> {
         .cookies
         .set(session, app.clock.now(), app.config.identity.browser_session_seconds);
     HeaderValue::from_str(cookie.expose()).ok()
-}
-
-/// Account data for the account page.
-#[derive(Serialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-struct AccountOverview {
-    #[serde(flatten)]
-    account: AccountView,
-    /// Sequence number of the last event that is included.
-    seq: u64,
-    /// Cards of all kinds, newest first, at most 50.
-    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::CardListItem>))]
-    cards: Vec<JsonObject>,
-}
-
-/// Read the account overview
-///
-/// Authenticated by the session cookie only.
-#[cfg_attr(feature = "documents", utoipa::path(
-    get, path = "/account", operation_id = "getAccountOverview", tag = "Account pages",
-    responses((status = 200, description = "The balance, the newest cards of all kinds, and the cursor for `/stream`.", body = AccountOverview),
-        (status = 401, description = "No session."), (status = 403, description = "Frozen."))))]
-async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    let claims = session(&app, &headers).await?;
-    refuse_frozen(&app.engine, &claims).await?;
-    // Read before the state: an event in between arrives on the stream again, rather than never.
-    let seq = stream::newest(&*app.store, &claims.wallet.key()).await;
-    let seq = seq.map_err(|_| ApiError::internal())?;
-    let account = app
-        .engine
-        .account(&claims.wallet)
-        .await
-        .map_err(|_| ApiError::internal())?;
-    // An account opens its sessions, so it always exists.
-    let account = account.ok_or_else(ApiError::internal)?;
-    let cards = app.engine.newest_cards(&claims.wallet, MAX_CARDS_SHOWN).await;
-    let cards = cards.map_err(|_| ApiError::internal())?;
-    let account = account.view(&claims.wallet);
-    Ok(json::private_ok(&AccountOverview { account, seq, cards }))
 }

@@ -5,7 +5,7 @@
 //! session makes no login links: each link would outlive the end of the session that made it.
 
 use axum::extract::FromRequestParts;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, ORIGIN};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, ORIGIN, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::routes;
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// Extractor: the claims of a bearer token or of a page's session, if the request has either.
-pub struct MaybeClaims(pub Option<AuthClaims>);
+pub(super) struct MaybeClaims(pub Option<AuthClaims>);
 
 impl FromRequestParts<Arc<App>> for MaybeClaims {
     type Rejection = ApiError;
@@ -60,6 +60,21 @@ pub(super) async fn of_request(app: &App, parts: &mut Parts) -> Result<Option<Au
     Ok(Some(claims))
 }
 
+/// Claims of the session cookie of the request.
+///
+/// # Errors
+/// 401 `token_missing` without the cookie. `token_invalid`, `token_expired` or `token_revoked` if the cookie is not
+/// valid.
+pub(super) async fn session(app: &App, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
+    let cookie = cookie_of(headers);
+    if !app.cookies.is_in(cookie) {
+        let error = "This route needs the session cookie that a login link sets; it takes no token.";
+        return Err(ApiError::unauthorized(ErrorCode::TokenMissing, error)
+            .hint("GET /get-auth-link makes a login link for the account's owner."));
+    }
+    Ok(app.authenticator.authenticate_session(cookie).await?)
+}
+
 /// The `Cookie` header, empty if there is none.
 pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
     let cookie = headers.get(COOKIE).and_then(|value| value.to_str().ok());
@@ -67,7 +82,7 @@ pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
 }
 
 /// Rejects what a page of another origin could send with our cookie. A write must have our `Origin`, which no page can
-/// forge, and its body must be JSON, which no form can send.
+/// forge, and a body must be JSON, which no form can send.
 ///
 /// # Errors
 /// 403 `origin_not_allowed`.
@@ -75,7 +90,7 @@ pub(super) fn require_own_page(method: &Method, headers: &HeaderMap, origin: &st
     let reads = matches!(*method, Method::GET | Method::HEAD);
     let sent = headers.get_all(SEC_FETCH_SITE).iter().map(HeaderValue::as_bytes);
     let ours = sent.into_iter().all(|site| site == b"same-origin");
-    if ours && (reads || (has_origin(headers, origin) && (*method != Method::POST || is_json(headers)))) {
+    if ours && (reads || (has_origin(headers, origin) && (*method != Method::POST || has_json_or_no_body(headers)))) {
         return Ok(());
     }
     let error = "The session cookie counts only in requests of our own pages.";
@@ -90,7 +105,12 @@ pub(super) fn has_origin(headers: &HeaderMap, origin: &str) -> bool {
     ours && origins.next().is_none()
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+/// A body without a content type is empty, unless a page hides the type.
+fn has_json_or_no_body(headers: &HeaderMap) -> bool {
+    if !headers.contains_key(CONTENT_TYPE) {
+        let length = headers.get(CONTENT_LENGTH).map(HeaderValue::as_bytes);
+        return !headers.contains_key(TRANSFER_ENCODING) && matches!(length, None | Some(b"0"));
+    }
     let mut kinds = headers.get_all(CONTENT_TYPE).iter().map(HeaderValue::to_str);
     let (Some(Ok(kind)), None) = (kinds.next(), kinds.next()) else {
         return false;
@@ -182,7 +202,12 @@ mod tests {
             &Method::POST,
             &[("origin", OURS), JSON, ("content-type", "text/plain")]
         ));
-        assert!(!allowed(&Method::POST, &[("origin", OURS)]));
+        assert!(allowed(&Method::POST, &[("origin", OURS)]));
+        assert!(!allowed(&Method::POST, &[("origin", OURS), ("content-length", "5")]));
+        assert!(!allowed(
+            &Method::POST,
+            &[("origin", OURS), ("transfer-encoding", "chunked")]
+        ));
     }
 
     // Checks: which routes change nothing is read from their rows.

@@ -209,7 +209,7 @@ async fn case_45_reused_refresh_token_revokes_its_family() {
     assert_eq!(stream.until_closed().await, 4001);
     assert_eq!(overview(&site, &browser).await, 401);
     let caps = browser
-        .send(&site, "/account/spending", "per_call_usd=50000&per_day_usd=")
+        .act(&site, "/account/spending", &json!({"per_call_usd": 50000}))
         .await;
     assert_eq!(caps.status, 401, "{}", caps.text);
     assert_eq!(overview(&site, &kept).await, 200);

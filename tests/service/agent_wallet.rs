@@ -315,17 +315,18 @@ async fn a_hundred_payments_respect_limits_set_by_the_owner() {
     let (agent, token, wallet) = opened(&site, Network::Base).await;
     let owner = Owner::of(&site, &agent).await;
     for bad in [
-        "per_call_usd=0.99",
-        "per_call_usd=50000.01",
-        "per_call_usd=x",
-        "per_day_usd=5",
+        json!({"per_call_usd": "0.99"}),
+        json!({"per_call_usd": "50000.01"}),
+        json!({"per_call_usd": "x"}),
+        json!({"per_day_usd": 5}),
     ] {
-        assert_eq!(owner.send(&site, "/account/spending", bad).await.status, 400, "{bad}");
+        let refused = owner.act(&site, "/account/spending", &bad).await;
+        let why = (refused.status, refused.str("param"));
+        assert_eq!(why, (400, Some("per_call_usd")), "{bad}: {}", refused.text);
     }
-    let set = owner
-        .send(&site, "/account/spending", "per_call_usd=1.50&per_day_usd=30")
-        .await;
-    assert_eq!(set.status, 303, "{}", set.text);
+    let set = json!({"per_call_usd": "1.50", "per_day_usd": 30});
+    let set = owner.act(&site, "/account/spending", &set).await;
+    assert_eq!(set.status, 200, "{}", set.text);
     let limit = result(&site, &token, "getAgentSpendLimit", json!({})).await;
     assert_eq!((&limit["perCallUsd"], &limit["perDayUsd"]), (&json!(1.5), &json!(30)));
     site.wait_for_events(&token, &["agent_wallet.caps_updated"]).await;
@@ -348,15 +349,16 @@ async fn a_hundred_payments_respect_limits_set_by_the_owner() {
         (outgoing_amounts(site, &wallet, Network::Base).await.len() == 30).then_some(())
     })
     .await;
-    let page = owner.page(site).await.text;
-    assert!(
-        page.contains("value=\"1.50\"") && page.contains("value=\"30.00\""),
-        "{page}"
+    let wallet = &owner.account(site).await.body["agent_wallet"];
+    let limits = json!({"per_call_usd": 1.5, "per_day_usd": 30});
+    assert_eq!(
+        (&wallet["limits"], &wallet["used_today_usd"]),
+        (&limits, &json!(30)),
+        "{wallet}"
     );
-    let cleared = owner
-        .send(site, "/account/spending", "per_call_usd=50000&per_day_usd=")
-        .await;
-    assert_eq!(cleared.status, 303, "{}", cleared.text);
+    let cleared = json!({"per_call_usd": "50000", "per_day_usd": ""});
+    let cleared = owner.act(site, "/account/spending", &cleared).await;
+    assert_eq!(cleared.status, 200, "{}", cleared.text);
     let limit = result(site, &token, "getAgentSpendLimit", json!({})).await;
     assert_eq!(
         (&limit["perDayUsd"], &limit["leftTodayUsd"]),

@@ -1,4 +1,4 @@
-//! A person at the account page: a browser's cookie and forms, without the browser.
+//! A person at the account page: a browser's cookie, actions and forms, without the browser.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ impl Owner {
         &self.cookie
     }
 
-    /// A request for a form of the account page.
+    /// A request for a form of a page.
     pub(crate) fn form(&self, site: &ServiceClient<'_>, path: &str) -> reqwest::RequestBuilder {
         let request = site.request("POST", path).header("cookie", &self.cookie);
         request.header("origin", &site.service.url)
@@ -59,38 +59,53 @@ impl Owner {
         send(request.body(form.to_owned())).await.unwrap()
     }
 
-    /// Posts a form of the account page.
+    /// Posts a form of our own page.
     pub(crate) async fn send(&self, site: &ServiceClient<'_>, path: &str, form: &str) -> Response {
         self.send_from(site, &site.service.url, path, form).await
     }
 
+    /// The account as the page reads it.
+    pub(crate) async fn account(&self, site: &ServiceClient<'_>) -> Response {
+        site.get("/account", &[("cookie", &self.cookie)]).await
+    }
+
+    /// An action from a page of this origin.
+    pub(crate) async fn act_from(&self, site: &ServiceClient<'_>, origin: &str, path: &str, body: &Value) -> Response {
+        let request = site.request("POST", path).header("cookie", &self.cookie);
+        send(request.header("origin", origin).json(body)).await.unwrap()
+    }
+
+    /// An action of the account page.
+    pub(crate) async fn act(&self, site: &ServiceClient<'_>, path: &str, body: &Value) -> Response {
+        self.act_from(site, &site.service.url, path, body).await
+    }
+
+    /// An action without fields, or a form without fields.
+    pub(crate) async fn act_without_fields(&self, site: &ServiceClient<'_>, origin: &str, path: &str) -> Response {
+        match path {
+            "/claim" => self.send_from(site, origin, path, "").await,
+            path => self.act_from(site, origin, path, &json!({})).await,
+        }
+    }
+
     /// Links the card issuer.
     pub(crate) async fn link(&self, site: &ServiceClient<'_>) {
-        let answer = self.send(site, "/account/link", "").await;
-        assert_eq!(
-            (answer.status, answer.header("location")),
-            (303, Some("/login")),
-            "{}",
-            answer.text
-        );
+        let answer = self.act(site, "/account/link", &json!({})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
         until("the account at the issuer", async || {
-            let page = self.page(site).await;
-            page.text
-                .contains("Card issuer: <span class=\"good\">linked")
-                .then_some(())
+            let account = self.account(site).await.body;
+            (account["issuer_link"]["status"] == "linked").then_some(())
         })
         .await;
     }
 
     /// Starts an identity check and returns its page.
     pub(crate) async fn check(&self, site: &ServiceClient<'_>) -> String {
-        let answer = self.send(site, "/account/identity", "").await;
-        assert_eq!(answer.status, 303, "{}", answer.text);
+        let answer = self.act(site, "/account/identity", &json!({})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
         let link = until("the identity check's page", async || {
-            let page = self.page(site).await.text;
-            let mut links = page.split("href=\"").filter_map(|rest| rest.split_once('"'));
-            let (link, _) = links.find(|(link, _)| link.contains("/sandbox/identity-check"))?;
-            Some(link.to_owned())
+            let account = self.account(site).await.body;
+            account["identity"]["check_url"].as_str().map(str::to_owned)
         })
         .await;
         // A remote provider's link is absolute.

@@ -45,11 +45,16 @@ async fn owner_verifies_and_links_on_the_page() {
         );
         let owner = Owner::by_link(&site, link.str("kyc_url").unwrap()).await;
         owner.verify(&site, &token).await;
-        let again = owner.send(&site, "/account/identity", "").await;
+        let again = owner.act(&site, "/account/identity", &json!({})).await;
         assert_eq!((again.status, again.code()), (409, "identity_already_verified"));
         owner.link(&site).await;
-        assert_eq!(owner.send(&site, "/account/unlink", "").await.status, 303);
-        assert!(owner.page(&site).await.text.contains("not linked"));
+        let unlinked = owner.act(&site, "/account/unlink", &json!({})).await;
+        assert_eq!(unlinked.status, 200, "{}", unlinked.text);
+        assert_eq!(
+            owner.account(&site).await.body["issuer_link"],
+            unlinked.body["issuer_link"]
+        );
+        assert_eq!(unlinked.body["issuer_link"]["status"], "unlinked");
         owner.link(&site).await;
         let events = site.events(&token, 0).await;
         let seen = [
@@ -124,7 +129,7 @@ async fn tokens_cannot_verify_or_link() {
         }
         let owner = Owner::of(&site, &agent).await;
         for origin in ["http://evil.example", "null", ""] {
-            let answer = owner.send_from(&site, origin, path, "").await;
+            let answer = owner.act_without_fields(&site, origin, path).await;
             assert_eq!(
                 (answer.status, answer.code()),
                 (403, "origin_not_allowed"),
@@ -132,9 +137,10 @@ async fn tokens_cannot_verify_or_link() {
             );
         }
         let relayed = Owner::by_token(&site, &born_of_payment).await;
-        let answer = relayed.send(&site, path, "").await;
+        let answer = relayed.act_without_fields(&site, &service.url, path).await;
         assert_eq!((answer.status, answer.code()), (403, "sign_in_required"), "{path}");
-        assert!(relayed.page(&site).await.text.contains("disabled>Verify identity"));
+        assert_eq!(relayed.account(&site).await.body["rights"], "look");
+        assert_eq!(owner.account(&site).await.body["rights"], "act");
     }
     let refused = site.get_as(&born_of_payment, "/get-kyc-link").await;
     assert_eq!((refused.status, refused.code()), (403, "sign_in_required"));
@@ -202,7 +208,7 @@ async fn identity_check_and_link_continue_after_a_kill() {
     let token = agent.token(&site).await;
     let owner = Owner::by_token(&site, &token).await;
     fault(&site, "/sandbox/accounts", "timeout", 0).await;
-    assert_eq!(owner.send(&site, "/account/link", "").await.status, 303);
+    assert_eq!(owner.act(&site, "/account/link", &json!({})).await.status, 200);
     owner.complete_check_as(&site, "Silent").await;
     service.kill();
     let service = host.start();
@@ -225,20 +231,74 @@ async fn owner_caps_are_enforced_before_settlement() {
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     let owner = Owner::by_token(&site, &token).await;
-    let set = owner
-        .send(&site, "/account/caps", "usa_prepaid_card_usd=5&gift_card_count=0")
-        .await;
-    assert_eq!(set.status, 303, "{}", set.text);
-    for (form, code) in [
-        ("usa_prepaid_card_usd=5.001", "parameter_invalid"),
-        ("usa_prepaid_card_count=-1", "parameter_invalid"),
-        ("gift_card_count=99999999999", "parameter_invalid"),
-        ("cards=1", "parameter_unrecognized"),
-        ("gift_card_count=1&gift_card_count=2", "parameter_duplicated"),
-        ("gift_card_count=%ff", "query_malformed"),
+    let set = json!({"usa_prepaid_card_usd": "5", "usa_prepaid_card_count": "", "gift_card_count": 0});
+    let set = owner.act(&site, "/account/caps", &set).await;
+    assert_eq!(set.status, 200, "{}", set.text);
+    assert_eq!(owner.account(&site).await.body["caps"], set.body["caps"]);
+    let own = |name: &str| {
+        set.body["caps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|cap| cap["name"] == name)
+            .unwrap()["own"]
+            .clone()
+    };
+    assert_eq!(own("usa_prepaid_card"), json!({"count": null, "usd": 5}));
+    assert_eq!(own("gift_card"), json!({"count": 0, "usd": null}));
+    let form = "application/x-www-form-urlencoded";
+    let json = "application/json";
+    for (kind, body, status, code, param) in [
+        (
+            json,
+            r#"{"usa_prepaid_card_usd": "5.001"}"#,
+            400,
+            "parameter_invalid",
+            Some("usa_prepaid_card_usd"),
+        ),
+        (
+            json,
+            r#"{"usa_prepaid_card_count": -1}"#,
+            400,
+            "parameter_invalid",
+            Some("usa_prepaid_card_count"),
+        ),
+        (
+            json,
+            r#"{"gift_card_count": "99999999999"}"#,
+            400,
+            "parameter_invalid",
+            Some("gift_card_count"),
+        ),
+        (
+            json,
+            r#"{"gift_card_count": 1.5}"#,
+            400,
+            "parameter_invalid",
+            Some("gift_card_count"),
+        ),
+        (
+            json,
+            r#"{"gift_card_count": [1]}"#,
+            400,
+            "parameter_invalid",
+            Some("gift_card_count"),
+        ),
+        (json, r#"{"cards": 1}"#, 400, "parameter_unrecognized", Some("cards")),
+        (
+            json,
+            r#"{"gift_card_count": 1, "gift_card_count": 2}"#,
+            400,
+            "parameter_invalid",
+            None,
+        ),
+        (json, "gift_card_count=1", 400, "body_malformed", None),
+        (form, "gift_card_count=1", 403, "origin_not_allowed", None),
     ] {
-        let refused = owner.send(&site, "/account/caps", form).await;
-        assert_eq!((refused.status, refused.code()), (400, code), "{form}");
+        let request = owner.form(&site, "/account/caps").header("content-type", kind);
+        let refused = send(request.body(body)).await.unwrap();
+        assert_eq!((refused.status, refused.code()), (status, code), "{body}");
+        assert!(param.is_none() || refused.str("param") == param, "{}", refused.text);
     }
     let balance = site.get_as(&token, "/get-account-balance").await;
     let caps = json!({"usa_prepaid_card": {"sum_per_day": 5.0}, "gift_card": {"count_per_day": 0}});
@@ -256,29 +316,33 @@ async fn owner_caps_are_enforced_before_settlement() {
         refused.text
     );
     assert_eq!(transfer_count(&site, &payment).await, 0);
-    assert_eq!(owner.send(&site, "/account/caps", "").await.status, 303);
+    assert_eq!(owner.act(&site, "/account/caps", &json!({})).await.status, 200);
     assert_eq!(Agent::pay(&site, "/get-card?amount=5", &payment).await.status, 200);
     assert_eq!(event_count(&site.events(&token, 0).await, "account.caps_updated"), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn browser_gets_errors_as_a_page() {
-    // Checks: For a client that accepts HTML, the same error is a page with its code and a link back.
+    // Checks: For a client that accepts HTML, the error of a form is a page with its code and a link back. Actions of the
+    // account page get JSON, whatever the client accepts.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     let link = site.get_as(&token, "/get-auth-link").await;
     let owner = Owner::by_link(&site, link.str("auth_url").unwrap()).await;
-    let request = owner
-        .form(&site, "/account/caps")
-        .header("accept", "text/html,*/*;q=0.8");
-    let answer = send(request.body("gift_card_count=many")).await.unwrap();
+    let html = "text/html,*/*;q=0.8";
+    let request = owner.form(&site, "/claim").header("accept", html);
+    let answer = send(request.body("colour=red")).await.unwrap();
     assert_eq!(
         (answer.status, answer.header("content-type")),
         (400, Some("text/html; charset=utf-8"))
     );
-    assert!(answer.text.contains("<code>parameter_invalid</code>") && answer.text.contains("href=\"/login\""));
+    assert!(answer.text.contains("<code>parameter_unrecognized</code>") && answer.text.contains("href=\"/login\""));
+    let request = owner.form(&site, "/account/caps").header("accept", html);
+    let answer = send(request.json(&json!({"gift_card_count": "many"}))).await.unwrap();
+    let kind = (answer.status, answer.header("content-type"));
+    assert_eq!(kind, (400, Some("application/json")), "{}", answer.text);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -287,19 +351,33 @@ async fn owner_form_with_unknown_ids_is_rejected() {
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
-    for (path, form, code) in [
+    for (path, body, code) in [
         (
             "/account/spending",
-            "per_call_usd=5&per_day_usd=5",
+            json!({"per_call_usd": 5, "per_day_usd": 5}),
             "agent_wallet_not_found",
         ),
-        ("/account/api-keys/revoke", "api_key_id=key_1", "api_key_not_found"),
-        ("/claim", "signup=none&name=Ada", "signup_not_found"),
+        (
+            "/account/api-keys/revoke",
+            json!({"api_key_id": "key_1"}),
+            "api_key_not_found",
+        ),
     ] {
-        let refused = owner.send(&site, path, form).await;
-        assert_eq!(refused.status, 404, "{path}: {}", refused.text);
-        assert!(refused.text.contains(code), "{path}: {}", refused.text);
+        let refused = owner.act(&site, path, &body).await;
+        assert_eq!(
+            (refused.status, refused.code()),
+            (404, code),
+            "{path}: {}",
+            refused.text
+        );
     }
+    let refused = owner.send(&site, "/claim", "signup=none&name=Ada").await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (404, "signup_not_found"),
+        "{}",
+        refused.text
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

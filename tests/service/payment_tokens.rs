@@ -115,7 +115,7 @@ async fn case_75_payment_token_reads_only_what_its_payment_bought() {
                 page.text
             );
         }
-        assert_eq!(visitor.send(&site, "/account/link", "").await.status, 403);
+        assert_eq!(visitor.act(&site, "/account/link", &json!({})).await.status, 403);
     }
     for (card, secret) in &secrets {
         assert!(read(&site, &own, card).await.text.contains(secret.as_str()));

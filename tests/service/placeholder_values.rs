@@ -37,6 +37,26 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
             "usd_amount",
         ],
     ),
+    (
+        "/account/caps",
+        &[
+            "usa_prepaid_card_count",
+            "usa_prepaid_card_usd",
+            "gift_card_count",
+            "gift_card_usd",
+            "push_to_card_count",
+            "push_to_card_usd",
+            "bank_payment_count",
+            "bank_payment_usd",
+            "app_payment_count",
+            "app_payment_usd",
+            "card_balance_count",
+            "card_balance_usd",
+        ],
+    ),
+    ("/account/spending", &["per_call_usd", "per_day_usd"]),
+    // Of the session's own account: `sessions_act_for_their_own_account_only` sends another's.
+    ("/account/api-keys/revoke", &["api_key_id"]),
     ("/get-card-data", &["details"]),
     // A cursor into the caller's events: a time, even when other accounts have events then.
     ("/events", &["after", "before", "order"]),
@@ -98,12 +118,9 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
     ("/signup-status", &["claim_token"]),
 ];
 
-/// Routes whose body has no fields in the document: the account page form, which takes limits; provider callbacks,
+/// Routes whose body has no fields in the document: forms of pages; provider callbacks,
 /// which are authenticated by their signature; and codes of links, which authenticate their bearer.
 pub(crate) const WITHOUT_MEMBERS: &[&str] = &[
-    "/account/api-keys/revoke",
-    "/account/caps",
-    "/account/spending",
     "/bank-callback",
     "/card-callback",
     "/claim",

@@ -63,7 +63,7 @@ async fn agent_x402_pay_errors_follow_precedence() {
     precedence.assert_next(&ask.send(&site).await);
     let owner = Owner::of(&site, &agent).await;
     let set = owner
-        .send(&site, "/account/spending", "per_call_usd=50000&per_day_usd=")
+        .act(&site, "/account/spending", &json!({"per_call_usd": 50000}))
         .await;
     assert_eq!(set.status, 303, "{}", set.text);
     // More than the balance of a new wallet on either chain.
@@ -120,7 +120,7 @@ async fn agent_wallet_transfer_errors_follow_precedence() {
         .await;
     let owner = Owner::of(&site, &caller.agent).await;
     let set = owner
-        .send(&site, "/account/spending", "per_call_usd=50000&per_day_usd=")
+        .act(&site, "/account/spending", &json!({"per_call_usd": 50000}))
         .await;
     assert_eq!(set.status, 303, "{}", set.text);
     send.key("2");

@@ -90,6 +90,9 @@ async fn account_page_errors_follow_precedence() {
 
     let mut precedence = PrecedenceTable::of("GET /account", "account");
     let mut ask = Request::new("GET", "/account");
+    ask.header("sec-fetch-site", "same-site");
+    precedence.assert_next(&ask.send(&site).await);
+    ask.header("sec-fetch-site", "same-origin");
     precedence.assert_next(&ask.send(&site).await);
     ask.header("cookie", cookie);
     precedence.assert_next(&ask.send(&site).await);
@@ -222,7 +225,7 @@ async fn provider_callback_errors_follow_precedence() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn account_page_form_errors_follow_precedence() {
-    // Checks: the origin, the cookie, the account, whether the session comes from a sign-in, the fields.
+    // Checks: the origin, the cookie, the account, whether the session comes from a sign-in, the body and its fields.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -232,7 +235,8 @@ async fn account_page_form_errors_follow_precedence() {
     site.freeze(&agent.address(), Some("Please write to us.")).await;
     let mut precedence = PrecedenceTable::of("POST /account/caps", "account-caps");
     let mut ask = Request::new("POST", "/account/caps");
-    ask.text("colour=red&gift_card_count=many");
+    ask.text("gift_card_count=many");
+    ask.header("content-type", "application/json");
     precedence.assert_next(&ask.send(&site).await);
     ask.header("origin", &service.url);
     precedence.assert_next(&ask.send(&site).await);
@@ -242,9 +246,11 @@ async fn account_page_form_errors_follow_precedence() {
     precedence.assert_next(&ask.send(&site).await);
     ask.header("cookie", owner.cookie());
     precedence.assert_next(&ask.send(&site).await);
-    ask.text("gift_card_count=many");
+    ask.text(r#"{"colour": "red", "gift_card_count": "many"}"#);
     precedence.assert_next(&ask.send(&site).await);
-    ask.text("gift_card_count=1");
+    ask.text(r#"{"gift_card_count": "many"}"#);
+    precedence.assert_next(&ask.send(&site).await);
+    ask.text(r#"{"gift_card_count": "1"}"#);
     precedence.assert_next(&ask.send(&site).await);
     precedence.assert_complete();
 }

@@ -28,13 +28,21 @@ async fn unknown_ids_in_forms_are_not_found() {
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
-    for (path, form, code) in [
+    for (path, body, code) in [
         (
             "/account/spending",
-            "per_call_usd=5&per_day_usd=",
+            json!({"per_call_usd": 5, "per_day_usd": null}),
             "agent_wallet_not_found",
         ),
-        ("/account/api-keys/revoke", "api_key_id=unknown", "api_key_not_found"),
+        (
+            "/account/api-keys/revoke",
+            json!({"api_key_id": "unknown"}),
+            "api_key_not_found",
+        ),
+    ] {
+        assert_error(&owner.act(&site, path, &body).await, 404, code);
+    }
+    for (path, form, code) in [
         ("/claim", "signup=unknown&name=", "signup_not_found"),
         ("/sandbox/identity-check?token=unknown", "", "identity_check_not_found"),
     ] {

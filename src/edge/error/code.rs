@@ -126,7 +126,7 @@ errors! {
     PaymentIdentifierReused = 409 "payment_identifier_reused" Never;
     /// The header is not one value of 1 to 255 ASCII characters.
     IdempotencyKeyInvalid = 400 "idempotency_key_invalid" Never;
-    /// The route needs a bearer token, or the session cookie on the account page.
+    /// The route needs a bearer token, or on the service's own pages the session cookie.
     TokenMissing = 401 "token_missing" AfterChange;
     /// The token was not issued by this service.
     TokenInvalid = 401 "token_invalid" AfterChange;
@@ -146,7 +146,7 @@ errors! {
     /// charged so far. `x_service_guidance` says whether the transfer may still settle, until when, and that it is
     /// credited then.
     SettlementFailed = 402 "settlement_failed" AfterChange;
-    /// The token was issued for a payment or an API key and does not permit this
+    /// The token or the page's session was issued for a payment or an API key and does not permit this
     /// ([which](routes.md#tokens-issued-for-a-payment)).
     SignInRequired = 403 "sign_in_required" AfterChange;
     /// `agentAuth` needs an API key.
@@ -291,7 +291,7 @@ errors! {
     WebhookAccessDenied = 403 "webhook_access_denied" Never;
     /// The delivery belongs to another wallet.
     DeliveryAccessDenied = 403 "delivery_access_denied" Never;
-    /// The request comes from a page of another origin.
+    /// The request comes from a page of another origin, or has the session cookie and a body that is not JSON by its type.
     OriginNotAllowed = 403 "origin_not_allowed" Never;
     /// No such route.
     RouteNotFound = 404 "route_not_found" Never;

@@ -15,8 +15,9 @@ use super::super::agent_wallet::text;
 use super::super::api_keys::map_error;
 use super::super::auth::Authenticator as _;
 use super::super::error::{ApiError, ErrorCode, with_prebuilt_body};
-use super::super::owner::{accepts, error_page, owner, parse_form, redirect_or_error, redirect_to_login};
-use super::super::page_session::cookie_of;
+use super::super::form_pages::{accepts, error_page, parse_form, redirect_or_error, redirect_to_login};
+use super::super::owner::signed_in_owner;
+use super::super::page_session::{cookie_of, has_origin};
 use super::super::query::Query;
 use super::super::sandbox_identity_page::framed;
 use super::{SharedState, expired};
@@ -124,11 +125,18 @@ impl App {
     }
 
     async fn claim_signup(&self, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
-        let claims = owner(self, headers).await.map_err(|error| match error.status {
-            StatusCode::UNAUTHORIZED => error
-                .hint("Open a login link of your account in this browser (GET /get-auth-link), then this page again."),
-            _ => error,
-        })?;
+        if !has_origin(headers, self.origin.as_str()) {
+            let error = "This form is sent by the account page only.";
+            return Err(ApiError::new(ErrorCode::OriginNotAllowed, error));
+        }
+        let claims = signed_in_owner(self, headers)
+            .await
+            .map_err(|error| match error.status {
+                StatusCode::UNAUTHORIZED => error.hint(
+                    "Open a login link of your account in this browser (GET /get-auth-link), then this page again.",
+                ),
+                _ => error,
+            })?;
         let body = self.collect(body, MAX_FORM_BYTES).await?;
         let form = Query::parse(Some(parse_form(&body)?), &["signup", "name"])?;
         let signup = self

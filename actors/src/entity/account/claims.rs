@@ -170,6 +170,11 @@ impl Account {
         used.map_or((0, Cents::ZERO), |used| (used.count, used.sum))
     }
 
+    /// Number and sum of a line's purchases that count toward today's cap.
+    pub fn used_today(&self, line: ProductLine, now: Timestamp) -> (u32, Cents) {
+        self.used(counted_day(now, self.day), line.cap_group())
+    }
+
     /// The account with this usage of a cap group on a day; usage of earlier days is dropped.
     pub(super) fn with_usage(mut self, day: u32, budget: ProductLine, (count, sum): (u32, Cents)) -> Self {
         if self.day != day {

@@ -1,0 +1,106 @@
+//! Forms of pages that need no script: what they send, and errors as a page. All external texts are escaped here.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use super::app::App;
+use super::error::{ApiError, ErrorCode, with_prebuilt_body};
+use super::json;
+
+/// Browsers get an error as a page, other clients as JSON.
+pub(super) fn redirect_or_error(
+    app: &App,
+    headers: &HeaderMap,
+    done: Result<Response, ApiError>,
+) -> Result<Response, ApiError> {
+    match done {
+        Err(error) if accepts(headers, "text/html") => Ok(error_page(app, &error)),
+        done => done,
+    }
+}
+
+/// Whether the client accepts this content type by name.
+pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accept.is_some_and(|accept| accept.contains(kind))
+}
+
+/// Renders an error as a page.
+pub(super) fn error_page(app: &App, error: &ApiError) -> Response {
+    let words = error.frozen_message.as_deref().unwrap_or(&error.error);
+    let section = render_error(words, error.code.as_str(), error.hint.as_deref());
+    let mut page = app.login_page.account(error.status, &section);
+    if let Some(seconds) = error.retry_after_seconds {
+        page.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    with_prebuilt_body(page)
+}
+
+/// A section with an error and a link back.
+fn render_error(error: &str, code: &str, hint: Option<&str>) -> String {
+    let hint = hint.map(|hint| format!(" {}", escaped(hint))).unwrap_or_default();
+    format!(
+        "<section id=\"owner\">\n    <p role=\"alert\" class=\"bad\">{}{hint} <code>{}</code></p>\n    \
+         <p><a href=\"/login\">Back to your account</a></p>\n  </section>",
+        escaped(error),
+        escaped(code)
+    )
+}
+
+/// The fields of a form.
+///
+/// # Errors
+/// 400 `query_malformed` for text that is not UTF-8.
+pub(super) fn parse_form(form: &[u8]) -> Result<&str, ApiError> {
+    let malformed = |_| {
+        ApiError::parameter(
+            ErrorCode::QueryMalformed,
+            "body",
+            "The form is not percent-encoded UTF-8.",
+        )
+    };
+    std::str::from_utf8(form).map_err(malformed)
+}
+
+pub(super) fn redirect_to_login() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    let headers = response.headers_mut();
+    headers.insert(header::LOCATION, HeaderValue::from_static("/login"));
+    json::private(response)
+}
+
+/// Escapes text for markup and attributes.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Checks: text from a provider or an operator stays text on the page (case 72).
+    #[test]
+    fn case_72_external_text_is_escaped() {
+        let hostile = "</section><script>alert('1')</script>\"&\u{7}";
+        let text = escaped(hostile);
+        assert!(!text.contains(['<', '>', '"', '\'', '\u{7}']), "{text}");
+        assert_eq!(escaped("plain words"), "plain words");
+        let page = render_error(hostile, "code", Some(hostile));
+        assert_eq!(page.matches("<script").count(), 0, "{page}");
+        assert_eq!(page.matches("</section>").count(), 1, "{page}");
+    }
+}

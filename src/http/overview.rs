@@ -1,0 +1,271 @@
+//! `GET /account`: what the account page shows of an account, and the parts of it that the owner's acts return.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use http::{HeaderMap, Method};
+use purser_actors::answer::ExactDecimal;
+use purser_actors::entity::account::{Account, AccountView};
+use purser_actors::entity::agent_wallet::AgentWalletView;
+use purser_actors::entity::api_key::ApiKeyView;
+use purser_actors::entity::identity_verification::{IdentityVerification, IdentityView, Status as IdentityStatus};
+use purser_actors::entity::issuer_link::IssuerLinkView;
+use purser_actors::id::Wallet;
+use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::money::Cents;
+use purser_actors::product::{DailyCap, ProductLine};
+use serde::Serialize;
+
+use super::account::refuse_frozen;
+use super::app::App;
+use super::auth::AuthClaims;
+use super::error::ApiError;
+use super::json;
+use super::page_session::{require_own_page, session};
+use super::route::routes;
+#[cfg(feature = "documents")]
+use super::schemas;
+use crate::config::Mode;
+use crate::identity::api_key::ApiKeyCodec;
+use crate::stream;
+
+/// Maximum cards in the account overview. The stream reports new ones.
+const MAX_CARDS_SHOWN: usize = 50;
+
+/// The daily caps that an owner can tighten, by the names of the parts of `POST /account/caps`.
+pub(super) const BUDGETS: [(ProductLine, &str); 6] = [
+    (ProductLine::UsaCard, "usa_prepaid_card"),
+    (ProductLine::GiftCard, "gift_card"),
+    (ProductLine::PushToCard, "push_to_card"),
+    (ProductLine::BankPayment, "bank_payment"),
+    (ProductLine::AppPayment, "app_payment"),
+    (ProductLine::CardBalance, "card_balance"),
+];
+
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/account" => get_account { Owner, refuses [OriginNotAllowed, TokenMissing, AccountFrozen] }
+}
+
+/// What the session of a page may do.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+enum PageRights {
+    /// Everything that the wallet may do: the wallet signed in.
+    Act,
+    /// Reading: a payment or an API key opened the session.
+    Look,
+}
+
+/// Which money the service moves.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+enum ServiceMode {
+    /// Test money only.
+    Sandbox,
+    /// Real money.
+    Production,
+}
+
+/// Numbers of purchases and US dollars, without fees.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct CapNumbers {
+    /// Purchases; null without a cap.
+    count: Option<u32>,
+    /// US dollars; null without a cap.
+    usd: Option<ExactDecimal>,
+}
+
+/// A daily cap of the owner with the service's, which also applies. A day begins at midnight UTC.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub(super) struct CapOverview {
+    /// Name of the cap: its parts in `POST /account/caps` are this name with `_count` and `_usd`.
+    name: &'static str,
+    /// What it is about, for people.
+    title: &'static str,
+    /// The owner's cap.
+    own: CapNumbers,
+    /// The service's cap.
+    service: CapNumbers,
+    /// Used up today.
+    used: CapNumbers,
+}
+
+/// The identity check of the owner.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub(super) struct IdentityOverview<'a> {
+    #[serde(flatten)]
+    check: IdentityView<'a>,
+    /// Where the owner answers the provider's questions, while a check waits for that and the session may act.
+    check_url: Option<&'a str>,
+}
+
+/// An API key of the account.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub(super) struct ApiKeyOverview<'a> {
+    #[serde(flatten)]
+    key: ApiKeyView<'a>,
+    /// Beginning of the key.
+    prefix: String,
+    /// Last four characters of the key.
+    last4: String,
+}
+
+/// The managed wallet.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub(super) struct AgentWalletOverview {
+    #[serde(flatten)]
+    wallet: AgentWalletView,
+    /// US dollars spent or reserved today (UTC).
+    used_today_usd: ExactDecimal,
+}
+
+/// Account data for the account page.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct AccountOverview<'a> {
+    #[serde(flatten)]
+    account: AccountView,
+    /// `act` or `look`: what this session may do.
+    rights: PageRights,
+    /// `sandbox` or `production`.
+    mode: ServiceMode,
+    /// Sequence number of the last event that is included.
+    seq: u64,
+    /// Cards of all kinds, newest first, at most 50.
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::CardListItem>))]
+    cards: Vec<JsonObject>,
+    /// Daily caps by product.
+    caps: Vec<CapOverview>,
+    /// The identity check; null before the first.
+    identity: Option<IdentityOverview<'a>>,
+    /// The link to the card issuer; null before the first request.
+    issuer_link: Option<IssuerLinkView<'a>>,
+    /// The managed wallet, if an agent made one.
+    agent_wallet: Option<AgentWalletOverview>,
+    /// Active API keys, oldest first.
+    api_keys: Vec<ApiKeyOverview<'a>>,
+}
+
+/// Read the account overview
+///
+/// Authenticated by the session cookie only.
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/account", operation_id = "getAccountOverview", tag = "Account pages",
+    responses((status = 200, description = "The balance, the newest cards of all kinds, what the owner has set, and the cursor for `/stream`.", body = AccountOverview),
+        (status = 401, description = "No session."), (status = 403, description = "Another page's request, or frozen."))))]
+async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
+    require_own_page(&Method::GET, &headers, app.origin.as_str())?;
+    let claims = session(&app, &headers).await?;
+    refuse_frozen(&app.engine, &claims).await?;
+    let (engine, wallet) = (&app.engine, claims.wallet);
+    // Read before the state: an event in between arrives on the stream again, rather than never.
+    let seq = stream::newest(&*app.store, &wallet.key()).await;
+    let seq = seq.map_err(|_| ApiError::internal())?;
+    // An account opens its sessions, so it always exists.
+    let account = engine.account(&wallet).await.map_err(|_| ApiError::internal())?;
+    let account = account.ok_or_else(ApiError::internal)?;
+    let cards = engine.newest_cards(&wallet, MAX_CARDS_SHOWN).await;
+    let identity = engine.identity(&wallet).await.map_err(|_| ApiError::internal())?;
+    let link = engine.issuer_link(&wallet).await.map_err(|_| ApiError::internal())?;
+    let keys = engine.api_keys_of(&wallet).await.map_err(|_| ApiError::internal())?;
+    Ok(json::private_ok(&AccountOverview {
+        account: account.view(&wallet),
+        rights: if claims.is_signed_in() {
+            PageRights::Act
+        } else {
+            PageRights::Look
+        },
+        mode: match app.config.mode {
+            Mode::Sandbox => ServiceMode::Sandbox,
+            Mode::Production => ServiceMode::Production,
+        },
+        seq,
+        cards: cards.map_err(|_| ApiError::internal())?,
+        caps: app.caps_of(&account),
+        identity: identity
+            .as_ref()
+            .map(|identity| IdentityOverview::of(identity, &claims)),
+        issuer_link: link.as_ref().map(|link| link.view(&wallet)),
+        agent_wallet: app.wallet_of(&wallet).await?,
+        api_keys: keys
+            .iter()
+            .map(|(id, key)| ApiKeyOverview::of(&app.api_keys, key.view(id)))
+            .collect(),
+    }))
+}
+
+impl<'a> IdentityOverview<'a> {
+    pub(super) fn of(identity: &'a IdentityVerification, claims: &AuthClaims) -> Self {
+        let check_url = match &identity.status {
+            IdentityStatus::InReview {
+                started: Some(begun), ..
+            } if claims.is_signed_in() => Some(begun.url.as_str()),
+            _ => None,
+        };
+        Self {
+            check: identity.view(&claims.wallet),
+            check_url,
+        }
+    }
+}
+
+impl<'a> ApiKeyOverview<'a> {
+    pub(super) fn of(api_keys: &ApiKeyCodec, key: ApiKeyView<'a>) -> Self {
+        let (prefix, last4) = api_keys.hints(key.api_key_id);
+        Self { key, prefix, last4 }
+    }
+}
+
+impl App {
+    /// The caps of an account by product.
+    pub(super) fn caps_of(&self, account: &Account) -> Vec<CapOverview> {
+        let now = self.clock.now();
+        let service = self.config.caps.daily_caps();
+        let numbers = |count, sum: Option<Cents>| CapNumbers {
+            count,
+            usd: sum.map(ExactDecimal::from),
+        };
+        let of = |(line, name): (ProductLine, &'static str)| {
+            let own = account.owner_caps.for_line(line);
+            let (count, sum) = account.used_today(line, now);
+            CapOverview {
+                name,
+                title: line.title(),
+                own: numbers(own.count, own.sum),
+                service: match service.for_line(line) {
+                    Some(DailyCap { count, sum }) => numbers(
+                        (count != u32::MAX).then_some(count),
+                        (sum.get() != u64::MAX).then_some(sum),
+                    ),
+                    None => numbers(None, None),
+                },
+                used: numbers(Some(count), Some(sum)),
+            }
+        };
+        BUDGETS.into_iter().map(of).collect()
+    }
+
+    /// The managed wallet of an account, if it has one.
+    ///
+    /// # Errors
+    /// 500 when storage fails.
+    pub(super) async fn wallet_of(&self, owner: &Wallet) -> Result<Option<AgentWalletOverview>, ApiError> {
+        let read = self
+            .engine
+            .agent_wallet(owner)
+            .await
+            .map_err(|_| ApiError::internal())?;
+        Ok(read.map(|wallet| AgentWalletOverview {
+            used_today_usd: wallet.used_on(self.clock.now()).into(),
+            wallet: wallet.view(owner),
+        }))
+    }
+}
