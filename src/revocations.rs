@@ -59,6 +59,8 @@ pub enum Entry {
     ApiKey(String),
     /// A passkey, with all sessions that it opened.
     Passkey(String),
+    /// SHA-256 of the credential id of an operator's passkey.
+    OperatorPasskey(String),
     /// SHA-256 of an operator token.
     OperatorToken(String),
     Frozen {

@@ -53,7 +53,7 @@ text! {
     Address, Time, UserId, currency::Country, currency::Currency, port::ExternalText,
     id::AddressId, id::ApiKeyId, id::ApprovalId, id::BankAccountId, id::BankDestinationId, id::BankRecipientId,
     id::BankTransferId, id::BankingApplicationId, id::CardId, id::DepositId, id::DiscrepancyId, id::DocumentId,
-    id::EventId, id::JobId, id::LateReturnId, id::OutgoingTransferId, id::PasskeyId, id::PaymentId, id::PaymentRecipientId,
+    id::EventId, id::JobId, id::LateReturnId, id::OperatorPasskeyId, id::OperatorSessionId, id::OutgoingTransferId, id::PasskeyId, id::PaymentId, id::PaymentRecipientId,
     id::PayoutId, id::RefundId, id::RequestId, id::SessionId, id::StatementLineId, id::TopUpId, id::WalletPaymentId,
     id::WebhookDeliveryId, id::WebhookId, id::WithdrawalId, entity::PurchasedProduct,
 }

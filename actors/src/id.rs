@@ -219,6 +219,14 @@ impl PasskeyId {
 }
 
 define_id!(
+    /// Id of a passkey of an operator.
+    OperatorPasskeyId, "opk_"
+);
+define_id!(
+    /// Id of a session of an operator.
+    OperatorSessionId, "ops_"
+);
+define_id!(
     /// Id of a published event.
     EventId, "evt_"
 );

@@ -12,6 +12,7 @@ mod chains;
 mod closed_sets;
 mod copies;
 mod customers;
+mod desk;
 mod extractors;
 mod incoming;
 mod intl_cards;
@@ -86,7 +87,7 @@ routes! { static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// Tables of the operator address. A new area is a line here.
-static TABLES: [&Table<Arc<AdminState>>; 21] = [
+static TABLES: [&Table<Arc<AdminState>>; 22] = [
     &ROUTES,
     &copies::ROUTES,
     &customers::ROUTES,
@@ -107,6 +108,7 @@ static TABLES: [&Table<Arc<AdminState>>; 21] = [
     &card_withdrawals::ROUTES,
     &webhooks::ROUTES,
     &tokens::ROUTES,
+    &desk::ROUTES,
     &suspended::ROUTES,
 ];
 

@@ -23,6 +23,7 @@ use super::auth::AuthClaims;
 use super::error::ApiError;
 use super::json;
 use super::page_session::{require_own_page, session};
+use super::passkeys::confirmation;
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
@@ -152,6 +153,11 @@ struct AccountOverview<'a> {
     agent_wallet: Option<AgentWalletOverview>,
     /// Active API keys, oldest first.
     api_keys: Vec<ApiKeyOverview<'a>>,
+    /// Number of active passkeys. `GET /account/passkeys` lists them.
+    passkeys: usize,
+    /// Until when this session may do what needs a confirmation (RFC 3339).
+    #[cfg_attr(feature = "documents", schema(required))]
+    confirmed_until: Option<Time>,
 }
 
 /// Read the account overview
@@ -176,6 +182,7 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
     let identity = engine.identity(&wallet).await.map_err(|_| ApiError::internal())?;
     let link = engine.issuer_link(&wallet).await.map_err(|_| ApiError::internal())?;
     let keys = engine.api_keys_of(&wallet).await.map_err(|_| ApiError::internal())?;
+    let passkeys = engine.passkeys_of(&wallet).await.map_err(|_| ApiError::internal())?;
     Ok(json::private_ok(&AccountOverview {
         account: account.view(&wallet),
         rights: if claims.is_signed_in() {
@@ -199,6 +206,8 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
             .iter()
             .map(|(id, key)| ApiKeyOverview::of(&app.api_keys, key.view(id)))
             .collect(),
+        passkeys: passkeys.len(),
+        confirmed_until: confirmation::until(&app, &claims).await?,
     }))
 }
 

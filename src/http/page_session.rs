@@ -10,11 +10,13 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method};
 use std::sync::Arc;
 
+use super::account::refuse_frozen;
 use super::app::App;
 use super::auth::{AuthClaims, Authenticator as _, BearerAuth, MaybeBearer, RequestExtensions};
 use super::error::{ApiError, ErrorCode};
 use super::passkeys::require_confirmed;
-use super::route::Route;
+use super::query::Query;
+use super::route::{Confirmed, Route};
 use super::routes;
 
 /// Browsers say here which site the page of a request is from.
@@ -51,7 +53,13 @@ pub(super) async fn of_request(app: &App, parts: &mut Parts) -> Result<Option<Au
     if !route.is_some_and(Route::only_reads) {
         require_signed_in(&claims)?;
     }
-    if route.is_some_and(|route| route.confirmed) {
+    let confirms = match route.map_or(Confirmed::Nothing, |route| route.confirmed) {
+        Confirmed::Always => true,
+        Confirmed::Secrets => asks_for_secrets(parts.uri.query()),
+        Confirmed::Nothing | Confirmed::Raise => false,
+    };
+    if confirms {
+        refuse_frozen(&app.engine, &claims).await?;
         require_confirmed(app, &claims).await?;
     }
     if let Some(asked) = parts.extensions.get_mut::<RequestExtensions>() {
@@ -117,6 +125,14 @@ fn has_json_or_no_body(headers: &HeaderMap) -> bool {
     };
     let kind = kind.split(';').next().unwrap_or_default();
     kind.trim().eq_ignore_ascii_case("application/json")
+}
+
+/// Whether a query asks for one card with its details. One that is not understood here does.
+fn asks_for_secrets(query: Option<&str>) -> bool {
+    let known = ["card_id", "details", "card_type", "limit", "starting_after"];
+    Query::parse(query, &known).map_or(true, |query| {
+        query.get("card_id").is_some() && query.get("details") != Some("false")
+    })
 }
 
 /// The row of a route.

@@ -2,7 +2,7 @@
 //! matters. Requests come from our own pages only.
 
 pub mod confirmation;
-mod errors;
+pub(super) mod errors;
 pub mod sign_in;
 
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, Method};
 use purser_actors::answer::Time;
-use purser_actors::engine::{Confirmation, NewPasskey};
-use purser_actors::entity::passkey::{AnsweredChallenge, Credential, MAX_NAME_LEN, Passkey, PasskeyView};
+use purser_actors::credential::{AnsweredChallenge, Credential};
+use purser_actors::engine::NewPasskey;
+use purser_actors::entity::passkey::{MAX_NAME_LEN, Passkey, PasskeyView};
 use purser_actors::id::PasskeyId;
 use purser_actors::kernel::Entity as _;
 use serde::{Deserialize, Serialize};
 
-use super::account::refuse_frozen;
 use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::json;
-use super::login::session;
-use super::page_session::{require_own_page, require_signed_in};
+use super::owner::{confirmed_owner, owner, signed_in_owner};
+use super::page_session::require_own_page;
 use super::readable::is_readable;
 use super::route::routes;
 #[cfg(feature = "documents")]
@@ -75,26 +75,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct NoMembers {}
 
-/// Authenticates the owner at one of our pages.
-///
-/// # Errors
-/// 403 for another page, 401 without a session, 403 for a frozen account or a session that is not the owner's.
-async fn owner(app: &App, headers: &HeaderMap, method: &Method) -> Result<AuthClaims, ApiError> {
-    require_own_page(method, headers, app.origin.as_str())?;
-    let claims = session(app, headers).await?;
-    refuse_frozen(&app.engine, &claims).await?;
-    require_signed_in(&claims)?;
-    Ok(claims)
-}
-
-/// As [`owner`], for what must be confirmed.
-async fn confirmed_owner(app: &App, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
-    let claims = owner(app, headers, &Method::POST).await?;
-    require_confirmed(app, &claims).await?;
-    Ok(claims)
-}
-
-pub(super) fn answered(challenge: UsedNonceKey) -> AnsweredChallenge {
+pub(in crate::http) fn answered(challenge: UsedNonceKey) -> AnsweredChallenge {
     AnsweredChallenge {
         nonce: challenge.bytes,
         expires_s: challenge.expires.seconds() + 1,
@@ -121,17 +102,14 @@ struct PasskeyList<'a> {
     responses((status = 200, description = "Active passkeys, and until when the session is confirmed.", body = PasskeyList),
         (status = 401, description = "No session."), (status = 403, description = "Not the owner's session, or frozen."))))]
 async fn get_passkeys(State(app): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
-    let claims = owner(&app, &headers, &Method::GET).await?;
+    require_own_page(&Method::GET, &headers, app.origin.as_str())?;
+    let claims = signed_in_owner(&app, &headers).await?;
     let passkeys = app.engine.passkeys_of(&claims.wallet).await;
     let passkeys = passkeys.map_err(|_| ApiError::internal())?;
-    let confirmed_until = match confirmation::of_session(&app, &claims).await? {
-        Confirmation::Until(until) => Some(until.into()),
-        Confirmation::PasskeyNeeded | Confirmation::LinkNeeded => None,
-    };
     Ok(json::private_ok(&PasskeyList {
         passkeys: passkeys.iter().map(|(id, passkey)| passkey.view(id)).collect(),
         available: app.passkeys.is_available(),
-        confirmed_until,
+        confirmed_until: confirmation::until(&app, &claims).await?,
     }))
 }
 
@@ -262,7 +240,7 @@ struct RenamePasskeyRequest {
         (status = 400, description = "The name does not fit."), (status = 401, description = "No session."),
         (status = 403, description = "Another page, or frozen."), (status = 404, description = "No such passkey."))))]
 async fn post_rename(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let claims = owner(&app, &headers, &Method::POST).await?;
+    let claims = owner(&app, &headers).await?;
     let RenamePasskeyRequest { passkey_id, name } = app.body(body).await?;
     check_name(&name)?;
     let id = own(&app, &claims, &passkey_id).await?;

@@ -81,6 +81,7 @@ struct AuthContext {
     authenticator: Arc<TokenAuthenticator>,
     nonces: Nonces,
     passkeys: PasskeySite,
+    keys: IdentityKeys,
     mpp: Arc<Mpp>,
     form_links: PayoutFormLinks,
     api_keys: ApiKeyCodec,
@@ -132,7 +133,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
             .merge(sandbox::router(&state, own))
             .merge(openapi::sandbox_router(&described.others));
     }
-    let authenticator = entrance.authenticator.clone();
+    let (authenticator, keys) = (entrance.authenticator.clone(), entrance.keys.clone());
     let routes = routes.merge(routes::router(Arc::new(app(&state, entrance, &terms, checkout)?)));
     // For every route that takes an idempotency key.
     let routes = routes.layer(Extension(UsedKeys(state.engine.clone())));
@@ -148,7 +149,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         cors: true,
     };
     Ok(Fronts {
-        operator: operators::front(&state, &inside, metrics),
+        operator: operators::front(&state, &inside, keys, metrics),
         public: Front::new(config, inside),
     })
 }
@@ -253,6 +254,7 @@ async fn auth_context(state: &AppState) -> Result<AuthContext, ServiceError> {
         cookies,
         authenticator: Arc::new(authenticator),
         passkeys: PasskeySite::new(&origin, &derived, state.nonces_valid_from),
+        keys: derived.clone(),
         nonces: Nonces::new(&derived.nonce, &origin).not_before(state.nonces_valid_from),
         origin,
     })

@@ -3,7 +3,8 @@
 use purser_storage::StoreError;
 
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
-use crate::entity::passkey::{AnsweredChallenge, Command, Credential, MAX_PASSKEYS, Passkey, Rejection};
+use crate::credential::{AnsweredChallenge, Credential, MAX_PASSKEYS};
+use crate::entity::passkey::{Command, Passkey, Rejection};
 use crate::entity::payment::SessionSeed;
 use crate::entity::session::{self, AuthMethod, Session};
 use crate::id::{PasskeyId, SessionId, Wallet};
@@ -90,10 +91,8 @@ impl Engine {
     }
 
     async fn passkey_slots(&self, owner: &Wallet) -> Result<Vec<(u8, PasskeyId)>, StoreError> {
-        let rows = self
-            .0
-            .store
-            .scan(&table::passkey_slots(owner), None, MAX_PASSKEYS.into());
+        let slots = table::passkey_slots(owner);
+        let rows = self.0.store.scan(&slots, None, MAX_PASSKEYS.into());
         let read = |(key, row): (purser_storage::RowKey, purser_storage::Row)| {
             let id = row.value.first_chunk().map(|id| PasskeyId(u128::from_be_bytes(*id)));
             key.last().copied().zip(id)

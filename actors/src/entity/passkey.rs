@@ -8,14 +8,13 @@ use purser_storage::codec::Stored;
 use serde::Serialize;
 
 use crate::answer::Time;
+use crate::credential::{AnsweredChallenge, Credential};
 use crate::entity::payment::SessionSeed;
 use crate::entity::session::{AuthMethod, ID_TOKEN_MAX_S, Session};
 use crate::id::{PasskeyId, Wallet};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::port::Timestamp;
 
-/// Maximum number of an account's passkeys.
-pub const MAX_PASSKEYS: u8 = 20;
 /// Maximum number of characters of a passkey's name.
 pub const MAX_NAME_LEN: usize = 60;
 
@@ -36,35 +35,6 @@ pub struct Passkey {
     pub used_at: Option<Timestamp>,
     /// Time of the removal, if it is removed.
     pub removed_at: Option<Timestamp>,
-}
-
-/// What an authenticator gave for a new passkey, verified by the caller.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Credential {
-    /// Id that the authenticator chose.
-    pub id: Vec<u8>,
-    /// Public key in the authenticator's form (COSE).
-    pub public_key: Vec<u8>,
-    /// Last signature counter; 0 for an authenticator without one.
-    pub counter: u32,
-    /// Whether it can be copied to other devices of its owner.
-    pub backup_eligible: bool,
-}
-
-impl Credential {
-    /// Whether a signature with this counter may follow the last one: it grows, or the authenticator has none.
-    pub const fn may_follow(&self, counter: u32) -> bool {
-        counter > self.counter || (counter == 0 && self.counter == 0)
-    }
-}
-
-/// A challenge that was answered. Its row makes it single-use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AnsweredChallenge {
-    /// Its time and random bits.
-    pub nonce: [u8; 16],
-    /// Second from which it is expired anyway.
-    pub expires_s: u64,
 }
 
 /// Commands to a passkey.
@@ -184,11 +154,11 @@ pub enum Rejection {
 }
 
 impl Stored for Passkey {
-    const SCHEMA: u16 = 430;
+    const SCHEMA: u16 = 280;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 431;
+    const SCHEMA: u16 = 281;
 }
 
 impl Passkey {

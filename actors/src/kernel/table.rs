@@ -76,6 +76,10 @@ tables! {
     AUDIT_LOG = b'a',
     /// Operator tokens, by hash.
     OPERATOR_TOKEN = b'o',
+    /// Passkeys of operators, by the digest of their credential id.
+    OPERATOR_PASSKEY = b'U',
+    /// Sessions of operators, by the hash of their cookie.
+    OPERATOR_SESSION = b'V',
     /// Totals that operators gave alone today, by token name.
     OPERATOR_DAILY_TOTAL = b'L',
     /// Actions that wait for a second operator.
@@ -316,6 +320,17 @@ pub fn approval(id: ApprovalId) -> RowKey {
 /// An operator token by its hash.
 pub fn operator(token_hash: &[u8; 32]) -> RowKey {
     key(&[&[OPERATOR_TOKEN], token_hash])
+}
+
+/// A passkey of an operator by its credential id.
+pub fn operator_passkey(credential: &[u8]) -> RowKey {
+    use sha2::{Digest as _, Sha256};
+    key(&[&[OPERATOR_PASSKEY], &Sha256::digest(credential)])
+}
+
+/// A session of an operator by the hash of its cookie.
+pub fn operator_session(cookie_hash: &[u8; 32]) -> RowKey {
+    key(&[&[OPERATOR_SESSION], cookie_hash])
 }
 
 /// Idempotency record of an account, by the digest of its key.

@@ -149,6 +149,8 @@ impl Forms {
         forms.add::<purser_actors::ledger::LedgerTransaction>();
         forms.add::<purser_actors::lost_order::AttributedOrder>();
         forms.add::<purser_actors::operator::AuditRecord>();
+        forms.add::<purser_actors::operator::OperatorPasskey>();
+        forms.add::<purser_actors::operator::OperatorSession>();
         forms.add::<purser_actors::operator::OperatorToken>();
         forms.add::<purser_actors::port::AttributedTransfer>();
         forms.add::<purser_actors::port::payouts::BankDetails>();

@@ -166,6 +166,8 @@ errors! {
     /// account's, then send the request again. Or it is `login_link`: the account has no passkey, and the session is not
     /// one of a login link that the wallet signed and that was opened within ten minutes.
     ConfirmationRequired = 403 "confirmation_required" AfterChange;
+    /// Operators: a session that a token opened must add a passkey first.
+    PasskeyRequired = 403 "passkey_required" AfterChange;
     /// Browsers offer no passkeys at this address: it needs a host name with TLS, or `localhost`.
     PasskeysUnavailable = 409 "passkeys_unavailable" Never;
     /// The browser's answer is not that of a passkey.
@@ -455,6 +457,8 @@ errors! {
     /// this order yet, or a payment from the time lost by a restore may still turn out to have paid for it. Try again
     /// in some minutes.
     TransferMayStillSettle = 409 "transfer_may_still_settle" Never;
+    /// Operators: no such session of the desk, or another operator's.
+    OperatorSessionNotFound = 404 "operator_session_not_found" Never;
     /// Another operator token has this name.
     OperatorTokenNameTaken = 409 "operator_token_name_taken" Never;
     /// The token is defined in the settings. Remove it there.

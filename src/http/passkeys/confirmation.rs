@@ -7,17 +7,18 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, Method};
+use http::HeaderMap;
 use purser_actors::answer::Time;
 use purser_actors::engine::{Confirmation, PasskeyUse};
 use serde::{Deserialize, Serialize};
 
 use super::errors::{operation_error, passkey_error, unknown};
-use super::{NoMembers, SharedState, answered, owner};
+use super::{NoMembers, SharedState, answered};
 use crate::http::app::App;
 use crate::http::auth::AuthClaims;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
+use crate::http::owner::owner;
 use crate::http::route::routes;
 use crate::identity::passkey::KnownPasskey;
 use crate::identity::passkey::challenge::Ceremony;
@@ -47,12 +48,23 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 ///
 /// # Errors
 /// 500 when storage fails.
-pub(super) async fn of_session(app: &App, claims: &AuthClaims) -> Result<Confirmation, ApiError> {
+async fn of_session(app: &App, claims: &AuthClaims) -> Result<Confirmation, ApiError> {
     let session = app.engine.session(&claims.session).await;
     let session = session.map_err(|_| ApiError::internal())?;
     let session = session.ok_or_else(ApiError::internal)?;
     let confirmation = app.engine.confirmation(&session).await;
     confirmation.map_err(|_| ApiError::internal())
+}
+
+/// Until when this session of a page may do what needs a confirmation, if it may.
+///
+/// # Errors
+/// 500 when storage fails.
+pub(in crate::http) async fn until(app: &App, claims: &AuthClaims) -> Result<Option<Time>, ApiError> {
+    Ok(match of_session(app, claims).await? {
+        Confirmation::Until(until) if claims.is_signed_in() => Some(until.into()),
+        Confirmation::Until(_) | Confirmation::PasskeyNeeded | Confirmation::LinkNeeded => None,
+    })
 }
 
 /// Requires that the owner has confirmed in this session of a page.
@@ -99,7 +111,7 @@ fn question(app: &App, claims: &AuthClaims) -> Question {
         (status = 404, description = "The account has no passkey."),
         (status = 409, description = "Browsers offer no passkeys at this address."))))]
 async fn post_options(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let claims = owner(&app, &headers, &Method::POST).await?;
+    let claims = owner(&app, &headers).await?;
     let NoMembers {} = app.body(body).await?;
     let passkeys = app.engine.passkeys_of(&claims.wallet).await;
     let passkeys = passkeys.map_err(|_| ApiError::internal())?;
@@ -143,7 +155,7 @@ struct ConfirmedSession {
         (status = 403, description = "Another page, another account's or a removed passkey, an answer that does not verify, or frozen."),
         (status = 409, description = "Browsers offer no passkeys at this address."))))]
 async fn post_confirm(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let claims = owner(&app, &headers, &Method::POST).await?;
+    let claims = owner(&app, &headers).await?;
     let ConfirmRequest { credential } = app.body(body).await?;
     if !app.passkeys.is_available() {
         return Err(passkey_error(crate::identity::passkey::PasskeyError::Unavailable));

@@ -1,7 +1,8 @@
 //! Errors of passkeys, each by its name.
 
+use purser_actors::credential::MAX_PASSKEYS;
 use purser_actors::engine::OperationError;
-use purser_actors::entity::passkey::{MAX_PASSKEYS, Rejection};
+use purser_actors::entity::passkey::Rejection;
 
 use crate::http::error::{ApiError, ErrorCode};
 use crate::identity::passkey::PasskeyError;
@@ -24,7 +25,7 @@ pub(in crate::http) fn passkey_error(error: PasskeyError) -> ApiError {
     ApiError::new(code, text)
 }
 
-pub(super) fn not_found() -> ApiError {
+pub(in crate::http) fn not_found() -> ApiError {
     ApiError::new(ErrorCode::PasskeyNotFound, "The account has no such passkey.")
 }
 
@@ -45,7 +46,7 @@ pub(in crate::http) fn counter_regressed() -> ApiError {
 }
 
 /// The error of a command to a passkey.
-pub(super) fn operation_error(error: OperationError<Rejection>) -> ApiError {
+pub(in crate::http) fn operation_error(error: OperationError<Rejection>) -> ApiError {
     match error {
         OperationError::Rejected(rejection) => match rejection {
             Rejection::NotFound => not_found(),

@@ -8,16 +8,17 @@ use crate::http::operator;
 use crate::http::rate_limit::RateLimiter;
 use crate::http::route::path_rules;
 use crate::http::routes;
+use crate::identity::IdentityKeys;
 use crate::metrics::Metrics;
 use crate::service::copies::LiveCopies;
 
 /// The same server configuration for the operator's routes, with a separate request limit: heavy public load does not
 /// lock operators out.
-pub(super) fn front(state: &AppState, public: &FrontConfig, metrics: Metrics) -> Front {
+pub(super) fn front(state: &AppState, public: &FrontConfig, keys: IdentityKeys, metrics: Metrics) -> Front {
     let metrics = Arc::new(metrics);
     let inside = FrontConfig {
         request_metrics: metrics.requests.clone(),
-        routes: operator::router(Arc::new(admin(state, metrics))),
+        routes: operator::router(Arc::new(admin(state, keys, metrics))),
         rules: path_rules(routes::operator(), &state.config),
         authenticator: Arc::new(operator::NoWalletAuth),
         limiter: Arc::new(RateLimiter::new(&state.config.limits)),
@@ -29,10 +30,16 @@ pub(super) fn front(state: &AppState, public: &FrontConfig, metrics: Metrics) ->
     Front::new(&state.config, inside)
 }
 
-fn admin(state: &AppState, metrics: Arc<Metrics>) -> operator::AdminState {
+fn admin(state: &AppState, keys: IdentityKeys, metrics: Arc<Metrics>) -> operator::AdminState {
     let config = &state.config;
     operator::AdminState {
-        operator_auth: operator::OperatorAuth::new(state.engine.clone(), config.operator.tokens.clone()),
+        operator_auth: operator::OperatorAuth::new(
+            state.engine.clone(),
+            config.operator.tokens.clone(),
+            state.deps.clock.clone(),
+            keys,
+            state.nonces_valid_from,
+        ),
         engine: state.engine.clone(),
         metrics,
         segment_bytes: config.storage.segment_bytes,
