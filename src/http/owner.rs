@@ -47,7 +47,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/account/caps" => post_caps {
         Owner, unkeyed("sets the given values"), confirmed_raise(), refuses [
             OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, BodyMalformed, ParameterUnrecognized,
-            ParameterInvalid, ConfirmationRequired,
+            ParameterInvalid,
         ]
     }
     POST "/account/spending" => post_spending { Owner, unkeyed("sets the given values"), confirmed_raise() }

@@ -41,32 +41,11 @@ pub(in crate::http) use errors::passkey_error;
 type SharedState = State<Arc<App>>;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
-    GET "/account/passkeys" => get_passkeys { Owner, refuses [TokenMissing, AccountFrozen, SignInRequired] }
-    POST "/account/passkeys/options" => post_options {
-        Owner, unkeyed("every challenge is new"), confirmed(), refuses [
-            OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, ConfirmationRequired, PasskeysUnavailable,
-        ]
-    }
-    POST "/account/passkeys" => post_passkey {
-        Owner, unkeyed("a challenge adds one passkey"), confirmed(), refuses [
-            OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, ConfirmationRequired, BodyMalformed,
-            ParameterInvalid, PasskeysUnavailable, PasskeyChallengeInvalid, PasskeyOriginMismatch,
-            PasskeyUserNotVerified, PasskeyMalformed, PasskeyAlgorithmUnsupported, PasskeyAlreadyAdded,
-            PasskeyLimitReached,
-        ]
-    }
-    POST "/account/passkeys/rename" => post_rename {
-        Owner, unkeyed("sets the given name"), refuses [
-            OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, BodyMalformed, ParameterInvalid,
-            PasskeyNotFound,
-        ]
-    }
-    POST "/account/passkeys/remove" => post_remove {
-        Owner, unkeyed("removing again changes nothing"), confirmed(), refuses [
-            OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, ConfirmationRequired, BodyMalformed,
-            PasskeyNotFound,
-        ]
-    }
+    GET "/account/passkeys" => get_passkeys { Owner }
+    POST "/account/passkeys/options" => post_options { Owner, unkeyed("every challenge is new"), confirmed() }
+    POST "/account/passkeys" => post_passkey { Owner, unkeyed("a challenge adds one passkey"), confirmed() }
+    POST "/account/passkeys/rename" => post_rename { Owner, unkeyed("sets the given name") }
+    POST "/account/passkeys/remove" => post_remove { Owner, unkeyed("removing again changes nothing"), confirmed() }
 }
 
 /// A body without members.
@@ -128,9 +107,9 @@ fn registration(app: &App, claims: &AuthClaims) -> Question {
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/account/passkeys/options", operation_id = "startPasskeyRegistration", tag = "Account pages",
     request_body = NoMembers,
-    responses((status = 200, description = "Options for the browser.", body = PasskeyCreationOptions),
+    responses((status = 200, description = "Options for the browser.", body = PasskeyCreationOptions), (status = 400, description = "The body does not fit."),
         (status = 401, description = "No session."), (status = 403, description = "Another page, not confirmed, or frozen."),
-        (status = 409, description = "Browsers offer no passkeys at this address."))))]
+        (status = 409, description = "Browsers offer no passkeys at this address."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_options(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = confirmed_owner(&app, &headers).await?;
     let NoMembers {} = app.body(body).await?;
@@ -182,7 +161,7 @@ pub(super) fn check_name(name: &str) -> Result<(), ApiError> {
     responses((status = 200, description = "Added.", body = PasskeyResource),
         (status = 400, description = "The name or the answer does not fit."), (status = 401, description = "No session."),
         (status = 403, description = "Another page, not confirmed, frozen, or the answer does not verify."),
-        (status = 409, description = "Added before, too many passkeys, or none at this address."))))]
+        (status = 409, description = "Added before, too many passkeys, or none at this address."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_passkey(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = confirmed_owner(&app, &headers).await?;
     let AddPasskeyRequest { name, credential } = app.body(body).await?;
@@ -238,7 +217,7 @@ struct RenamePasskeyRequest {
     request_body = RenamePasskeyRequest,
     responses((status = 200, description = "Renamed.", body = PasskeyResource),
         (status = 400, description = "The name does not fit."), (status = 401, description = "No session."),
-        (status = 403, description = "Another page, or frozen."), (status = 404, description = "No such passkey."))))]
+        (status = 403, description = "Another page, or frozen."), (status = 404, description = "No such passkey."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_rename(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = owner(&app, &headers).await?;
     let RenamePasskeyRequest { passkey_id, name } = app.body(body).await?;
@@ -264,8 +243,8 @@ struct RemovePasskeyRequest {
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/account/passkeys/remove", operation_id = "removePasskey", tag = "Account pages",
     request_body = RemovePasskeyRequest,
-    responses((status = 200, description = "Removed.", body = PasskeyResource), (status = 401, description = "No session."),
-        (status = 403, description = "Another page, not confirmed, or frozen."), (status = 404, description = "No such passkey."))))]
+    responses((status = 200, description = "Removed.", body = PasskeyResource), (status = 400, description = "The body does not fit."), (status = 401, description = "No session."),
+        (status = 403, description = "Another page, not confirmed, or frozen."), (status = 404, description = "No such passkey."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_remove(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = confirmed_owner(&app, &headers).await?;
     let RemovePasskeyRequest { passkey_id } = app.body(body).await?;

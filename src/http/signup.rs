@@ -50,7 +50,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/claim" => claim::get_claim { Public }
     POST "/claim" => claim::post_claim {
         Owner, unkeyed("a signup is claimed once"), confirmed(), refuses [
-            OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, ConfirmationRequired, ParameterUnrecognized, ParameterMissing,
+            OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, ParameterUnrecognized, ParameterMissing,
             SignupNotFound, ParameterInvalid, ApiKeyLimitReached,
         ]
     }

@@ -68,13 +68,20 @@ impl Authenticator {
 
     /// `navigator.credentials.create()`, as `credential.toJSON()`.
     pub(crate) fn create(&mut self, options: &Value) -> Value {
+        self.create_with_algorithm(options, 0x27)
+    }
+
+    /// The same with a key that names another algorithm, by the byte of its COSE number.
+    pub(crate) fn create_with_algorithm(&mut self, options: &Value, algorithm: u8) -> Value {
         assert_eq!(
             (&options["rp"]["id"], &options["attestation"]),
             (&json!(self.host), &json!("none"))
         );
         self.handle = options["user"]["id"].as_str().unwrap().to_owned();
         let point = self.key.verifying_key();
-        let key = [&hex::decode("a4010103272006215820").unwrap()[..], point.as_bytes()].concat();
+        // {1: 1 (OKP), 3: algorithm, -1: 6 (Ed25519), -2: the point}
+        let head = [0xa4, 1, 1, 3, algorithm, 0x20, 6, 0x21, 0x58, 0x20];
+        let key = [&head[..], point.as_bytes()].concat();
         let length = [0, u8::try_from(self.id.len()).unwrap()];
         let credential = [&[0; 16][..], &length, &self.id, &key].concat();
         let data = self.data(self.flags | WITH_CREDENTIAL, &credential);

@@ -455,8 +455,106 @@ async fn an_account_has_at_most_twenty_passkeys() {
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
-    let answer = owner.act(&site, "/account/passkeys/options", &json!({})).await;
-    assert_error(&answer, 409, "passkeys_unavailable", "an IP address");
+    let credential = json!({"rawId": "AQ", "response": {
+        "clientDataJSON": "AQ", "attestationObject": "AQ", "authenticatorData": "AQ", "signature": "AQ",
+    }});
+    for (path, body) in [
+        ("/account/passkeys/options", json!({})),
+        ("/account/passkeys", json!({"name": "Key", "credential": credential})),
+        ("/account/confirm/options", json!({})),
+        ("/account/confirm", json!({"credential": credential})),
+        ("/login/passkey/options", json!({})),
+        ("/login/passkey", json!({"credential": credential})),
+    ] {
+        let answer = owner.act(&site, path, &body).await;
+        assert_error(&answer, 409, "passkeys_unavailable", path);
+    }
     let listed = site.get("/account/passkeys", &[("cookie", owner.cookie())]).await;
     assert_eq!(listed.body["available"], json!(false), "{}", listed.text);
+}
+
+/// Routes that take a session, with a body that fits as far as its form.
+const OWNER_ROUTES: [(&str, &str); 7] = [
+    ("GET", "/account/passkeys"),
+    ("POST", "/account/passkeys/options"),
+    ("POST", "/account/passkeys"),
+    ("POST", "/account/passkeys/rename"),
+    ("POST", "/account/passkeys/remove"),
+    ("POST", "/account/confirm/options"),
+    ("POST", "/account/confirm"),
+];
+const SIGN_IN_ROUTES: [&str; 2] = ["/login/passkey/options", "/login/passkey"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn passkey_routes_reject_what_does_not_fit() {
+    // Checks: Each route without a session, from another page, and with a body that does not fit. An account without
+    // passkeys confirms nothing, and there is no other account's passkey.
+    let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
+    let service = host.start_behind(PUBLIC);
+    let site = ServiceClient::of(&service);
+    let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
+    for (method, path) in OWNER_ROUTES {
+        let request = || match method {
+            "GET" => site.request(method, path),
+            _ => site.request(method, path).json(&json!({})),
+        };
+        let none = send(request().header("origin", PUBLIC)).await.unwrap();
+        assert_error(&none, 401, "token_missing", path);
+        let elsewhere = request().header("cookie", owner.cookie());
+        let elsewhere = match method {
+            "GET" => elsewhere.header("sec-fetch-site", "cross-site"),
+            _ => elsewhere.header("origin", "http://evil.example"),
+        };
+        assert_error(&send(elsewhere).await.unwrap(), 403, "origin_not_allowed", path);
+    }
+    for path in OWNER_ROUTES
+        .iter()
+        .filter(|(method, _)| *method == "POST")
+        .map(|(_, path)| *path)
+    {
+        let answer = act(&site, &owner, path, &json!({"unknown": 1})).await;
+        assert_eq!(answer.status, 400, "{path}: {}", answer.text);
+    }
+    for path in SIGN_IN_ROUTES {
+        let answer = from_page(&site, path, &json!({"unknown": 1})).await;
+        assert_eq!(answer.status, 400, "{path}: {}", answer.text);
+        let elsewhere = site.request("POST", path).header("origin", "http://evil.example");
+        let answer = send(elsewhere.json(&json!({}))).await.unwrap();
+        assert_error(&answer, 403, "origin_not_allowed", path);
+    }
+    let none = act(&site, &owner, "/account/confirm/options", &json!({})).await;
+    assert_error(&none, 404, "passkey_not_found", "no passkey");
+    let other = Owner::of(&site, &Agent::new(Network::Solana)).await;
+    let mut device = Authenticator::new(1, PUBLIC);
+    let added = add(&site, &other, &mut device, "Phone").await;
+    let body = json!({"passkey_id": added.body["passkey_id"], "name": "Mine"});
+    assert_error(
+        &act(&site, &owner, "/account/passkeys/rename", &body).await,
+        404,
+        "passkey_not_found",
+        "another's",
+    );
+    let body = json!({"passkey_id": added.body["passkey_id"]});
+    assert_error(
+        &act(&site, &owner, "/account/passkeys/remove", &body).await,
+        404,
+        "passkey_not_found",
+        "another's",
+    );
+    let options = done(&site, &owner, "/account/passkeys/options", &json!({})).await;
+    let mut credential = Authenticator::new(2, PUBLIC).create(&options);
+    credential["response"]["attestationObject"] = json!("oA");
+    let body = json!({"name": "Key", "credential": credential});
+    assert_error(
+        &act(&site, &owner, "/account/passkeys", &body).await,
+        400,
+        "passkey_malformed",
+        "no attestation",
+    );
+    let mut credential = Authenticator::new(3, PUBLIC).create_with_algorithm(&options, 0x37);
+    credential["clientExtensionResults"] = json!({"credProps": {"rk": true}});
+    let body = json!({"name": "Key", "credential": credential});
+    let answer = act(&site, &owner, "/account/passkeys", &body).await;
+    assert_error(&answer, 400, "passkey_algorithm_unsupported", "another algorithm");
+    service.stop();
 }

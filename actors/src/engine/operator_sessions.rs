@@ -1,7 +1,7 @@
 //! Operators at the desk: their passkeys and sessions. Both stand for an operator token, by its hash; the caller checks
 //! that the token is still valid. Every change is in the audit log.
 
-use purser_storage::codec::{self};
+use purser_storage::codec;
 use purser_storage::{CommitError, Condition, StoreError, Write};
 
 use super::operator_actions::AuditEntry;

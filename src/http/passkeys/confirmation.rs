@@ -30,18 +30,8 @@ use crate::identity::passkey::site::Question;
 pub(in crate::http) const CONFIRMED_MS: u64 = 5 * 60 * 1000;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
-    POST "/account/confirm/options" => post_options {
-        Owner, unkeyed("every challenge is new"), refuses [
-            OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, PasskeysUnavailable, PasskeyNotFound,
-        ]
-    }
-    POST "/account/confirm" => post_confirm {
-        Owner, unkeyed("a challenge confirms once"), refuses [
-            OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, BodyMalformed, PasskeysUnavailable,
-            PasskeyUnknown, PasskeyRemoved, PasskeySuspended, PasskeyChallengeInvalid, PasskeyOriginMismatch,
-            PasskeyUserNotVerified, PasskeyMalformed, PasskeySignatureInvalid, PasskeyCounterRegressed,
-        ]
-    }
+    POST "/account/confirm/options" => post_options { Owner, unkeyed("every challenge is new") }
+    POST "/account/confirm" => post_confirm { Owner, unkeyed("a challenge confirms once") }
 }
 
 /// Whether this session of a page may do what needs a confirmation.
@@ -106,10 +96,10 @@ fn question(app: &App, claims: &AuthClaims) -> Question {
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/account/confirm/options", operation_id = "startConfirmation", tag = "Account pages",
     request_body = NoMembers,
-    responses((status = 200, description = "Options for the browser.", body = PasskeyRequestOptions),
+    responses((status = 200, description = "Options for the browser.", body = PasskeyRequestOptions), (status = 400, description = "The body does not fit."),
         (status = 401, description = "No session."), (status = 403, description = "Another page, or frozen."),
         (status = 404, description = "The account has no passkey."),
-        (status = 409, description = "Browsers offer no passkeys at this address."))))]
+        (status = 409, description = "Browsers offer no passkeys at this address."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_options(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = owner(&app, &headers).await?;
     let NoMembers {} = app.body(body).await?;
@@ -153,7 +143,7 @@ struct ConfirmedSession {
     responses((status = 200, description = "Confirmed.", body = ConfirmedSession),
         (status = 400, description = "The answer does not fit."), (status = 401, description = "No session."),
         (status = 403, description = "Another page, another account's or a removed passkey, an answer that does not verify, or frozen."),
-        (status = 409, description = "Browsers offer no passkeys at this address."))))]
+        (status = 409, description = "Browsers offer no passkeys at this address."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_confirm(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = owner(&app, &headers).await?;
     let ConfirmRequest { credential } = app.body(body).await?;

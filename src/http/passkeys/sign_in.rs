@@ -27,16 +27,8 @@ use crate::identity::passkey::response::AssertionResponse;
 use crate::identity::passkey::site::Question;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
-    POST "/login/passkey/options" => post_options {
-        Public, unkeyed("every challenge is new"), refuses [OriginNotAllowed, PasskeysUnavailable]
-    }
-    POST "/login/passkey" => post_sign_in {
-        Public, unkeyed("a challenge opens one session"), refuses [
-            OriginNotAllowed, BodyMalformed, PasskeysUnavailable, PasskeyUnknown, PasskeyRemoved, PasskeySuspended,
-            PasskeyChallengeInvalid, PasskeyOriginMismatch, PasskeyUserNotVerified, PasskeyMalformed,
-            PasskeySignatureInvalid, PasskeyCounterRegressed, AccountFrozen,
-        ]
-    }
+    POST "/login/passkey/options" => post_options { Public, unkeyed("every challenge is new") }
+    POST "/login/passkey" => post_sign_in { Public, unkeyed("a challenge opens one session") }
 }
 
 fn question(app: &App) -> Question {
@@ -53,8 +45,8 @@ fn question(app: &App) -> Question {
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/login/passkey/options", operation_id = "startPasskeySignIn", tag = "Account pages",
     request_body = NoMembers,
-    responses((status = 200, description = "Options for the browser.", body = PasskeyRequestOptions),
-        (status = 403, description = "Another page."), (status = 409, description = "Browsers offer no passkeys at this address."))))]
+    responses((status = 200, description = "Options for the browser.", body = PasskeyRequestOptions), (status = 400, description = "The body does not fit."),
+        (status = 403, description = "Another page."), (status = 409, description = "Browsers offer no passkeys at this address."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_options(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     require_own_page(&Method::POST, &headers, app.origin.as_str())?;
     let NoMembers {} = app.body(body).await?;
@@ -91,7 +83,7 @@ struct PasskeySession {
     responses((status = 200, description = "Signed in, with the session cookie.", body = PasskeySession),
         (status = 400, description = "The answer does not fit."),
         (status = 403, description = "Another page, an unknown or removed passkey, an answer that does not verify, or frozen."),
-        (status = 409, description = "Browsers offer no passkeys at this address."))))]
+        (status = 409, description = "Browsers offer no passkeys at this address."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_sign_in(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     require_own_page(&Method::POST, &headers, app.origin.as_str())?;
     let PasskeySignInRequest { credential } = app.body(body).await?;
