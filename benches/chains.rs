@@ -15,7 +15,6 @@ mod calls;
 mod methods;
 mod paid;
 mod port;
-mod programs;
 mod solana;
 
 use crate::{Fault, Plan};

@@ -1,7 +1,7 @@
 //! What Purser costs, each figure beside a ceiling that was measured in the same run.
 //!
 //! `cargo bench` prints everything; `cargo bench --bench ratios -- commits web watchers webhooks idle instructions
-//! chains` picks groups, `--short` makes the rounds short (for development: its figures are noise), `--before=PATH`
+//! stock chains` picks groups, `--short` makes the rounds short (for development: its figures are noise), `--before=PATH`
 //! names a `purser` (or for `commits` a `ratios…`) of another build, which takes turns with this one. No bench asserts a
 //! time: a bench only fails because a response was wrong. README.md beside this file explains each row and has the last
 //! results.
@@ -16,9 +16,12 @@ mod cost;
 mod host_info;
 mod idle;
 mod instructions;
+mod paid_server;
 mod profile;
+mod programs;
 mod report;
 mod soak;
+mod stock;
 mod subscribers;
 mod usage;
 mod web;
@@ -164,6 +167,9 @@ fn main() -> Result<(), Fault> {
     }
     if wanted("instructions") {
         instructions::run()?;
+    }
+    if wanted("stock") {
+        stock::run(plan)?;
     }
     if wanted("chains") {
         chains::run(plan, &[])?;

@@ -24,6 +24,7 @@ pub mod health;
 pub mod idempotency;
 pub mod intl_orders;
 pub mod kyc;
+mod list_order;
 pub mod login;
 pub mod login_page;
 pub mod merchants;
@@ -46,11 +47,13 @@ pub mod routes;
 pub mod sandbox;
 pub mod sandbox_identity_page;
 pub mod schemas;
+mod sessions;
 pub mod sign_in;
 pub mod signup;
 pub mod token_authenticator;
 pub mod top_ups;
 pub mod version;
+pub mod web_apps;
 pub mod webhooks;
 pub mod withdrawals;
 
@@ -83,9 +86,11 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &recipients::ROUTES,
     &redeem::ROUTES,
     &reloadable_cards::ROUTES,
+    &sessions::ROUTES,
     &sign_in::ROUTES,
     &signup::ROUTES,
     &top_ups::ROUTES,
+    &web_apps::ROUTES,
     &webhooks::ROUTES,
     &withdrawals::ROUTES,
 ];

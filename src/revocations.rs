@@ -1,5 +1,5 @@
-//! Log of what an older backup must not bring back: revoked sessions, API keys, passkeys and operator tokens,
-//! and frozen accounts. The file lies beside the store, so a restore of the store does not replace it. Every line is on disk
+//! Log of what an older backup must not bring back: revoked sessions, API keys, passkeys and operator tokens, frozen
+//! accounts and stopped agents. The file lies beside the store, so a restore of the store does not replace it. Every line is on disk
 //! before its change is reported to anyone.
 //!
 //! Each line is a checksum over all lines before it and itself, then JSON. A last line without its end was reported to
@@ -49,7 +49,7 @@ struct Header {
     since_ms: u64,
 }
 
-/// A revocation, or an account that was frozen or unfrozen.
+/// A revocation, or an account that was frozen or unfrozen, or whose agents were stopped or resumed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
@@ -70,6 +70,16 @@ pub enum Entry {
         message: String,
     },
     Unfrozen {
+        /// Exact address of the account.
+        account: String,
+    },
+    /// All agents of an account were stopped.
+    AgentsStopped {
+        /// Exact address of the account.
+        account: String,
+    },
+    /// The agents of an account may act again.
+    AgentsResumed {
         /// Exact address of the account.
         account: String,
     },
@@ -312,6 +322,8 @@ pub fn entry_of(record: &EventRecord) -> Option<Entry> {
     match codec::decode(&record.event).ok()? {
         account::Event::Frozen(message) => Some(Entry::Frozen { account, message }),
         account::Event::Unfrozen => Some(Entry::Unfrozen { account }),
+        account::Event::AgentsStopped(_) => Some(Entry::AgentsStopped { account }),
+        account::Event::AgentsResumed => Some(Entry::AgentsResumed { account }),
         _ => None,
     }
 }

@@ -78,6 +78,7 @@ pub use passkeys::{Confirmation, LINK_CONFIRMED_MS, NewPasskey, PasskeyUse};
 pub use payments::{ClaimError, PaymentRequest, PaymentResult};
 pub use payouts::PayoutSettings;
 pub use permits::{AdmissionPermit, OverloadError};
+pub use reads::ListStart;
 pub use reconciler::{
     CompletedRun, OpenDiscrepancy, Reconciler, ReconcilerDeps, ReconcilerSettings, ReconciliationCursor,
     ReconciliationStatus,

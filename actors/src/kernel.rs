@@ -9,6 +9,7 @@ pub mod context;
 pub mod decision;
 pub mod entity;
 mod entity_actor;
+pub mod event_actor;
 pub mod event_record;
 pub mod idempotency;
 pub mod job;

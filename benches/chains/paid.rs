@@ -13,11 +13,12 @@ use serde_json::Value;
 use toml::Table;
 
 use super::base::Base;
-use super::programs::Script;
 use super::solana::SLOT_MS;
-use crate::report::{self, Row, Sample};
-use crate::web::clients::{request, required, sign_for};
-use crate::web::driver::{self, Connection};
+use crate::paid_server::PaidServer;
+use crate::programs::Script;
+use crate::report::{self, Row};
+use crate::web::clients::request;
+use crate::web::driver::Connection;
 use crate::{Fault, Plan, host_info};
 
 /// International cards, which need no provider.
@@ -147,34 +148,6 @@ fn merge(into: &mut Table, from: Table) {
                 into.insert(name, value);
             }
         }
-    }
-}
-
-/// A server whose page is paid for, and where its challenge comes from.
-struct PaidServer<'a> {
-    address: SocketAddr,
-    target: &'static str,
-    wallets: &'a [TestWallet],
-    connections: usize,
-    process: u32,
-}
-
-impl PaidServer<'_> {
-    /// New payments, signed before the clock starts; every one must be answered with what it bought.
-    async fn sell(&self, count: usize) -> Result<Sample, Fault> {
-        let mut connection = Connection::open(self.address).await?;
-        let challenge = connection.call(&request(self.address, self.target, "")).await?;
-        let required = required(&challenge)?;
-        let wallets = self.wallets.iter().cycle().take(count);
-        let signed = wallets.map(|wallet| sign_for(self.address, self.target, wallet, (&required, Network::Base)));
-        let signed: Vec<Vec<u8>> = signed.collect::<Result<_, _>>()?;
-        let before = host_info::cpu_us(self.process);
-        let calls = driver::drive(self.address, driver::spread(&signed, self.connections), 200).await?;
-        let cpu = (host_info::cpu_us(self.process) - before) as f64 / count as f64;
-        Ok(Sample {
-            cpu,
-            ..Sample::of(calls.latencies, calls.seconds, calls.seconds)
-        })
     }
 }
 

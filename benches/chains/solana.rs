@@ -24,7 +24,7 @@ use sha2::{Digest as _, Sha256};
 use super::anvil::client;
 use super::methods::{self, CountedTransport, Methods};
 use super::port::{self, Rounds, VALUE, moved};
-use super::programs::Script;
+use crate::programs::Script;
 use crate::report::Sample;
 use crate::{Fault, Plan, host_info};
 

@@ -58,6 +58,7 @@ pub(super) fn claim_error(error: ClaimError, line: ProductLine, time_moves: bool
     };
     match error {
         ClaimError::Frozen { message } => ApiError::frozen(message),
+        ClaimError::AgentsStopped => ApiError::agents_stopped(),
         ClaimError::UserIdCollision => user_id_collision(),
         ClaimError::PreconditionFailed(requirement) => precondition_failed(requirement),
         ClaimError::DailyCountCap { cap: n } => cap(format!("{n} times")),
@@ -152,6 +153,7 @@ pub(crate) fn user_id_collision() -> ApiError {
 pub(crate) fn account_error(rejection: account::Rejection) -> ApiError {
     match rejection {
         account::Rejection::Frozen { message } => ApiError::frozen(message),
+        account::Rejection::AgentsStopped => ApiError::agents_stopped(),
         _ => ApiError::new(ErrorCode::AccountNotFound, "There is no such account."),
     }
 }

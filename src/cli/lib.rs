@@ -95,9 +95,9 @@ impl CliError {
         }
     }
 
-    /// Whether the account is frozen. The server's error text begins with its code.
+    /// Whether the account is frozen or its agents are stopped. The server's error text begins with its code.
     fn is_frozen(&self) -> bool {
-        matches!(self, Self::Rejected { status: 403, what } if what.starts_with("account_frozen"))
+        matches!(self, Self::Rejected { status: 403, what } if what.starts_with("account_frozen") || what.starts_with("agents_stopped"))
     }
 
     /// Whether a retry may succeed soon: the server cannot be reached, is starting or stopping, or is overloaded.

@@ -145,7 +145,7 @@ async fn follow(
     loop {
         let token = match session.id_token(&remote, server).await {
             Ok(token) => token,
-            // A frozen account may be unfrozen later, and the client should receive the events from then on.
+            // A frozen account may be unfrozen later, and stopped agents resumed, and the client should receive the events from then on.
             Err(error) if error.is_transient() || error.is_frozen() => {
                 pause = backoff(pause, &error.to_string()).await;
                 continue;

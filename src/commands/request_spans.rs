@@ -187,18 +187,24 @@ mod tests {
         });
     }
 
-    // Checks: exactly the lines of a request name it, also those of tasks that continue it. A job's lines, which name its
-    // request themselves, and lines of other tasks do not.
-    #[test]
-    fn lines_of_a_request_name_it() {
+    /// What [`log`] writes under this filter, as plain text.
+    fn plain_lines(filter: &str) -> String {
         let lines = Lines::default();
         let plain = tracing_subscriber::fmt()
-            .with_env_filter(EnvFilter::new("info"))
+            .with_env_filter(EnvFilter::new(filter))
             .with_ansi(false)
             .without_time()
             .with_target(false)
             .with_writer(lines.clone());
         tracing::subscriber::with_default(RequestSpans::new(plain.finish()), log);
+        lines.text()
+    }
+
+    // Checks: exactly the lines of a request name it, also those of tasks that continue it. A job's lines, which name its
+    // request themselves, and lines of other tasks do not.
+    #[test]
+    fn lines_of_a_request_name_it() {
+        let text = plain_lines("info");
         let (first, second) = (
             "request{id=req_0000000000000000000000000000000a}:",
             "request{id=req_0000000000000000000000000000000b}:",
@@ -212,7 +218,7 @@ mod tests {
             " WARN attempt".to_owned(),
             " WARN outside".to_owned(),
         ];
-        assert_eq!(lines.text().lines().collect::<Vec<_>>(), expected);
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     }
 
     // Checks: in JSON the span has the form that it had when it was open all the time.
@@ -237,14 +243,6 @@ mod tests {
     // Checks: a filter that turns off the front's spans is obeyed.
     #[test]
     fn filter_can_turn_the_span_off() {
-        let lines = Lines::default();
-        let plain = tracing_subscriber::fmt()
-            .with_env_filter(EnvFilter::new("warn,purser_edge=off"))
-            .with_ansi(false)
-            .without_time()
-            .with_target(false)
-            .with_writer(lines.clone());
-        tracing::subscriber::with_default(RequestSpans::new(plain.finish()), log);
-        assert!(!lines.text().contains("request{"));
+        assert!(!plain_lines("warn,purser_edge=off").contains("request{"));
     }
 }

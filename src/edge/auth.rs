@@ -26,6 +26,8 @@ pub struct AuthClaims {
     /// How the session began. Tokens issued for a payment can read and write. They can't withdraw to another wallet,
     /// make keys or spend from the managed wallet. Tokens of an API key can also spend from the managed wallet.
     pub amr: AuthMethod,
+    /// When the token was issued; for the session cookie, when its session was opened.
+    pub issued_at: Timestamp,
     pub expires_at: Timestamp,
     /// Whether they come from the session cookie, so a person at one of our pages sends the request.
     pub of_page: bool,
@@ -35,6 +37,12 @@ impl AuthClaims {
     /// Whether the account owner signed in: with the wallet, or with a passkey.
     pub fn is_signed_in(&self) -> bool {
         self.amr.is_owner()
+    }
+
+    /// Whether the owner sends the request at one of our pages. All other claims are an agent's, and end when the owner
+    /// stops the agents.
+    pub fn is_owner_at_page(&self) -> bool {
+        self.of_page && self.is_signed_in()
     }
 
     /// Whether the token was issued for a payment. A hostile seller may have relayed that payment.
@@ -99,22 +107,43 @@ pub trait Authenticator: Send + Sync {
     fn authenticate_session<'a>(&'a self, cookie_header: &'a str) -> BoxFuture<'a, Result<AuthClaims, TokenError>>;
 }
 
-/// Looks up frozen accounts and revoked sessions in the latest durable state.
+/// Looks up frozen accounts, stopped agents and revoked sessions in the latest durable state.
 pub trait AccountStatus: Send + Sync {
     /// Whether the session, or the API key behind it, was revoked.
     fn is_revoked(&self, claims: &AuthClaims) -> bool;
 
-    /// The operator's message if the account is frozen.
-    fn frozen_message(&self, wallet: Wallet) -> BoxFuture<'_, Option<String>>;
+    /// Why the account accepts nothing from these claims, if so.
+    fn refusal<'a>(&'a self, claims: &'a AuthClaims) -> BoxFuture<'a, Option<Refusal>>;
 }
 
-/// Rejects a frozen account with 403 and `frozen_message`. Every authenticated route calls this.
+/// Why an account accepts nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// An operator froze it, with this message.
+    Frozen(String),
+    /// Its owner has stopped all agents.
+    AgentsStopped,
+    /// Its owner has stopped all agents since the token was issued. They may act again, with new tokens.
+    Ended,
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Frozen(message) => Self::frozen(message),
+            Refusal::AgentsStopped => Self::agents_stopped(),
+            Refusal::Ended => TokenError::Revoked.into(),
+        }
+    }
+}
+
+/// Rejects a frozen account, and agents that their owner has stopped. Every authenticated route calls this.
 ///
 /// # Errors
-/// 403 `account_frozen`.
+/// 403 `account_frozen` or `agents_stopped`, 401 `token_revoked`.
 pub async fn require_not_frozen(gate: &dyn AccountStatus, claims: &AuthClaims) -> Result<(), ApiError> {
-    match gate.frozen_message(claims.wallet).await {
-        Some(message) => Err(ApiError::frozen(message)),
+    match gate.refusal(claims).await {
+        Some(refusal) => Err(refusal.into()),
         None => Ok(()),
     }
 }

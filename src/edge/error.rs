@@ -153,6 +153,12 @@ impl ApiError {
         Self::new(code, error).hint("Refresh with POST /auth; if that fails too, sign in with GET /auth.")
     }
 
+    /// 403 for everything that an agent asks for while the account owner has stopped all agents.
+    pub fn agents_stopped() -> Self {
+        Self::new(ErrorCode::AgentsStopped, "The account's owner has stopped all agents.")
+            .hint("Only the owner can let agents act again, on the account page.")
+    }
+
     /// 403 with the contract's `frozen_message`.
     pub fn frozen(message: impl Into<String>) -> Self {
         let mut error = Self::new(ErrorCode::AccountFrozen, "This account is frozen.");

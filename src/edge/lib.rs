@@ -4,6 +4,7 @@
 //! [`error::ApiError`], and the front writes its body. Knows no product, no payment and no engine.
 
 pub mod auth;
+mod connection_timer;
 mod deprecation;
 pub mod error;
 mod forwarded;

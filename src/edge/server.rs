@@ -10,10 +10,11 @@ use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use super::connection_timer::ConnectionTimer;
 use super::front::Front;
 use super::parse_error::RewritingSocket;
 use purser_config::Config;
@@ -102,7 +103,7 @@ impl Server {
             async move { Ok::<_, std::convert::Infallible>(front.respond(request.map(Body::new), peer).await) }
         });
         let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
+            .timer(ConnectionTimer::new(self.header_timeout))
             .header_read_timeout(self.header_timeout)
             .max_buf_size(self.parser_bytes)
             .serve_connection(socket, service)

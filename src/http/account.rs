@@ -6,12 +6,16 @@ use axum::extract::{FromRequestParts, RawQuery, State};
 use axum::response::Response;
 use http::request::Parts;
 use purser_actors::engine::Engine;
+use purser_actors::entity::account::Account;
 use purser_actors::entity::payment::Payment;
+use purser_actors::entity::session::AuthMethod;
 use purser_actors::id::PaymentId;
-use purser_actors::kernel::{Entity, JsonObject};
+use purser_actors::kernel::event_actor::{EventActor, EventActorType};
+use purser_actors::kernel::{Entity, JsonObject, request_context};
+use purser_actors::port::Timestamp;
 
 use super::app::App;
-use super::auth::{AuthClaims, BearerAuth};
+use super::auth::{AuthClaims, BearerAuth, Refusal};
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::page_session::MaybeClaims;
@@ -47,16 +51,59 @@ impl FromRequestParts<Arc<App>> for BearerClaims {
     }
 }
 
-/// Rejects frozen accounts: they can't read anything.
+/// Rejects frozen accounts, which can't read anything, and agents that their owner has stopped. What an agent's request
+/// commits after this needs that its owner has not stopped it meanwhile.
 ///
 /// # Errors
-/// 403 with the `frozen_message`; 500 when storage fails.
+/// 403 with the `frozen_message`, 403 `agents_stopped`, or 401 for a token from before a stop; 500 when storage fails.
 pub async fn refuse_frozen(engine: &Engine, claims: &AuthClaims) -> Result<(), ApiError> {
     let account = engine.account(&claims.wallet).await.map_err(|_| ApiError::internal())?;
-    match account.and_then(|a| a.frozen) {
-        Some(message) => Err(ApiError::frozen(message)),
-        None => Ok(()),
+    match account.and_then(|account| refusal(&account, claims)) {
+        Some(refusal) => Err(refusal.into()),
+        None => state_sender(engine, claims).await,
     }
+}
+
+/// Why an account accepts nothing from these claims, if so.
+pub(super) fn refusal(account: &Account, claims: &AuthClaims) -> Option<Refusal> {
+    if let Some(message) = &account.frozen {
+        return Some(Refusal::Frozen(message.clone()));
+    }
+    if claims.is_owner_at_page() {
+        return None;
+    }
+    if account.agents_stopped_at().is_some() {
+        return Some(Refusal::AgentsStopped);
+    }
+    // Tokens have whole seconds.
+    let since = Timestamp(claims.issued_at.0.saturating_sub(999));
+    account.has_ended_agent_access(since).then_some(Refusal::Ended)
+}
+
+/// States who sends the request: its events name the sender, and what an agent's request commits needs that the agents
+/// are not stopped.
+async fn state_sender(engine: &Engine, claims: &AuthClaims) -> Result<(), ApiError> {
+    if !claims.is_owner_at_page() {
+        request_context::act_as_agent_of(claims.wallet);
+    }
+    let key = match claims.amr.key() {
+        Some(id) => engine.api_key(&id).await.map_err(|_| ApiError::internal())?,
+        None => None,
+    };
+    request_context::sent_by(EventActor {
+        r#type: match claims.amr {
+            AuthMethod::Wallet => EventActorType::Wallet,
+            AuthMethod::Payment(_) => EventActorType::Payment,
+            AuthMethod::Key(_) => EventActorType::ApiKey,
+            AuthMethod::Passkey(_) => EventActorType::Passkey,
+        },
+        session_id: claims.session,
+        in_browser: claims.of_page,
+        payment_id: claims.amr.payment(),
+        api_key_id: claims.amr.key(),
+        api_key_name: key.map(|key| key.name),
+    });
+    Ok(())
 }
 
 /// Read the account balance
@@ -77,8 +124,8 @@ async fn get_account_balance(
         .await
         .map_err(|_| ApiError::internal())?;
     let account = read.ok_or_else(|| ApiError::new(ErrorCode::AccountNotFound, "There is no such account."))?;
-    if let Some(message) = account.frozen {
-        return Err(ApiError::frozen(message));
+    if let Some(refusal) = refusal(&account, &claims) {
+        return Err(refusal.into());
     }
     Ok(json::private_ok(&account.view(&claims.wallet)))
 }

@@ -124,6 +124,7 @@ fn unknown() -> ApiError {
 pub(super) fn payment_error(rejection: &Rejection) -> ApiError {
     match rejection {
         Rejection::NotFound => unknown(),
+        Rejection::AgentsStopped => ApiError::agents_stopped(),
         Rejection::PerCallCap { cap } => {
             let error = format!("One call may spend {} US dollars.", cap.decimal());
             policy_filtered(error).hint("The account's owner sets the cap on the account page.")

@@ -70,6 +70,7 @@ pub(super) fn map_error(denied: &OperationError<Rejection>) -> ApiError {
             ApiError::new(ErrorCode::ApiKeySuspended, error)
                 .hint("Make another with POST /createAgentApiKey, or ask the operator to confirm this one.")
         }
+        OperationError::Rejected(Rejection::AgentsStopped) => ApiError::agents_stopped(),
         OperationError::Rejected(Rejection::LimitReached) => {
             let error = "The account has as many API keys as it can have.";
             ApiError::new(ErrorCode::ApiKeyLimitReached, error).hint("Revoke an unused API key first.")

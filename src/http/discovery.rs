@@ -16,8 +16,8 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
 use super::error::with_prebuilt_body;
+use super::form_pages::accepts;
 use super::openapi::ApiDocuments;
-use super::owner::accepts;
 use super::route::routes;
 use super::sandbox_identity_page::framed;
 

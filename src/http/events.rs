@@ -219,7 +219,8 @@ async fn get_stream(
     let access = match claims {
         Some(claims) => {
             let subscription = hub.subscribe(claims.wallet, claims.revocation_ids());
-            ClientAccess::Granted(claims, subscription.map_err(|_| stream_limit(&state.stream))?)
+            let subscription = subscription.map_err(|_| stream_limit(&state.stream))?;
+            ClientAccess::Granted(claims.clone(), subscription.of_owner(claims.is_owner_at_page()))
         }
         None => ClientAccess::FirstMessage,
     };

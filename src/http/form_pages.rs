@@ -48,6 +48,12 @@ fn render_error(error: &str, code: &str, hint: Option<&str>) -> String {
     )
 }
 
+/// A section with the reason of a freeze.
+pub(super) fn frozen_section(message: &str) -> String {
+    let message = escaped(message);
+    format!("<section id=\"owner\"><p role=\"alert\" class=\"bad\">This account is frozen: {message}</p></section>")
+}
+
 /// The fields of a form.
 ///
 /// # Errors

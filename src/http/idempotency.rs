@@ -29,6 +29,7 @@ mod recorders;
 
 use std::borrow::Cow;
 use std::future::Future;
+use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse as _, Response};
@@ -42,6 +43,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::account::refuse_frozen;
+use super::app::App;
 use super::auth::{AuthClaims, BearerAuth, RequestExtensions};
 use super::error::{ApiError, ErrorCode};
 use super::headers::marked_replayed;
@@ -57,31 +59,19 @@ const MAX_KEY_LEN: usize = 255;
 /// Bytes of a fingerprint that identify the route.
 const ROUTE_FINGERPRINT_BYTES: usize = 16;
 
-/// Reads the recorded uses of keys. An extension of every request, for the [`IdempotencyKey`] extractor.
-#[derive(Clone)]
-pub struct UsedKeys(pub Engine);
-
 /// Extractor: the `Idempotency-Key` of the request, if any. Rejects a malformed key with 400 `idempotency_key_invalid`.
 #[derive(Clone, Debug)]
 pub struct IdempotencyKey(Option<String>);
 
-impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
+impl FromRequestParts<Arc<App>> for IdempotencyKey {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
         let key = Self::read(&parts.headers)?;
-        let used = parts.extensions.get::<UsedKeys>().cloned();
         let asked = parts.extensions.get::<RequestExtensions>();
-        if let (Some(text), Some(UsedKeys(engine)), Some(BearerAuth::Valid(claims))) =
-            (&key.0, used, asked.map(|asked| asked.bearer.clone()))
-        {
-            check_route(
-                &engine,
-                &claims,
-                text,
-                route_of(&parts.method, parts.uri.path()).as_ref(),
-            )
-            .await?;
+        if let (Some(text), Some(BearerAuth::Valid(claims))) = (&key.0, asked.map(|asked| &asked.bearer)) {
+            let route = route_of(&parts.method, parts.uri.path());
+            check_route(&app.engine, claims, text, &route).await?;
         }
         Ok(key)
     }

@@ -18,7 +18,7 @@ use super::account::BearerClaims;
 use super::app::App;
 use super::auth::{AuthClaims, Authenticator};
 use super::error::{ApiError, ErrorCode};
-use super::form_pages::redirect_or_error;
+use super::form_pages::{frozen_section, redirect_or_error};
 use super::json;
 use super::page_session::cookie_of;
 use super::query::Query;
@@ -118,10 +118,15 @@ async fn get_login(State(app): State<Arc<App>>, headers: HeaderMap, RawQuery(que
     if query.is_some_and(|query| !query.is_empty()) {
         return page;
     }
-    match app.authenticator.authenticate_session(cookie_of(&headers)).await {
-        Ok(_) => app.login_page.account(StatusCode::OK, ""),
-        Err(_) => page,
-    }
+    let Ok(claims) = app.authenticator.authenticate_session(cookie_of(&headers)).await else {
+        return page;
+    };
+    let frozen = match app.engine.account(&claims.wallet).await {
+        Ok(account) => account.and_then(|account| account.frozen),
+        Err(_) => return page,
+    };
+    let section = frozen.map(|message| frozen_section(&message)).unwrap_or_default();
+    app.login_page.account(StatusCode::OK, &section)
 }
 
 /// Redeem a login link
@@ -130,7 +135,7 @@ async fn get_login(State(app): State<Arc<App>>, headers: HeaderMap, RawQuery(que
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/login", operation_id = "redeemLoginCode", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 303, description = "Signed in: back to the page."),
+    responses((status = 303, description = "Signed in: on to the dashboard."),
         (status = 403, description = "The page, without a session: the link is used up or too old. Or another page's form.", body = String, content_type = "text/html"))))]
 async fn post_login(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     if !is_same_origin_form(&app, &headers) {
@@ -142,7 +147,7 @@ async fn post_login(State(app): State<Arc<App>>, headers: HeaderMap, body: Body)
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::SEE_OTHER;
             let headers = response.headers_mut();
-            headers.insert(header::LOCATION, HeaderValue::from_static("/login"));
+            headers.insert(header::LOCATION, HeaderValue::from_static("/dashboard"));
             headers.insert(header::SET_COOKIE, cookie);
             headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
             json::private(response)

@@ -1,5 +1,5 @@
-//! Routes of the operator address: `/metrics`, and `/admin/*` with an operator token. None of them is reachable on the
-//! public address.
+//! Routes of the operator address: `/metrics`, `/admin/*` with an operator token, and the page of the operators' web app.
+//! None of them is reachable on the public address.
 
 mod accounts;
 #[cfg(feature = "documents")]
@@ -89,6 +89,7 @@ routes! { static ROUTES: Arc<AdminState>, undocumented;
 /// Tables of the operator address. A new area is a line here.
 static TABLES: [&Table<Arc<AdminState>>; 22] = [
     &ROUTES,
+    &super::web_apps::OPERATOR_ROUTES,
     &copies::ROUTES,
     &customers::ROUTES,
     &system::ROUTES,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, Method};
-use purser_actors::answer::ExactDecimal;
+use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::entity::account::{Account, AccountView};
 use purser_actors::entity::agent_wallet::AgentWalletView;
 use purser_actors::entity::api_key::ApiKeyView;
@@ -27,6 +27,7 @@ use super::passkeys::confirmation;
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
+use super::sessions::SessionItem;
 use crate::config::Mode;
 use crate::identity::api_key::ApiKeyCodec;
 use crate::stream;
@@ -44,7 +45,7 @@ pub(super) const BUDGETS: [(ProductLine, &str); 6] = [
     (ProductLine::CardBalance, "card_balance"),
 ];
 
-routes! { pub static ROUTES: Arc<App>, openapi;
+routes! { pub(super) static ROUTES: Arc<App>, openapi;
     GET "/account" => get_account { Owner, refuses [OriginNotAllowed, TokenMissing, AccountFrozen] }
 }
 
@@ -153,6 +154,8 @@ struct AccountOverview<'a> {
     agent_wallet: Option<AgentWalletOverview>,
     /// Active API keys, oldest first.
     api_keys: Vec<ApiKeyOverview<'a>>,
+    /// Sessions of programs that announced an agent or have an API key, newest first.
+    connected_agents: Vec<SessionItem<'a>>,
     /// Number of active passkeys. `GET /account/passkeys` lists them.
     passkeys: usize,
     /// Until when this session may do what needs a confirmation (RFC 3339).
@@ -183,6 +186,7 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
     let link = engine.issuer_link(&wallet).await.map_err(|_| ApiError::internal())?;
     let keys = engine.api_keys_of(&wallet).await.map_err(|_| ApiError::internal())?;
     let passkeys = engine.passkeys_of(&wallet).await.map_err(|_| ApiError::internal())?;
+    let sessions = app.open_sessions(&wallet).await?;
     Ok(json::private_ok(&AccountOverview {
         account: account.view(&wallet),
         rights: if claims.is_signed_in() {
@@ -205,6 +209,12 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
         api_keys: keys
             .iter()
             .map(|(id, key)| ApiKeyOverview::of(&app.api_keys, key.view(id)))
+            .collect(),
+        connected_agents: sessions
+            .iter()
+            .filter(|(_, session)| session.created_by.is_none())
+            .filter(|(_, session)| session.agent.is_some() || session.amr.key().is_some())
+            .map(|(id, session)| app.session_item(*id, session))
             .collect(),
         passkeys: passkeys.len(),
         confirmed_until: confirmation::until(&app, &claims).await?,

@@ -417,7 +417,7 @@ impl SpendingRequest {
     }
 }
 
-fn unavailable() -> ApiError {
+pub(super) fn unavailable() -> ApiError {
     ApiError::unavailable(
         ErrorCode::ServiceUnavailable,
         "That could not be done now. Try again.",

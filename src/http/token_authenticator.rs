@@ -8,18 +8,22 @@ use std::sync::Arc;
 use dashmap::DashMap;
 use purser_actors::engine::Engine;
 use purser_actors::entity::session::{AuthMethod, ID_TOKEN_MAX_S};
-use purser_actors::id::{ApiKeyId, SessionId, Wallet};
+use purser_actors::id::{ApiKeyId, SessionId};
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::port::{BoxFuture, Clock, Timestamp};
 use purser_storage::{EventSink, StoreError, StoredEvent};
 
-use super::auth::{AccountStatus, AuthClaims, Authenticator, TokenError};
+use super::account::refusal;
+use super::auth::{AccountStatus, AuthClaims, Authenticator, Refusal, TokenError};
 use super::signup::waiters::SignupWaiters;
 use crate::identity::login::SessionCookies;
 use crate::identity::token::{IdTokenError as JwtError, IdTokens, TokenAuthMethod};
 use crate::revocations::{RevocationLog, entry_of};
 use crate::stream::Hub;
+
+/// Type of the event with which an account owner stops all agents.
+const AGENTS_STOPPED: &str = "account.agents_stopped";
 
 pub struct TokenAuthenticator {
     tokens: Arc<IdTokens>,
@@ -105,6 +109,7 @@ impl TokenAuthenticator {
             created_by: session.created_by,
             amr: session.amr,
             expires_at,
+            issued_at: session.created_at,
             of_page: true,
         })
     }
@@ -132,6 +137,7 @@ impl Authenticator for TokenAuthenticator {
                 TokenAuthMethod::Key(key) => AuthMethod::Key(key),
             },
             expires_at: Timestamp(claims.expires_s.saturating_mul(1000)),
+            issued_at: Timestamp(claims.issued_s.saturating_mul(1000)),
             of_page: false,
         })
     }
@@ -147,12 +153,12 @@ impl AccountStatus for TokenAuthenticator {
         revocation_ids.any(|session| self.revoked.contains_key(&session))
     }
 
-    fn frozen_message(&self, wallet: Wallet) -> BoxFuture<'_, Option<String>> {
+    fn refusal<'a>(&'a self, claims: &'a AuthClaims) -> BoxFuture<'a, Option<Refusal>> {
         Box::pin(async move {
-            match self.engine.account(&wallet).await {
-                Ok(account) => account.and_then(|a| a.frozen),
+            match self.engine.account(&claims.wallet).await {
+                Ok(account) => account.and_then(|account| refusal(&account, claims)),
                 // If the account cannot be checked, deny access.
-                Err(_) => Some("The account cannot be read right now.".into()),
+                Err(_) => Some(Refusal::Frozen("The account cannot be read right now.".into())),
             }
         })
     }
@@ -172,7 +178,7 @@ impl EventSink for TokenAuthenticator {
             let kind = EventRecord::kind_of(&event.payload)?;
             let record = kinds
                 .contains(&kind)
-                .then(|| EventRecord::read(&event.payload).ok())??;
+                .then(|| EventRecord::read(&event.subject, &event.payload).ok())??;
             Some((event.seq, record))
         };
         let records: Vec<_> = events.iter().filter_map(read).collect();
@@ -196,8 +202,17 @@ impl EventSink for TokenAuthenticator {
                 if of_key {
                     self.signup_waiters.notify(ApiKeyId(id));
                 }
-            } else if record.kind == EntityKind::Account as u8 && record.status == "frozen" {
-                self.hub.freeze(&record.owner, seq);
+            } else if record.kind == EntityKind::Account as u8 {
+                let stops = record
+                    .announcement
+                    .as_ref()
+                    .is_some_and(|event| event.kind == AGENTS_STOPPED);
+                if stops {
+                    self.hub.stop_agents(&record.owner);
+                }
+                if record.status == "frozen" {
+                    self.hub.freeze(&record.owner, seq);
+                }
             }
         }
     }

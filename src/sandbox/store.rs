@@ -24,8 +24,8 @@ pub const SMALL_SEGMENTS: StoreLimits = StoreLimits {
     segment_bytes: 1 << 20,
     ..StoreLimits::sandbox()
 };
-/// Raise it when older rows can no longer be read.
-const VERSION: u32 = 1;
+/// Raise it when older rows can no longer be read. Version 1 had numbers of their full width.
+const VERSION: u32 = 2;
 /// Key of the version. No [`Table`] begins with this byte.
 const VERSION_KEY: &[u8] = b"\0version";
 /// Attempts to lock the journal while another process has it, and the pause between them.

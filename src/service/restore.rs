@@ -200,7 +200,7 @@ pub async fn reapply_revocations(
 async fn replay(engine: &Engine, log: LogCoverage<'_>) -> Result<(), ServiceError> {
     let (LogCoverage::Complete(entries) | LogCoverage::Partial(entries)) = log;
     let thaws = matches!(log, LogCoverage::Complete(_));
-    let mut accounts = BTreeMap::new();
+    let (mut accounts, mut stops) = (BTreeMap::new(), BTreeMap::new());
     let wrong =
         |what: &str| ServiceError::Component("the log of revocations", format!("{what} is no name of anything"));
     for entry in entries {
@@ -222,6 +222,8 @@ async fn replay(engine: &Engine, log: LogCoverage<'_>) -> Result<(), ServiceErro
             Entry::Frozen { .. } if mutants::is_enabled(Mutant::FreezeNotReplayed) => {}
             Entry::Frozen { account, message } => drop(accounts.insert(account, Some(message.clone()))),
             Entry::Unfrozen { account } => drop(accounts.insert(account, None)),
+            Entry::AgentsStopped { account } => stops.entry(account).or_insert_with(Vec::new).push(true),
+            Entry::AgentsResumed { account } => stops.entry(account).or_insert_with(Vec::new).push(false),
         }
     }
     accounts.retain(|_, message| thaws || message.is_some());
@@ -229,6 +231,16 @@ async fn replay(engine: &Engine, log: LogCoverage<'_>) -> Result<(), ServiceErro
         let wallet: Wallet = account.parse().map_err(|_| wrong(account))?;
         let set = engine.set_frozen(wallet, message, None).await;
         set.map_err(|denied| ServiceError::Component("the log of revocations", format!("{wallet}: {denied:?}")))?;
+    }
+    for (account, stops) in stops {
+        let wallet: Wallet = account.parse().map_err(|_| wrong(account))?;
+        // Also a stop that has ended: the access from before it has ended too.
+        let was_stopped = stops.contains(&true).then_some(true);
+        let is_resumed = (thaws && stops.last() == Some(&false)).then_some(false);
+        for stopped in was_stopped.into_iter().chain(is_resumed) {
+            let set = engine.set_agents_stopped(wallet, stopped).await;
+            set.map_err(|denied| ServiceError::Component("the log of revocations", format!("{wallet}: {denied:?}")))?;
+        }
     }
     if !entries.is_empty() {
         tracing::info!(entries = entries.len(), "what the log of revocations names is so again");

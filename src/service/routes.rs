@@ -5,7 +5,7 @@ mod sandbox;
 
 use std::sync::Arc;
 
-use axum::{Extension, Router};
+use axum::Router;
 use purser_actors::engine::Engine;
 use purser_actors::id::Network;
 use purser_actors::port::Timestamp;
@@ -21,7 +21,6 @@ use crate::http::app::App;
 use crate::http::discovery::{self, DiscoveryDocuments};
 use crate::http::front::{Front, FrontConfig};
 use crate::http::health::Readiness;
-use crate::http::idempotency::UsedKeys;
 use crate::http::login_page::LoginPage;
 use crate::http::openapi::{self, ApiDocuments};
 use crate::http::rate_limit::RateLimiter;
@@ -30,7 +29,7 @@ use crate::http::route::path_rules;
 use crate::http::signup::SignupRateLimiter;
 use crate::http::signup::waiters::SignupWaiters;
 use crate::http::token_authenticator::TokenAuthenticator;
-use crate::http::{events, health, pricing, routes, version};
+use crate::http::{events, health, pricing, routes, version, web_apps};
 use crate::identity::api_key::{ApiKeyCodec, SignupCodec};
 use crate::identity::challenge::{BasePaymentTerms, ChallengeTerms, SignInChallenges, SolanaPaymentTerms};
 use crate::identity::credentials::CredentialIssuer;
@@ -127,6 +126,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(health::router(readiness))
         .merge(openapi::router(&described.clients))
         .merge(discovery::router(documents))
+        .merge(web_apps::router())
         .merge(event_routes(&state, &entrance.authenticator));
     if let Some(own) = &state.deps.sandbox {
         routes = routes
@@ -135,8 +135,6 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
     }
     let (authenticator, keys) = (entrance.authenticator.clone(), entrance.keys.clone());
     let routes = routes.merge(routes::router(Arc::new(app(&state, entrance, &terms, checkout)?)));
-    // For every route that takes an idempotency key.
-    let routes = routes.layer(Extension(UsedKeys(state.engine.clone())));
     let inside = FrontConfig {
         routes,
         rules: path_rules(routes::public(), config),

@@ -181,7 +181,7 @@ pub struct StreamEvent {
 impl StreamEvent {
     /// The public form of a stored event; `None` for internal steps.
     pub fn read(event: &StoredEvent) -> Option<Self> {
-        match EventRecord::read(&event.payload) {
+        match EventRecord::read(&event.subject, &event.payload) {
             Ok(record) => record.announcement.map(|announcement| Self {
                 seq: event.cursor,
                 announcement,

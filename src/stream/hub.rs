@@ -31,6 +31,8 @@ struct Subscriber {
     buffer: Mutex<SubscriberBuffer>,
     notify: Notify,
     revoked: AtomicBool,
+    /// Whether the owner reads at one of our pages: stopping the agents does not end it.
+    of_owner: AtomicBool,
     /// The newest event that was queued here, or would have been.
     newest: AtomicU64,
     /// The event that froze the account; 0 while none has.
@@ -130,6 +132,7 @@ impl Hub {
             buffer: Mutex::default(),
             notify: Notify::new(),
             revoked: AtomicBool::new(false),
+            of_owner: AtomicBool::new(false),
             newest: AtomicU64::new(0),
             frozen_at: AtomicU64::new(0),
         });
@@ -154,6 +157,17 @@ impl Hub {
             return;
         };
         for subscriber in subscribers.iter().filter(|s| s.revocation_ids.contains(&Some(session))) {
+            subscriber.revoked.store(true, Ordering::Release);
+            subscriber.notify.notify_one();
+        }
+    }
+
+    /// Closes the streams of an account's agents: the owner has stopped them.
+    pub fn stop_agents(&self, wallet: &Wallet) {
+        let Some(subscribers) = self.by_subject.get(&wallet.key()[..]) else {
+            return;
+        };
+        for subscriber in subscribers.iter().filter(|s| !s.of_owner.load(Ordering::Acquire)) {
             subscriber.revoked.store(true, Ordering::Release);
             subscriber.notify.notify_one();
         }
@@ -278,6 +292,13 @@ pub struct Subscription {
 }
 
 impl Subscription {
+    /// States that the owner reads at one of our pages.
+    #[must_use]
+    pub fn of_owner(self, of_owner: bool) -> Self {
+        self.subscriber.of_owner.store(of_owner, Ordering::Release);
+        self
+    }
+
     /// The subject of its events.
     pub fn subject(&self) -> &[u8] {
         &self.subject

@@ -17,7 +17,7 @@ use super::frame::{ClientMessage, EventFilter, ProtocolError, event_frame, ping_
 use super::hub::{ConnectionSlot, FreezeState, Hub, Subscription};
 use super::subscriber_feed::{self, SubscriberFeed};
 use crate::config;
-use crate::edge::auth::{AccountStatus, AuthClaims, Authenticator};
+use crate::edge::auth::{AccountStatus, AuthClaims, Authenticator, Refusal};
 
 /// Bytes per read of a client's socket; a longer message takes several reads. Each subscriber has such a buffer.
 const READ_BUFFER_BYTES: usize = 256;
@@ -178,8 +178,8 @@ async fn serve(client: &mut Client, state: &StreamContext, access: ClientAccess)
     if state.gate.is_revoked(&claims) {
         return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the session has ended"));
     }
-    if state.gate.frozen_message(claims.wallet).await.is_some() {
-        return frozen();
+    if let Some(refusal) = state.gate.refusal(&claims).await {
+        return refused(refusal);
     }
     let feed = SubscriberFeed::new(state.store.clone(), subscription, client.handed, EventFilter::default());
     Session {
@@ -197,16 +197,26 @@ fn expired<T>() -> ControlFlow<StreamEnd, T> {
     ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"))
 }
 
+fn refused<T>(refusal: Refusal) -> ControlFlow<StreamEnd, T> {
+    match refusal {
+        Refusal::Frozen(_) => frozen(),
+        Refusal::AgentsStopped | Refusal::Ended => {
+            let why = "the account's owner has stopped all agents";
+            ControlFlow::Break(close_with(close::UNAUTHORIZED, why))
+        }
+    }
+}
+
 fn frozen<T>() -> ControlFlow<StreamEnd, T> {
     ControlFlow::Break(close_with(close::FROZEN, "the account is frozen"))
 }
 
 /// The token must arrive as the first message, in time.
 async fn first_message(client: &mut Client, state: &StreamContext) -> ControlFlow<StreamEnd, AuthClaims> {
-    let refused = |why: &str| ControlFlow::Break(close_with(close::UNAUTHORIZED, why));
+    let unauthorized = |why: &str| ControlFlow::Break(close_with(close::UNAUTHORIZED, why));
     let within = Duration::from_millis(state.config.auth_timeout_ms);
     let message = match timeout(within, client.socket.next()).await {
-        Err(_) => return refused("no token in time"),
+        Err(_) => return unauthorized("no token in time"),
         Ok(None) => return ControlFlow::Break(StreamEnd::Disconnected),
         Ok(Some(Err(_))) => return ControlFlow::Break(broken()),
         Ok(Some(Ok(Message::Close(_)))) => return ControlFlow::Break(StreamEnd::Closed),
@@ -214,12 +224,14 @@ async fn first_message(client: &mut Client, state: &StreamContext) -> ControlFlo
     };
     let frame = message.to_text().map(ClientMessage::read);
     let Ok(Ok(ClientMessage::Auth { token })) = frame else {
-        return refused("the first message must be auth");
+        return unauthorized("the first message must be auth");
     };
     match state.authenticator.authenticate(&token) {
-        Ok(claims) if state.gate.frozen_message(claims.wallet).await.is_some() => frozen(),
-        Ok(claims) => ControlFlow::Continue(claims),
-        Err(_) => refused("the token is not good"),
+        Ok(claims) => match state.gate.refusal(&claims).await {
+            Some(refusal) => refused(refusal),
+            None => ControlFlow::Continue(claims),
+        },
+        Err(_) => unauthorized("the token is not good"),
     }
 }
 

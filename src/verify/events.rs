@@ -57,7 +57,7 @@ pub(super) async fn check(
         after = last.seq;
         for event in &page {
             report.events += 1;
-            match EventRecord::read(&event.payload) {
+            match EventRecord::read(&event.subject, &event.payload) {
                 Err(error) => report.report("journal.corrupt", event.seq, error.to_string()),
                 Ok(record) => fold_event(&record, &mut trails, &mut history, report),
             }
@@ -156,9 +156,11 @@ fn account_event(
                 .insert(products::paid_for_name(&paid_for), amount.atomic());
             record_event(trail, record);
         }
-        account::Event::CapReserved(_) | account::Event::CapReleased(_) | account::Event::CapsChanged(_) => {
-            record_event(trail, record)
-        }
+        account::Event::CapReserved(_)
+        | account::Event::CapReleased(_)
+        | account::Event::CapsChanged(_)
+        | account::Event::AgentsStopped(_)
+        | account::Event::AgentsResumed => record_event(trail, record),
     }
     Ok(())
 }

@@ -381,14 +381,12 @@ async fn read_rows(
         })
         .await?;
     }
-    each_row(
-        store,
-        &[table::ATTRIBUTED_TRANSFER],
-        |key, row| match AttributedTransfer::read(&row.value) {
+    each_row(store, &[table::ATTRIBUTED_TRANSFER], |key, row| {
+        match codec::decode::<AttributedTransfer>(&row.value) {
             Ok(booked) => contents.attributed_transfers.push(booked),
             Err(error) => report.report("snapshot.corrupt", hex::encode(key), error.to_string()),
-        },
-    )
+        }
+    })
     .await?;
     each_row(store, &[table::LOST_ORDER], |key, row| {
         if let Some((booked, _)) = take(row, &hex::encode(key), report) {

@@ -1,12 +1,13 @@
 //! Encoding of stored values.
 //!
 //! A value is `version (1) | schema (2, LE) | crc32c (4, LE) | bincode`. The schema names the type and its format, so
-//! that a reader never takes one type's bytes for another's; the checksum covers everything else.
+//! that a reader never takes one type's bytes for another's; the checksum covers everything else. Numbers, lengths and
+//! tags of enums take the bytes that they need: nearly all are small.
 
-use bincode::config::{Configuration, Fixint, Limit, LittleEndian, NoLimit};
+use bincode::config::{Configuration, Limit, LittleEndian, NoLimit, Varint};
 
-/// The only format version so far.
-const VERSION: u8 = 1;
+/// Version 1 had numbers of their full width, and was in no release.
+const VERSION: u8 = 2;
 const HEADER: usize = 7;
 /// No stored value is larger; a corrupt length must not allocate more.
 const DECODE_LIMIT: usize = 1 << 20;
@@ -56,26 +57,21 @@ pub enum DecodeError {
     Malformed(String),
 }
 
-fn config() -> Configuration<LittleEndian, Fixint, Limit<DECODE_LIMIT>> {
-    bincode::config::standard()
-        .with_fixed_int_encoding()
-        .with_limit::<DECODE_LIMIT>()
+const fn config() -> Configuration<LittleEndian, Varint, Limit<DECODE_LIMIT>> {
+    bincode::config::standard().with_limit::<DECODE_LIMIT>()
 }
 
-fn encoder() -> Configuration<LittleEndian, Fixint, NoLimit> {
-    bincode::config::standard().with_fixed_int_encoding()
+const fn encoder() -> Configuration<LittleEndian, Varint, NoLimit> {
+    bincode::config::standard()
 }
 
 /// A stored type that writes and reads its own body: few bytes matter more than a derived form.
-pub trait Packed: Sized {
+pub trait Packed {
     /// Unique among these and the numbers of all [`Stored`] types, permanently.
     const SCHEMA: u16;
 
     /// Appends the body.
     fn write_body(&self, out: &mut Vec<u8>);
-
-    /// Reads a whole body; `None` if it is not one that [`Packed::write_body`] can have written.
-    fn read_body(body: &[u8]) -> Option<Self>;
 }
 
 /// Encodes a value. Total: the types that derive `Encode` here have no failing case when writing to memory.
@@ -122,11 +118,11 @@ pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, DecodeError> {
     }
 }
 
-/// As [`decode`].
+/// The body of a packed value, which its type reads.
 ///
 /// # Errors
 /// When the bytes are truncated, corrupt, or of another type.
-pub fn unpack<T: Packed>(bytes: &[u8]) -> Result<T, DecodeError> {
+pub fn unpack<T: Packed>(bytes: &[u8]) -> Result<&[u8], DecodeError> {
     let (found, body) = checked(bytes, T::SCHEMA, const { header_checksum(T::SCHEMA) })?;
     if found != T::SCHEMA {
         return Err(DecodeError::Schema {
@@ -134,7 +130,7 @@ pub fn unpack<T: Packed>(bytes: &[u8]) -> Result<T, DecodeError> {
             expected: T::SCHEMA,
         });
     }
-    T::read_body(body).ok_or_else(|| DecodeError::Malformed("no value of this type".into()))
+    Ok(body)
 }
 
 /// Number and body, once the checksum holds. `start` is the checksum of the header with the expected number.

@@ -44,6 +44,9 @@ pub enum Mutant {
     /// An entity remains in use after a sender that handled a message panicked: its state in memory may have changes
     /// that no batch contains. Needs a panic between a decision and its batch.
     FailedEntityStaysInUse,
+    /// A sender handles its message although earlier ones are in the entity's mailbox. Needs a sender that continues when
+    /// its messages have come into the mailbox and before the actor runs.
+    MailboxOvertaken,
     /// Jobs that were open when the process ended are not resumed by the next process.
     OutboxJobsLost,
     /// Only new jobs are resumed. Two faults: an attempt fails, and the process ends before the next one.
@@ -175,6 +178,7 @@ impl Mutant {
         Self::ActivationWithoutBarrier,
         Self::PassivationDropsMessages,
         Self::FailedEntityStaysInUse,
+        Self::MailboxOvertaken,
         Self::OutboxJobsLost,
         Self::RetriedJobsLost,
         Self::ClaimUnconditional,

@@ -11,7 +11,7 @@ use axum::response::{self, IntoResponse};
 use axum::routing::{get, post};
 use http::StatusCode;
 use purser::config::{Config, ConfigSources};
-use purser::http::auth::{AccountStatus, AuthClaims, Authenticated, Authenticator, TokenError};
+use purser::http::auth::{AccountStatus, AuthClaims, Authenticated, Authenticator, Refusal, TokenError};
 use purser::http::error::{ApiError, ErrorCode, with_prebuilt_body};
 use purser::http::events::{self, EventState};
 use purser::http::front::{Front, FrontConfig, PathRules};
@@ -77,6 +77,7 @@ impl NameAuthenticator {
             session: SessionId(session),
             created_by: None,
             amr: AuthMethod::Wallet,
+            issued_at: self.0.now(),
             expires_at,
             of_page: false,
         }
@@ -109,8 +110,9 @@ impl AccountStatus for SingleFrozenGate {
         false
     }
 
-    fn frozen_message(&self, wallet: Wallet) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async move { (wallet == FROZEN).then(|| "Please write to us.".to_owned()) })
+    fn refusal<'a>(&'a self, claims: &'a AuthClaims) -> BoxFuture<'a, Option<Refusal>> {
+        let frozen = || Refusal::Frozen("Please write to us.".to_owned());
+        Box::pin(async move { (claims.wallet == FROZEN).then(frozen) })
     }
 }
 

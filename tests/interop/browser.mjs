@@ -8,6 +8,7 @@
 //   {"do":"back"}                        one page back in the history
 //   {"do":"press","selector":S}          clicks, and waits for the page that this leads to
 //   {"do":"fill","selector":S,"text":T}  leaves T in a field
+//   {"do":"send","method":M,"path":P,"body":B}  a script of the page sends a request; answers status and JSON
 //   {"do":"scripts","on":false}          whether pages may run scripts
 //   {"do":"forget"}                      a fresh browser profile: no cookies, no history
 import { createInterface } from 'node:readline'
@@ -26,7 +27,7 @@ async function forget() {
   page = await context.newPage()
   requested = []
   page.on('request', (request) => requested.push(request.url()))
-  await page.setViewport({ width: 900, height: 700, deviceScaleFactor: 1 })
+  await page.setViewport({ width: 1200, height: 800, deviceScaleFactor: 1 })
 }
 
 const commands = {
@@ -59,6 +60,14 @@ const commands = {
   },
   async fill({ selector, text }) {
     await page.$eval(selector, (field, value) => { field.value = value }, text)
+  },
+  async send({ method, path, body }) {
+    const send = async (method, path, body) => {
+      const headers = body === null ? {} : { 'content-type': 'application/json' }
+      const answer = await fetch(path, { method, headers, body: body === null ? undefined : JSON.stringify(body) })
+      return { status: answer.status, body: await answer.json() }
+    }
+    return page.evaluate(send, method, path, body ?? null)
   },
   async scripts({ on }) {
     await page.setJavaScriptEnabled(on)

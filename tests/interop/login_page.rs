@@ -39,6 +39,18 @@ async fn login_link(purser: &ServerProcess, folder: &Path) -> String {
 }
 
 const USED_OR_EXPIRED: &str = "was used or has expired";
+/// The balance, on Home.
+const BALANCE: &str = ".big-amount";
+
+/// The line of Home whose last event has this type.
+fn line(event_type: &str) -> String {
+    format!("#happened [data-type='{event_type}']")
+}
+
+/// The line of Home about a card.
+fn line_of(card_id: &Value) -> String {
+    format!("#happened a[href$='/{}']", card_id.as_str().unwrap())
+}
 
 #[tokio::test]
 async fn case_47_the_link_opens_the_account_once() {
@@ -52,12 +64,17 @@ async fn case_47_the_link_opens_the_account_once() {
         assert_eq!(chromium.run_command(json!({"do": "fetch", "url": link}))["status"], 200);
     }
     chromium.open(&link);
-    chromium.wait("#live", "live");
-    chromium.wait("#cards", bought["card_id"].as_str().unwrap());
-    assert_eq!(chromium.text("#user"), bought["user_id"].as_str().unwrap());
+    chromium.wait(".connection", "Live");
+    chromium.wait(&line_of(&bought["card_id"]), "bought a $5.00 US card");
+    let (user, shown) = (bought["user_id"].as_str().unwrap(), chromium.text(".who b"));
+    let (begin, end) = shown.split_once('…').unwrap();
+    assert!(
+        begin.len() >= 6 && user.starts_with(begin) && user.ends_with(end),
+        "{shown}"
+    );
     assert!(chromium.text("#sign-in").is_empty());
     let seen = chromium.run_command(json!({"do": "where"}));
-    assert_eq!(seen["url"], purser.url("/login"));
+    assert_eq!(seen["url"], purser.url("/dashboard"));
     for requested in seen["requested"].as_array().unwrap() {
         assert!(requested.as_str().unwrap().starts_with(&purser.url("/")), "{requested}");
     }
@@ -69,7 +86,7 @@ async fn case_47_the_link_opens_the_account_once() {
     chromium.run_command(json!({"do": "forget"}));
     chromium.open(&link);
     chromium.wait("#sign-in-note", USED_OR_EXPIRED);
-    assert!(chromium.text("#account").is_empty());
+    assert!(chromium.text(BALANCE).is_empty());
     assert_eq!(
         chromium.run_command(json!({"do": "where"}))["url"],
         purser.url("/login")
@@ -87,11 +104,11 @@ async fn case_47_a_button_opens_the_link_where_scripts_are_off() {
     chromium.run_command(json!({"do": "press", "selector": "#form button"}));
     assert_eq!(
         chromium.run_command(json!({"do": "where"}))["url"],
-        purser.url("/login")
+        purser.url("/dashboard")
     );
     chromium.run_command(json!({"do": "scripts", "on": true}));
-    chromium.open(&purser.url("/login"));
-    chromium.wait("#cards", bought["card_id"].as_str().unwrap());
+    chromium.open(&purser.url("/dashboard"));
+    chromium.wait(&line_of(&bought["card_id"]), "bought a $5.00 US card");
 }
 
 #[tokio::test]
@@ -106,8 +123,12 @@ async fn unknown_login_code_opens_nothing() {
     ] {
         chromium.open(&purser.url(path));
         chromium.wait("#sign-in-note", USED_OR_EXPIRED);
-        assert!(chromium.text("#account").is_empty());
+        assert!(chromium.text(BALANCE).is_empty());
     }
+    // The dashboard itself asks to sign in, and shows nothing.
+    chromium.open(&purser.url("/dashboard"));
+    chromium.wait("main", "Sign in to your account");
+    assert!(chromium.text(BALANCE).is_empty());
 }
 
 #[tokio::test]
@@ -118,19 +139,18 @@ async fn account_page_updates_live() {
     let (purser, folder) = (ServerProcess::start(), tempfile::tempdir().unwrap());
     buy(&purser, folder.path(), "25");
     chromium.open(&login_link(&purser, folder.path()).await);
-    chromium.wait("#live", "live");
+    chromium.wait(".connection", "Live");
+    chromium.wait(&line("card.ready"), "bought a $25.00 US card");
     let card = buy(&purser, folder.path(), "20");
-    let card = card["card_id"].as_str().unwrap();
-    chromium.wait("#cards", card);
-    chromium.wait("#events", "payment.settled");
-    chromium.wait("#events", "card.ready");
-    chromium.wait("#cards > [data-status=ready]", card);
-    assert!(chromium.text("#balance").starts_with("0"));
+    chromium.wait(&line_of(&card["card_id"]), "bought a $20.00 US card");
+    chromium.wait(&line("card.ready"), "bought a $20.00 US card");
+    chromium.wait(&line("card.ready"), "Ready in");
+    assert!(chromium.text(BALANCE).starts_with("$0"));
     // The sandbox's issuer declines a card of this amount after the payment settled, and the charge becomes a credit.
     let declined = buy(&purser, folder.path(), "6.66");
-    chromium.wait("#cards > [data-status=failed]", declined["card_id"].as_str().unwrap());
-    chromium.wait("#balance", "6.66");
-    chromium.wait("#events", "card.failed");
+    chromium.wait(&line("card.failed"), "tried to buy a $6.66 US card");
+    chromium.wait(&line_of(&declined["card_id"]), "so the money is back on your balance");
+    chromium.wait(BALANCE, "$6.66");
     if let Some(path) = std::env::var_os("PURSER_PICTURE") {
         chromium.run_command(json!({"do": "shoot", "path": path.to_string_lossy()}));
     }
@@ -145,16 +165,15 @@ async fn account_page_shows_changes_of_every_card_kind() {
     let gift = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
     let before = pay(&purser, folder.path(), gift);
     chromium.open(&login_link(&purser, folder.path()).await);
-    chromium.wait("#live", "live");
-    chromium.wait("#cards", before["card_id"].as_str().unwrap());
-    chromium.wait("#cards > [data-status=completed]", "50.00 EUR");
+    chromium.wait(".connection", "Live");
+    chromium.wait(&line_of(&before["card_id"]), "bought a €50.00 gift card");
     let bought = pay(&purser, folder.path(), gift);
-    chromium.wait("#cards", bought["card_id"].as_str().unwrap());
-    chromium.wait("#events", "gift_card.completed");
+    chromium.wait(&line_of(&bought["card_id"]), "bought a €50.00 gift card");
+    chromium.wait(&line("gift_card.completed"), "Delivered in");
     let ordered = pay(&purser, folder.path(), "/order-intl-card?amount=100");
     let order = ordered["intl_card_order"]["card_id"].as_str().unwrap();
-    chromium.wait("#cards > [data-status=queued]", order);
-    chromium.wait("#cards > [data-status=queued]", "International card");
+    chromium.wait(&line("intl_order.queued"), "ordered a $100.00 international card");
+    chromium.wait(".on-way", "International card");
     let cancelled = purser::outbound::client()
         .no_proxy()
         .build()
@@ -164,31 +183,47 @@ async fn account_page_shows_changes_of_every_card_kind() {
         .json(&json!({"card_id": order}))
         .send();
     assert_eq!(cancelled.await.unwrap().status(), 200);
-    chromium.wait("#cards > [data-status=cancelled]", order);
-    chromium.wait("#balance", "103.80");
+    chromium.wait(&line("intl_order.cancelled"), "so the money is back on your balance");
+    chromium.wait(BALANCE, "$103.80");
 }
 
 /// A login link of a wallet that signed in.
 async fn owners_link(purser: &ServerProcess) -> String {
+    owners_link_and_token(purser).await.0
+}
+
+async fn owners_link_and_token(purser: &ServerProcess) -> (String, String) {
     let wallet = TestWallet::create(&SystemEntropy).unwrap();
     let (_, headers, _) = purser.get("/auth", &[]).await;
     let required = PaymentRequired::from_header(headers["payment-required"].as_bytes()).unwrap();
     let proof = wallet.sign_in(&required.sign_in().unwrap(), Network::Base).unwrap();
     let (status, _, signed_in) = purser.get("/auth", &[("sign-in-with-x", &proof)]).await;
     assert_eq!(status, 200, "{signed_in}");
-    let (_, link) = purser
-        .bearer("/get-kyc-link", signed_in["auth"]["id_token"].as_str().unwrap())
-        .await;
-    link["kyc_url"].as_str().unwrap().to_owned()
+    let token = signed_in["auth"]["id_token"].as_str().unwrap().to_owned();
+    let (_, link) = purser.bearer("/get-kyc-link", &token).await;
+    (link["kyc_url"].as_str().unwrap().to_owned(), token)
 }
 
-/// Follows the page's link to the sandbox's check, fills in its form and hands it in.
-fn identify(chromium: &mut Chromium, family_name: &str) {
-    // Until the provider has answered, the link leads back to the page.
-    while chromium.text("#identity a") == "Look again" {
-        chromium.run_command(json!({"do": "press", "selector": "#identity a"}));
-    }
-    chromium.run_command(json!({"do": "press", "selector": "#identity a"}));
+/// A request of a script of the page.
+fn read(chromium: &mut Chromium, path: &str) -> Value {
+    chromium.run_command(json!({"do": "send", "method": "GET", "path": path}))
+}
+
+fn act(chromium: &mut Chromium, path: &str, body: &Value) -> Value {
+    chromium.run_command(json!({"do": "send", "method": "POST", "path": path, "body": body}))
+}
+
+/// Starts an identity check, fills in the sandbox's form and hands it in.
+fn identify(chromium: &mut Chromium, purser: &ServerProcess, family_name: &str) {
+    let begun = act(chromium, "/account/identity", &json!({}));
+    assert_eq!(begun["status"], 200, "{begun}");
+    let url = loop {
+        // Until the provider has answered, there is none.
+        if let Some(url) = read(chromium, "/account")["body"]["identity"]["check_url"].as_str() {
+            break purser.url(url);
+        }
+    };
+    chromium.open(&url);
     for (field, value) in [
         ("given_name", "Ada"),
         ("family_name", family_name),
@@ -199,66 +234,77 @@ fn identify(chromium: &mut Chromium, family_name: &str) {
     }
     chromium.run_command(json!({"do": "press", "selector": "button"}));
     chromium.wait("main", "The check is in progress");
-    chromium.run_command(json!({"do": "press", "selector": "main a"}));
+    chromium.open(&purser.url("/login"));
+    chromium.wait(".connection", "Live");
 }
 
 #[tokio::test]
 async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
-    // Checks: with scripts, each form works and its result appears on the page. A rejected form shows the reason and
-    // leads back. A payment's token can use none of the forms.
+    // Checks: in a browser, with the headers that it sends by itself, each action of the page works, and its result
+    // appears on the page. A rejected action names the field. A payment's session can use none of the actions, and reads.
     let Some(mut chromium) = Chromium::start() else { return };
     let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "1000")]);
     chromium.open(&owners_link(&purser).await);
-    chromium.wait("#live", "live");
-    chromium.wait("#identity", "not verified");
-    chromium.run_command(json!({"do": "press", "selector": "#identity button"}));
-    identify(&mut chromium, "Reject");
-    chromium.wait("#identity", "document_mismatch");
-    chromium.run_command(json!({"do": "press", "selector": "#identity button"}));
-    identify(&mut chromium, "Lovelace");
-    chromium.wait("#identity", "Identity: verified");
-    chromium.wait("#events", "identity.verified");
-    chromium.run_command(json!({"do": "press", "selector": "#issuer button"}));
-    chromium.wait("#issuer", "Deposit address on Base\n0x");
-    chromium.run_command(json!({"do": "press", "selector": "#issuer button"}));
-    chromium.wait("#issuer", "not linked");
-    chromium.run_command(json!({"do": "fill", "selector": "[name=usa_prepaid_card_usd]", "text": "25"}));
-    chromium.run_command(json!({"do": "press", "selector": "#caps button"}));
-    chromium.wait("#caps", "your own");
-    if let Some(path) = std::env::var_os("PURSER_OWNER_PICTURE") {
-        chromium.run_command(json!({"do": "shoot", "path": path.to_string_lossy()}));
-    }
-    chromium.run_command(json!({"do": "scripts", "on": false}));
-    chromium.run_command(json!({"do": "fill", "selector": "[name=gift_card_count]", "text": "99999999999"}));
-    chromium.run_command(json!({"do": "press", "selector": "#caps button"}));
-    chromium.wait("#owner", "Not a whole number of purchases.");
-    chromium.run_command(json!({"do": "press", "selector": "#owner a"}));
-    chromium.wait("#caps", "your own");
-    chromium.run_command(json!({"do": "scripts", "on": true}));
+    chromium.wait(".connection", "Live");
+    let account = read(&mut chromium, "/account");
+    assert_eq!(
+        (&account["body"]["rights"], &account["body"]["identity"]),
+        (&json!("act"), &Value::Null)
+    );
+    identify(&mut chromium, &purser, "Reject");
+    chromium.wait("main", "Your identity could not be verified");
+    let account = read(&mut chromium, "/account");
+    assert_eq!(account["body"]["identity"]["rejection_reason"], "document_mismatch");
+    identify(&mut chromium, &purser, "Lovelace");
+    chromium.wait("main", "Your identity is verified.");
+    let linked = act(&mut chromium, "/account/link", &json!({}));
+    let address = linked["body"]["issuer_link"]["deposit_address"].as_str();
+    assert!(address.is_some_and(|address| address.starts_with("0x")), "{linked}");
+    let unlinked = act(&mut chromium, "/account/unlink", &json!({}));
+    assert_eq!(unlinked["body"]["issuer_link"]["status"], "unlinked", "{unlinked}");
+    let set = act(&mut chromium, "/account/caps", &json!({"usa_prepaid_card_usd": "25"}));
+    assert_eq!(set["body"]["caps"][0]["own"]["usd"], 25, "{set}");
+    chromium.wait("main", "changed the daily limits of this account");
+    let refused = act(
+        &mut chromium,
+        "/account/caps",
+        &json!({"gift_card_count": "99999999999"}),
+    );
+    assert_eq!(
+        (&refused["status"], &refused["body"]["param"]),
+        (&json!(400), &json!("gift_card_count"))
+    );
 
     let folder = tempfile::tempdir().unwrap();
     buy(&purser, folder.path(), "5");
     chromium.run_command(json!({"do": "forget"}));
     chromium.open(&login_link(&purser, folder.path()).await);
-    chromium.wait("#owner", "may only look");
-    chromium.wait("#live", "live");
+    chromium.wait(".connection", "Live");
+    assert_eq!(read(&mut chromium, "/account")["body"]["rights"], "look");
+    assert_eq!(read(&mut chromium, "/get-account-balance")["status"], 200);
+    for path in ["/account/link", "/account/stop-agents", "/withdraw"] {
+        let refused = act(&mut chromium, path, &json!({}));
+        assert_eq!(
+            (&refused["status"], &refused["body"]["code"]),
+            (&json!(403), &json!("sign_in_required"))
+        );
+    }
 }
 
 #[tokio::test]
-async fn account_forms_work_without_scripts() {
-    // Checks: without scripts, the link's button, the identity check and the issuer link all work with clicks alone.
+async fn the_owner_stops_agents_and_signs_out_in_a_browser() {
+    // Checks: a stop is felt at once by the agent and shows on the open page. Signed out, the page reads nothing.
     let Some(mut chromium) = Chromium::start() else { return };
-    let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "0")]);
-    chromium.run_command(json!({"do": "scripts", "on": false}));
-    chromium.open(&owners_link(&purser).await);
-    chromium.run_command(json!({"do": "press", "selector": "#form button"}));
-    chromium.wait("#owner", "Scripts are off");
-    chromium.run_command(json!({"do": "press", "selector": "#identity button"}));
-    identify(&mut chromium, "Lovelace");
-    // The page is not notified of the verdict.
-    while !chromium.text("#identity").contains("Identity: verified") {
-        chromium.open(&purser.url("/login"));
-    }
-    chromium.run_command(json!({"do": "press", "selector": "#issuer button"}));
-    chromium.wait("#issuer", "Deposit address on Base\n0x");
+    let purser = ServerProcess::start();
+    let (link, token) = owners_link_and_token(&purser).await;
+    chromium.open(&link);
+    chromium.wait(".connection", "Live");
+    assert_eq!(purser.bearer("/get-account-balance", &token).await.0, 200);
+    let stopped = act(&mut chromium, "/account/stop-agents", &json!({}));
+    assert_eq!(stopped["status"], 200, "{stopped}");
+    let (status, refused) = purser.bearer("/get-account-balance", &token).await;
+    assert_eq!((status, &refused["code"]), (403, &json!("agents_stopped")));
+    chromium.wait("main", "Your agents were stopped.");
+    assert_eq!(act(&mut chromium, "/account/sign-out", &json!({}))["status"], 200);
+    assert_eq!(read(&mut chromium, "/account")["status"], 401);
 }

@@ -71,6 +71,18 @@ async fn check_owner_view(site: &ServiceClient<'_>, own: &str, owner: &Owner, us
     assert_eq!(announced["agent"], identity);
     let events = site.events(own, 0).await;
     let announced = events.iter().find(|event| event["type"] == "session.agent_announced");
+    let actor = &announced.unwrap()["actor"];
+    let sender = [
+        &actor["type"],
+        &actor["api_key_id"],
+        &actor["api_key_name"],
+        &actor["in_browser"],
+    ];
+    assert_eq!(
+        sender,
+        [&json!("api_key"), &used.id, &json!("Ada's <agent>"), &json!(false)],
+        "{actor}"
+    );
     let object = &announced.unwrap()["data"]["object"];
     assert_eq!((&object["agent"], &object["api_key_id"]), (&identity, &used.id));
     site.wait_for_events(own, &["api_key.issued", "api_key.active issued"])

@@ -68,6 +68,8 @@ async fn freeze_is_pushed_with_its_reason() {
     .await;
 
     let owner = Owner::by_token(&site, &token).await;
+    let page = owner.page(&site).await;
+    assert!(page.text.contains("frozen: &lt;b&gt;Call us."), "{}", page.text);
     let account = owner.account(&site).await;
     assert_eq!((account.status, account.code()), (403, "account_frozen"));
     assert!(

@@ -18,19 +18,22 @@ use super::replay::transfer_count;
 
 /// The freeze message, with characters that must not break a page or a response.
 const WHY: &str = "<b>Call us.</b>";
-/// Forms of the account page.
-pub(crate) const FORMS: [&str; 7] = [
+/// Actions of the account page, and its form.
+pub(crate) const FORMS: [&str; 10] = [
     "/account/identity",
     "/account/link",
     "/account/unlink",
     "/account/caps",
     "/account/spending",
     "/account/api-keys/revoke",
+    "/account/sessions/end",
+    "/account/stop-agents",
+    "/account/resume-agents",
     "/claim",
 ];
 
 /// Bodies of routes that need one and have no row in the matrix.
-const BODIES: &[(&str, &str)] = &[
+pub(crate) const BODIES: &[(&str, &str)] = &[
     ("/withdraw", r#"{"amount": 1}"#),
     ("/create-reloadable-card", r#"{"usd_amount": 1}"#),
     (

@@ -318,7 +318,14 @@ async fn owner_caps_are_enforced_before_settlement() {
     assert_eq!(transfer_count(&site, &payment).await, 0);
     assert_eq!(owner.act(&site, "/account/caps", &json!({})).await.status, 200);
     assert_eq!(Agent::pay(&site, "/get-card?amount=5", &payment).await.status, 200);
-    assert_eq!(event_count(&site.events(&token, 0).await, "account.caps_updated"), 2);
+    let events = site.events(&token, 0).await;
+    assert_eq!(event_count(&events, "account.caps_updated"), 2);
+    // The owner did it at the page. Payments and jobs name nobody.
+    for event in &events {
+        let by_owner = event["type"] == "account.caps_updated";
+        let actor = event.get("actor").map(|actor| (&actor["type"], &actor["in_browser"]));
+        assert_eq!(actor, by_owner.then_some((&json!("wallet"), &json!(true))), "{event}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -27,6 +27,7 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
             "label",
             "limit",
             "network",
+            "order",
             "platform",
             "status",
             "types",
@@ -57,11 +58,12 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
     ("/account/spending", &["per_call_usd", "per_day_usd"]),
     // Of the session's own account: `sessions_act_for_their_own_account_only` sends another's.
     ("/account/api-keys/revoke", &["api_key_id"]),
+    ("/account/sessions/end", &["session_id"]),
     ("/get-card-data", &["details"]),
     // A cursor into the caller's events: a time, even when other accounts have events then.
-    ("/events", &["after", "before", "order"]),
-    // A cursor into the caller's statement, whose lines are numbered from one.
-    ("/get-account-statement", &["starting_after"]),
+    ("/events", &["after", "before"]),
+    // A cursor into the caller's statement, whose lines are numbered from one, and times.
+    ("/get-account-statement", &["from", "starting_after", "until"]),
     (
         "/createBankingProfile",
         &["type", "firstName", "lastName", "businessName", "email"],

@@ -318,7 +318,7 @@ pub(crate) fn event_count(world: &Environment, id: u128, which: impl Fn(&Event) 
     let records = shadow
         .events
         .iter()
-        .filter_map(|event| EventRecord::read(&event.payload).ok());
+        .filter_map(|event| EventRecord::read(&event.subject, &event.payload).ok());
     let of_it = records.filter(|r| r.kind == EntityKind::ReloadableCard as u8 && r.id == id.to_be_bytes());
     of_it
         .filter(|r| codec::decode(&r.event).is_ok_and(|event: reloadable_card::Event| which(&event)))

@@ -120,7 +120,7 @@ impl StoreContents {
             records: shadow
                 .events
                 .iter()
-                .map(|e| EventRecord::read(&e.payload).unwrap())
+                .map(|e| EventRecord::read(&e.subject, &e.payload).unwrap())
                 .collect(),
         };
         for (_, row) in rows(all, &[table::LEDGER]) {

@@ -59,7 +59,7 @@ fn is_error_durable(world: &Environment, payment: u32, error: &ClaimError) -> bo
         .events
         .iter()
         .filter(|e| *e.subject == *key)
-        .filter_map(|e| EventRecord::read(&e.payload).ok());
+        .filter_map(|e| EventRecord::read(&e.subject, &e.payload).ok());
     let mut of_it = records
         .filter(|r| r.kind == EntityKind::Account as u8 && r.id == key)
         .filter_map(|r| codec::decode::<account::Event>(&r.event).ok());

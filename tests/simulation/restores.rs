@@ -72,7 +72,9 @@ impl Archive {
 
     /// Records revocations that are about to be reported.
     pub(crate) fn record(&mut self, events: &[StoredEvent]) {
-        let records = events.iter().filter_map(|event| EventRecord::read(&event.payload).ok());
+        let records = events
+            .iter()
+            .filter_map(|event| EventRecord::read(&event.subject, &event.payload).ok());
         self.log.extend(records.filter_map(|record| entry_of(&record)));
     }
 
@@ -254,8 +256,13 @@ pub(crate) fn attributed_transfers(world: &Environment) -> BTreeSet<String> {
         .rows
         .iter()
         .filter(|(key, _)| key[0] == table::ATTRIBUTED_TRANSFER);
-    rows.map(|(_, row)| AttributedTransfer::read(&row.value).unwrap().transfer.transaction)
-        .collect()
+    rows.map(|(_, row)| {
+        codec::decode::<AttributedTransfer>(&row.value)
+            .unwrap()
+            .transfer
+            .transaction
+    })
+    .collect()
 }
 
 /// What a start does first in a store that was restored, as the service does it.

@@ -25,6 +25,8 @@ const WITHOUT: &[(&str, &str)] = &[
         "/redeem",
         "pages for people; what they give becomes a form again with what is wrong",
     ),
+    ("/dashboard", "a page without data, the same for everybody"),
+    ("/desk", "the operator's page, without data"),
     ("/metrics", "the operator's"),
     ("/copy", "the operator's"),
     ("/", "a document"),

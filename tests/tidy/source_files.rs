@@ -41,8 +41,8 @@ impl File {
 }
 
 fn collect(dir: &Path, files: &mut Vec<File>) {
-    const ENDINGS: [&str; 11] = [
-        "rs", "toml", "md", "mjs", "js", "ts", "sh", "yml", "html", "css", "json",
+    const ENDINGS: [&str; 12] = [
+        "rs", "toml", "md", "mjs", "js", "ts", "tsx", "sh", "yml", "html", "css", "json",
     ];
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();

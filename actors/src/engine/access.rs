@@ -9,8 +9,9 @@ use crate::entity::account::{self, LoginCode, LoginGrant};
 use crate::entity::card::{self, Card};
 use crate::entity::gift_card;
 use crate::entity::payment::SessionSeed;
-use crate::entity::session::{self, AuthMethod};
+use crate::entity::session::{self, AuthMethod, Session};
 use crate::id::{ApprovalId, CardId, SessionId, Wallet};
+use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, IdempotencyRecorder, table};
 use crate::operator::OperatorAction;
 use crate::port::CardAction;
@@ -172,6 +173,42 @@ impl Engine {
             }
         }
         Err(OperationError::Unavailable)
+    }
+
+    /// Stops all agents of an account, or lets them act again. The caller has verified that the owner requests it.
+    ///
+    /// # Errors
+    /// When the account does not exist or the engine can't answer.
+    pub async fn set_agents_stopped(
+        &self,
+        wallet: Wallet,
+        stopped: bool,
+    ) -> Result<(), OperationError<account::Rejection>> {
+        let command = match stopped {
+            true => account::Command::StopAgents,
+            false => account::Command::ResumeAgents,
+        };
+        self.ask_with_retries(wallet, command).await
+    }
+
+    /// The account's newest sessions, newest first, without those that payments opened.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn sessions_of(&self, owner: &Wallet, limit: usize) -> Result<Vec<(SessionId, Session)>, LoadError> {
+        let sessions = &self.0.registries.sessions;
+        let (found, _) = self.list_owned(sessions, owner, SessionId, None, limit).await?;
+        Ok(found)
+    }
+
+    /// Ends a session, and with it those that its login links opened. The caller has verified that the owner requests
+    /// it.
+    ///
+    /// # Errors
+    /// When it has ended already.
+    pub async fn revoke_session(&self, id: SessionId) -> Result<(), OperationError<session::Rejection>> {
+        self.0.registries.sessions.ask(id, session::Command::Revoke).await?;
+        Ok(())
     }
 
     /// Exchanges a refresh token, by its hash.

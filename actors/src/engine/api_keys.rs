@@ -10,6 +10,9 @@ use crate::id::{ApiKeyId, SessionId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, table};
 
+/// Maximum slots of an account's keys.
+pub(super) const MAX_KEY_SLOTS: usize = 256;
+
 impl Engine {
     /// An API key by its id.
     ///
@@ -36,8 +39,7 @@ impl Engine {
 
     /// The slots that a wallet's keys occupy, with their keys.
     async fn api_key_slots(&self, owner: &Wallet) -> Result<Vec<(u8, ApiKeyId)>, StoreError> {
-        const MAX_SLOTS: usize = 256;
-        let rows = self.0.store.scan(&table::api_keys(owner), None, MAX_SLOTS).await?;
+        let rows = self.0.store.scan(&table::api_keys(owner), None, MAX_KEY_SLOTS).await?;
         let read = |(key, row): (purser_storage::RowKey, purser_storage::Row)| {
             let id = row
                 .value
@@ -105,6 +107,21 @@ impl Engine {
     /// # Errors
     /// When the key does not exist or was revoked.
     pub async fn exchange_api_key(&self, id: ApiKeyId, session: SessionSeed) -> Result<(), OperationError<Rejection>> {
+        if let Some(key) = self.api_key(&id).await.map_err(|_| OperationError::Unavailable)? {
+            let account = self
+                .account(&key.owner)
+                .await
+                .map_err(|_| OperationError::Unavailable)?;
+            match account {
+                Some(account) if key.is_active() && account.has_ended_agent_access(key.created_at) => {
+                    return Err(OperationError::Rejected(Rejection::Revoked));
+                }
+                Some(account) if key.is_active() && account.agents_stopped_at().is_some() => {
+                    return Err(OperationError::Rejected(Rejection::AgentsStopped));
+                }
+                _ => {}
+            }
+        }
         if self.suspended_since().is_some()
             && let Some(key) = self.api_key(&id).await.map_err(|_| OperationError::Unavailable)?
             && key.is_active()
@@ -135,14 +152,20 @@ impl Engine {
         Err(OperationError::Unavailable)
     }
 
-    /// Whether a session is no longer valid: it was revoked, or the API key or passkey behind it, or the session that created its
-    /// login link, or that is unknown after a restore.
+    /// Whether a session is no longer valid: it was revoked, or the API key or passkey behind it, or the session that
+    /// created its login link, or that is unknown after a restore, or it is an agent's from before a stop of the agents.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn has_session_ended(&self, session: &Session) -> Result<bool, LoadError> {
         if !session.is_active() || self.is_suspended(session.created_at.seconds()) {
             return Ok(true);
+        }
+        if session.is_of_agent() {
+            let account = self.account(&session.owner).await?;
+            if account.is_some_and(|account| account.has_ended_agent_access(session.created_at)) {
+                return Ok(true);
+            }
         }
         // A thief of the session that created a link could also open the link.
         if let Some(creator) = session.created_by

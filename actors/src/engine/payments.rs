@@ -6,7 +6,7 @@ use super::claim_lock::ClaimLock;
 use super::idempotency::payment_identifier::{self, IdentifierState};
 use super::jobs::with_timeout_ms;
 use super::permits::{AdmissionPermit, OverloadError};
-use super::preconditions::map_rejection;
+use super::preconditions::{map_rejection, refuse_account};
 use super::{Engine, MAX_CONFLICT_RETRIES};
 use crate::entity::Purchase;
 use crate::entity::account::{self, ClaimRequest};
@@ -62,6 +62,8 @@ pub enum ClaimError {
         /// Message for the account owner.
         message: String,
     },
+    /// The account owner has stopped all agents.
+    AgentsStopped,
     /// Another wallet's address is the same in lower case.
     UserIdCollision,
     /// The payer does not meet a precondition of the product.
@@ -209,7 +211,7 @@ impl Engine {
     }
 
     /// Admits a declined or released payment that is presented again, because it then settles once more. It needs a
-    /// permit like a claim. It is rejected if the account is frozen or the purchase could not be claimed now. Any other
+    /// permit like a claim. It is rejected if the account is frozen, its agents are stopped or the purchase could not be claimed now. Any other
     /// payment is joined as it is.
     async fn admit_resettlement(
         &self,
@@ -222,9 +224,7 @@ impl Engine {
         }
         let owner = known.account();
         let account = self.account(&owner).await.map_err(|_| ClaimError::Unavailable)?;
-        if let Some(message) = account.and_then(|a| a.frozen) {
-            return Err(ClaimError::Frozen { message });
-        }
+        refuse_account(account)?;
         let permit = self.admit(&owner).map_err(ClaimError::Overloaded)?;
         // Its preconditions may no longer hold since it was claimed.
         self.resolve_preconditions(&owner, request).await?;

@@ -6,7 +6,7 @@ use super::jobs::with_timeout_ms;
 use super::payments::{ClaimError, PaymentRequest};
 use super::{Engine, ReservationError};
 use crate::entity::Purchase;
-use crate::entity::account;
+use crate::entity::account::{self, Account};
 use crate::entity::gift_card::GiftCardPurchase;
 use crate::entity::payment::ResolvedPreconditions;
 use crate::id::{PaymentId, Wallet};
@@ -29,9 +29,7 @@ impl Engine {
             return self.with_payout_plan(payer, request, ResolvedPreconditions::None).await;
         }
         let account = self.account(payer).await.map_err(|_| ClaimError::Unavailable)?;
-        if let Some(message) = account.and_then(|account| account.frozen) {
-            return Err(ClaimError::Frozen { message });
-        }
+        refuse_account(account)?;
         let mut found = ResolvedPreconditions::None;
         for requirement in required {
             let Some(key) = requirement.row(payer) else {
@@ -97,6 +95,17 @@ impl Engine {
     }
 }
 
+/// Rejects a purchase of an account that is frozen or whose agents are stopped.
+pub(super) fn refuse_account(account: Option<Account>) -> Result<(), ClaimError> {
+    match account {
+        Some(Account {
+            frozen: Some(message), ..
+        }) => Err(ClaimError::Frozen { message }),
+        Some(account) if account.agents_stopped_at().is_some() => Err(ClaimError::AgentsStopped),
+        _ => Ok(()),
+    }
+}
+
 /// The caller's error for a rejected claim.
 pub(super) fn map_rejection(id: PaymentId, refusal: AskError<account::Rejection>) -> ClaimError {
     match refusal {
@@ -110,6 +119,7 @@ pub(super) fn map_rejection(id: PaymentId, refusal: AskError<account::Rejection>
 pub(super) fn map_account_rejection(rejection: account::Rejection) -> ClaimError {
     match rejection {
         account::Rejection::Frozen { message } => ClaimError::Frozen { message },
+        account::Rejection::AgentsStopped => ClaimError::AgentsStopped,
         account::Rejection::DailyCountCap { cap } => ClaimError::DailyCountCap { cap },
         account::Rejection::DailyAmountCap { cap } => ClaimError::DailyAmountCap { cap },
         account::Rejection::MayHaveBought => ClaimError::AlreadyUsed,

@@ -286,7 +286,7 @@ impl FanOutWorker {
             if event.seq <= self.position || !self.dispatcher.watched.contains(&event.subject[..]) {
                 continue;
             }
-            let record = match EventRecord::read(&event.payload) {
+            let record = match EventRecord::read(&event.subject, &event.payload) {
                 Ok(record) => record,
                 Err(error) => {
                     tracing::error!(seq = event.seq, %error, "a stored event cannot be decoded: not delivered");

@@ -62,12 +62,24 @@ pub struct Account {
     pub frozen: Option<String>,
     /// Daily caps set by the account owner.
     pub owner_caps: OwnerCaps,
+    /// The last time that the account owner stopped all agents.
+    pub agent_stop: Option<AgentStop>,
     /// Number of statement lines so far.
     statement_line_count: u64,
     /// Day (UTC) that `used` counts.
     day: u32,
     /// One entry per cap group, in the order of first use that day: at most one per product line.
     used: Vec<CapUsage>,
+}
+
+/// A stop of all agents by the account owner. Sessions and API keys from before it have ended, also once agents may act
+/// again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct AgentStop {
+    /// Time of the stop.
+    pub at: Timestamp,
+    /// Whether agents are still stopped.
+    pub is_active: bool,
 }
 
 /// Purchases in one cap group.
@@ -299,6 +311,15 @@ pub enum Command {
     },
     /// Replaces all caps set by the account owner.
     SetCaps(OwnerCaps),
+    /// Stops all agents: nothing is accepted from a token, an API key or a wallet of the account.
+    StopAgents,
+    /// Lets agents act again.
+    ResumeAgents,
+    /// The API keys from before the stop are revoked.
+    RecordKeysRevoked {
+        /// Job that revoked them.
+        job: JobId,
+    },
 }
 
 /// Events of an account.
@@ -339,6 +360,10 @@ pub enum Event {
     Finalized(Usdc, PaymentId),
     /// That payment can never settle: the credit was removed.
     Reversed(Usdc, PaymentId),
+    /// The account owner stopped all agents.
+    AgentsStopped(Timestamp),
+    /// The account owner let agents act again.
+    AgentsResumed,
 }
 
 crate::state_machine! { Account, Event;
@@ -359,6 +384,8 @@ crate::state_machine! { Account, Event;
         HeldUntilFinal "balance.held" { * }
         Finalized "balance.released" { * }
         Reversed "balance.reversed" { * }
+        AgentsStopped "agents_stopped" { * }
+        AgentsResumed "agents_resumed" { * }
     }
 }
 
@@ -380,6 +407,8 @@ pub enum Rejection {
         /// Message shown to the account owner.
         message: String,
     },
+    /// The account owner has stopped all agents.
+    AgentsStopped,
     /// The daily purchase count cap would be exceeded.
     DailyCountCap {
         /// The cap that would be exceeded.
@@ -417,6 +446,21 @@ impl Account {
         self.balance.checked_sub(self.held).unwrap_or(Usdc::ZERO)
     }
 
+    /// Lines of the statement: the number of the next one.
+    pub const fn statement_line_count(&self) -> u64 {
+        self.statement_line_count
+    }
+
+    /// Since when agents are stopped, if they are.
+    pub fn agents_stopped_at(&self) -> Option<Timestamp> {
+        self.agent_stop.filter(|stop| stop.is_active).map(|stop| stop.at)
+    }
+
+    /// Whether the access of an agent from this time has ended by a stop, past or present.
+    pub fn has_ended_agent_access(&self, opened_at: Timestamp) -> bool {
+        self.agent_stop.is_some_and(|stop| opened_at <= stop.at)
+    }
+
     fn new(wallet: Wallet, created_at: Timestamp) -> Self {
         Self {
             wallet,
@@ -426,6 +470,7 @@ impl Account {
             total_deposits: Usdc::ZERO,
             frozen: None,
             owner_caps: OwnerCaps::default(),
+            agent_stop: None,
             statement_line_count: 0,
             day: 0,
             used: Vec::new(),

@@ -169,6 +169,8 @@ impl From<&AgentWallet> for State {
 pub enum Rejection {
     /// The wallet does not exist.
     NotFound,
+    /// The account owner has stopped all agents.
+    AgentsStopped,
     /// The cap per call would be exceeded.
     PerCallCap {
         /// The cap that would be exceeded.

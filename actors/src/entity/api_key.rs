@@ -127,6 +127,8 @@ pub enum Rejection {
     Revoked,
     /// The key is older than a restore, and it is unknown whether it was revoked.
     Suspended,
+    /// The account owner has stopped all agents.
+    AgentsStopped,
     /// The account has the maximum number of keys.
     LimitReached,
 }
@@ -157,6 +159,7 @@ impl ApiKey {
             Some(_) => Event::Exchanged(context.now),
         };
         let done = Decision::answer(()).event(event);
+        let done = done.put(Session::list_key(&self.owner, context.now, session.id), Vec::new());
         Ok(done.open(opening.map_err(|_| Rejection::AlreadyClaimed)?))
     }
 

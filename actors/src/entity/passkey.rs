@@ -237,6 +237,7 @@ impl Entity for Passkey {
                 let used = answered(done, challenge).event(Event::Used { counter, at });
                 let Some(session) = session else { return Ok(used) };
                 let opened = Session::open(session, passkey.owner, AuthMethod::Passkey(*id), None, context);
+                let used = used.put(Session::list_key(&passkey.owner, context.now, session.id), Vec::new());
                 Ok(used.open(opened.map_err(|_| Rejection::AlreadyAdded)?))
             }
             (Some(passkey), Command::Rename(name)) if passkey.name == name => Ok(done),

@@ -402,6 +402,14 @@ impl Payment {
         self.payer() != self.account()
     }
 
+    /// Session opened for the caller whose claim won, once it is fulfilled.
+    pub const fn session(&self) -> Option<SessionId> {
+        match self.status {
+            Status::Fulfilled { .. } => Some(self.claim.session.id),
+            _ => None,
+        }
+    }
+
     /// Wallet that sent the money, as the chain shows it.
     pub const fn payer(&self) -> Wallet {
         self.claim.authorization.payer()

@@ -4,6 +4,7 @@
 //! yields the same successor, so a lost response locks no client out. Any other reuse revokes the session, because one
 //! of the two parties with the token may be a thief. This module never sees tokens, only their hashes.
 
+use purser_storage::RowKey;
 use purser_storage::codec::Stored;
 use serde::Serialize;
 
@@ -303,6 +304,29 @@ impl Session {
             },
             context,
         )
+    }
+
+    /// Row key in the account's list of sessions, newest first. Sessions that payments opened are not in it: the payments
+    /// are.
+    pub fn list_key(owner: &Wallet, opened: Timestamp, id: SessionId) -> RowKey {
+        table::owner_index_entry(owner, EntityKind::Session, Timestamp(u64::MAX - opened.0), id.0)
+    }
+
+    /// Whether the session is an agent's, and not the browser of the account owner.
+    pub const fn is_of_agent(&self) -> bool {
+        match self.amr {
+            AuthMethod::Wallet => self.created_by.is_none(),
+            AuthMethod::Payment(_) | AuthMethod::Key(_) => true,
+            AuthMethod::Passkey(_) => false,
+        }
+    }
+
+    /// Time of the last refresh, if there was one.
+    pub const fn refreshed_at(&self) -> Option<Timestamp> {
+        match self.generation {
+            0 => None,
+            _ => Some(self.rotated_at),
+        }
     }
 
     /// Whether tokens of this session are accepted.

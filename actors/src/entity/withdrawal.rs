@@ -59,8 +59,7 @@ pub enum Status {
     Pending,
     /// Signed; it may already be sent.
     Sent(Box<SignedTransfer>),
-    /// On chain, without known signed bytes. An operator attributed the transfer, or the row is older than
-    /// [`Self::CompleteSigned`].
+    /// On chain, without known signed bytes: an operator attributed the transfer.
     Complete {
         /// Transaction id on its chain.
         transaction: String,

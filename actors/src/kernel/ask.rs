@@ -4,16 +4,18 @@
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Batch, Condition, Write};
 use tokio::sync::oneshot;
 
-use crate::id::{RequestId, ShardId};
+use crate::id::{RequestId, ShardId, Wallet};
 use crate::kernel::entity::{AskError, Entity, EntityId as _, EntityKind, NewEntity, fold_event};
+use crate::kernel::event_actor::EventActor;
 use crate::kernel::idempotency::ExtraWrite;
-use crate::kernel::{Context, InvalidTransition, OutboxJob, table};
+use crate::kernel::{Context, InvalidTransition, OutboxJob, request_context, table};
 
 /// What an actor and its registry must know about a kind of entity.
 pub(crate) struct EntityType {
@@ -129,6 +131,9 @@ pub(crate) struct Change {
 
 /// A command for an entity of any kind, with its reply once it is decided.
 pub(crate) trait Task: Send + Sync {
+    /// Who sent the request of the command.
+    fn actor(&self) -> Option<Arc<EventActor>>;
+
     /// Decides the command, and puts the state after it into memory. `None` if nothing is to be committed.
     fn decide(
         &mut self,
@@ -148,13 +153,18 @@ pub(crate) struct Ask<E: Entity> {
     command: Option<E::Command>,
     /// Additional rows for its batch.
     extra: Option<ExtraWrite<E>>,
+    /// Account in whose name an agent sends the command.
+    agent_of: Option<Wallet>,
+    /// Who sent the request.
+    actor: Option<Arc<EventActor>>,
     /// `None` until it is decided.
     result: Option<Result<E::Reply, E::Rejection>>,
     reply: oneshot::Sender<Result<E::Reply, AskError<E::Rejection>>>,
 }
 
 impl<E: Entity> Ask<E> {
-    pub(crate) const fn new(
+    /// A command of the running task.
+    pub(crate) fn new(
         id: E::Id,
         command: E::Command,
         extra: Option<ExtraWrite<E>>,
@@ -164,6 +174,8 @@ impl<E: Entity> Ask<E> {
             id,
             command: Some(command),
             extra,
+            agent_of: request_context::agent_account(),
+            actor: request_context::current_actor(),
             result: None,
             reply,
         }
@@ -171,6 +183,10 @@ impl<E: Entity> Ask<E> {
 }
 
 impl<E: Entity> Task for Ask<E> {
+    fn actor(&self) -> Option<Arc<EventActor>> {
+        self.actor.clone()
+    }
+
     fn decide(
         &mut self,
         live: &mut LiveEntity,
@@ -198,6 +214,10 @@ impl<E: Entity> Task for Ask<E> {
         let mut batch = apply_events(state, &mut live.revision, id, &decision.events, context)?;
         decision.jobs.iter_mut().for_each(|job| job.request_id = request_id);
         batch.conditions.append(&mut decision.conditions);
+        // Whatever was read before: a batch that is committed after the stop has no effect.
+        if let Some(account) = &self.agent_of {
+            batch.conditions.push(Condition::Absent(table::agents_stopped(account)));
+        }
         batch.writes.append(&mut decision.writes);
         batch.writes.extend(decision.jobs.iter().map(OutboxJob::put));
         open(E::KIND, decision.new_entities, request_id, &mut batch);

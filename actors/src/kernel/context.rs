@@ -1,10 +1,12 @@
 //! Inputs of a decision besides its state and command.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use crate::id::ShardId;
+use crate::kernel::event_actor::EventActor;
 use crate::port::Timestamp;
 
 /// The time of the decision and a source of ids. The same context gives the same ids in the same order, so a decision
@@ -16,6 +18,7 @@ pub struct Context {
     seed: u128,
     shard: ShardId,
     taken: Cell<u32>,
+    actor: Option<Arc<EventActor>>,
 }
 
 impl Context {
@@ -27,7 +30,19 @@ impl Context {
             seed,
             shard,
             taken: Cell::new(0),
+            actor: None,
         }
+    }
+
+    /// A decision that this request's sender causes.
+    #[must_use]
+    pub fn by(self, actor: Option<Arc<EventActor>>) -> Self {
+        Self { actor, ..self }
+    }
+
+    /// Who causes the decision, if a request of a session does.
+    pub fn actor(&self) -> Option<&EventActor> {
+        self.actor.as_deref()
     }
 
     /// The next id, in the shard of the deciding entity: 116 bits that reveal nothing about the other ids.

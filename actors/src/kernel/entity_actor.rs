@@ -229,7 +229,7 @@ impl EntityRef {
 
     /// Whether no message is in the mailbox or being handled by the actor's task.
     pub(crate) fn has_empty_mailbox(&self) -> bool {
-        self.resident.queued.load(Ordering::Acquire) == 0
+        self.resident.queued.load(Ordering::Acquire) == 0 || mutants::is_enabled(Mutant::MailboxOvertaken)
     }
 
     /// Puts the message into the mailbox. An actor that has ended gives it back.
@@ -339,7 +339,7 @@ impl EntityRef {
             return Ok(());
         }
         let (core, revision) = (&resident.core, state.live.revision);
-        let context = Context::new(core.clock.now(), core.entropy.random(), resident.shard);
+        let context = Context::new(core.clock.now(), core.entropy.random(), resident.shard).by(task.actor());
         match task.decide(&mut state.live, &context, request_id)? {
             // The reply waits for everything decided before.
             None => resident.after_durable(state, move |durable| {

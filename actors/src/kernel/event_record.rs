@@ -1,5 +1,6 @@
 //! Journal record of an event: the event itself, for the fold that verifies the snapshots, and what subscribers see of
 //! it. That is stored as it was then (`kernel/stored_view.rs`) and rendered when it is asked for, to the same bytes each time.
+//! Whose event it is, the journal says beside the record.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,7 +11,8 @@ use serde::Serialize;
 
 use crate::answer::moment;
 pub use crate::answer::rfc3339;
-use crate::id::{EventId, Wallet};
+use crate::id::{EventId, ShardId, Wallet};
+use crate::kernel::Context;
 use crate::kernel::stored_view::{Reader, StoredView, put_bytes, put_number};
 use crate::kernel::words;
 use crate::port::Timestamp;
@@ -50,7 +52,7 @@ pub struct PublicEvent {
     api_version: Cow<'static, str>,
     at: Timestamp,
     owner: Wallet,
-    /// The object, and what its changed members were before.
+    /// The object, what its changed members were before, and who caused it, if that is known.
     views: Vec<u8>,
 }
 
@@ -66,14 +68,15 @@ pub(crate) fn event_type(resource: &str, change: &str) -> String {
 impl PublicEvent {
     /// An event that shows this object.
     pub fn new(id: EventId, kind: String, owner: Wallet, at: Timestamp, object: &impl Serialize) -> Self {
-        Self::of_change(id, kind, owner, at, None, &StoredView::of(object))
+        let context = Context::new(at, 0, ShardId::of_id(0));
+        Self::of_change(id, kind, owner, &context, None, &StoredView::of(object))
     }
 
     pub(crate) fn of_change(
         id: EventId,
         kind: String,
         owner: Wallet,
-        at: Timestamp,
+        context: &Context,
         before: Option<&StoredView>,
         after: &StoredView,
     ) -> Self {
@@ -83,11 +86,14 @@ impl PublicEvent {
             Some(before) => before.write_changed(&mut views, after),
             None => StoredView::write_empty(&mut views),
         }
+        if let Some(actor) = context.actor() {
+            StoredView::of(actor).write(&mut views);
+        }
         Self {
             kind,
             id,
             api_version: API_VERSION.into(),
-            at,
+            at: context.now,
             owner,
             views,
         }
@@ -121,8 +127,13 @@ impl PublicEvent {
         let object = views.object(out);
         out.push_str("},\"previous\":");
         let previous = views.object(out);
+        let mut shown = object.and(previous);
+        if !views.0.is_empty() {
+            out.push_str(",\"actor\":");
+            shown = shown.and(views.object(out));
+        }
         out.push('}');
-        debug_assert!(object.and(previous).is_some(), "they were checked when they were read");
+        debug_assert!(shown.is_some(), "they were checked when they were read");
     }
 
     /// About the length of the envelope in bytes.
@@ -145,36 +156,19 @@ impl EventRecord {
         codec::body_of::<Self>(payload)?.first().copied()
     }
 
-    /// Reads a record from the journal.
+    /// Reads a record from subject and payload of an event of the journal.
     ///
     /// # Errors
-    /// When the bytes are not a record.
-    pub fn read(payload: &[u8]) -> Result<Self, DecodeError> {
-        codec::unpack(payload)
-    }
-}
-
-impl Packed for EventRecord {
-    /// 1 had the JSON text of the envelope.
-    const SCHEMA: u16 = 750;
-
-    fn write_body(&self, out: &mut Vec<u8>) {
-        out.push(self.kind);
-        put_bytes(out, &self.id);
-        put_number(out, self.revision);
-        put_number(out, self.at.0);
-        put_word(out, &self.status);
-        put_bytes(out, &self.owner.key());
-        put_bytes(out, &self.event);
-        if let Some(announced) = &self.announcement {
-            put_word(out, &announced.kind);
-            put_word(out, &announced.api_version);
-            out.extend_from_slice(&announced.id.0.to_be_bytes());
-            out.extend_from_slice(&announced.views);
-        }
+    /// When the bytes are not a record, or the subject is no account.
+    pub fn read(subject: &[u8], payload: &[u8]) -> Result<Self, DecodeError> {
+        let body = codec::unpack::<Self>(payload)?;
+        let malformed = |what: &str| DecodeError::Malformed(what.to_owned());
+        let owner = Wallet::from_key(subject).ok_or_else(|| malformed("the subject is no account"))?;
+        Self::read_body(owner, body).ok_or_else(|| malformed("no record"))
     }
 
-    fn read_body(body: &[u8]) -> Option<Self> {
+    /// `None` if the body is not one that `write_body` can have written.
+    fn read_body(owner: Wallet, body: &[u8]) -> Option<Self> {
         let mut from = Reader(body);
         let mut record = Self {
             kind: from.byte()?,
@@ -182,7 +176,7 @@ impl Packed for EventRecord {
             revision: from.number()?,
             at: Timestamp(from.number()?),
             status: take_word(&mut from)?.into_owned(),
-            owner: Wallet::from_key(from.bytes()?)?,
+            owner,
             event: from.bytes()?.to_vec(),
             announcement: None,
         };
@@ -196,15 +190,38 @@ impl Packed for EventRecord {
         let mut scratch = String::with_capacity(views.len() * 4);
         from.object(&mut scratch)?;
         from.object(&mut scratch)?;
+        if !from.0.is_empty() {
+            from.object(&mut scratch)?;
+        }
         record.announcement = from.0.is_empty().then_some(PublicEvent {
             kind,
             id,
             api_version,
             at: record.at,
-            owner: record.owner,
+            owner,
             views,
         });
         record.announcement.is_some().then_some(record)
+    }
+}
+
+impl Packed for EventRecord {
+    /// 1 had the JSON text of the envelope, 750 the owner.
+    const SCHEMA: u16 = 751;
+
+    fn write_body(&self, out: &mut Vec<u8>) {
+        out.push(self.kind);
+        put_bytes(out, &self.id);
+        put_number(out, self.revision);
+        put_number(out, self.at.0);
+        put_word(out, &self.status);
+        put_bytes(out, &self.event);
+        if let Some(announced) = &self.announcement {
+            put_word(out, &announced.kind);
+            put_word(out, &announced.api_version);
+            out.extend_from_slice(&announced.id.0.to_be_bytes());
+            out.extend_from_slice(&announced.views);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::id::{
 use crate::kernel::EntityKind;
 use crate::port::Timestamp;
 
-pub use gate::{all_frozen, frozen, pending_finality, recognised_transfer};
+pub use gate::{agents_stopped, all_agents_stopped, all_frozen, frozen, pending_finality, recognised_transfer};
 
 /// Gives each table its byte. The enum guarantees that no two tables share one, because its discriminants must differ.
 macro_rules! tables {
@@ -114,7 +114,8 @@ tables! {
     ADDRESS = b'A',
     /// API keys and operator tokens from before a restore that an administrator confirmed.
     CONFIRMED = b'J',
-    /// Checked before money leaves: frozen accounts, non-final payments, transfers attributed to wallet payments.
+    /// Checked before money leaves: frozen accounts, accounts whose agents are stopped, non-final payments, transfers
+    /// attributed to wallet payments.
     GATE = b'F',
     /// Data of the Base settlement port: blocks, transfers, transactions of its gas keys. Only the port reads it.
     BASE = b'E',
@@ -181,7 +182,7 @@ pub fn owner_index_entry(owner: &Wallet, kind: EntityKind, at: Timestamp, id: u1
 pub const fn newest_first(kind: EntityKind) -> bool {
     matches!(
         kind,
-        EntityKind::TopUp | EntityKind::Payment | EntityKind::WebhookDelivery
+        EntityKind::TopUp | EntityKind::Payment | EntityKind::Session | EntityKind::WebhookDelivery
     )
 }
 

@@ -1,6 +1,6 @@
 //! Outgoing transfers of our treasury as the chains list them. A restored store is compared with them.
 
-use purser_storage::codec::{self, DecodeError, Stored};
+use purser_storage::codec::Stored;
 
 use super::{Authorization, ChainMovement, Timestamp, key_of};
 use crate::id::{OutgoingTransferId, TransferName, Wallet};
@@ -75,53 +75,6 @@ pub struct AttributedTransfer {
 
 impl Stored for AttributedTransfer {
     const SCHEMA: u16 = 83;
-}
-
-impl AttributedTransfer {
-    /// Decodes a row. Also decodes rows from when a transaction had one transfer and an attribution was to an account
-    /// or a loss.
-    ///
-    /// # Errors
-    ///
-    /// When it has neither format.
-    pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
-        match codec::decode::<AttributedTransferV1>(bytes) {
-            Ok(AttributedTransferV1 { transfer, account }) => Ok(Self {
-                transfer: OutgoingTransfer {
-                    transaction: transfer.transaction,
-                    to: transfer.to,
-                    amount: transfer.amount,
-                    at: transfer.at,
-                    fingerprint: transfer.fingerprint,
-                    index: 0,
-                },
-                account,
-                outlay: None,
-            }),
-            Err(DecodeError::Schema { .. }) => codec::decode(bytes),
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// A row from before a transfer was named by its index in the transaction.
-#[derive(bincode::Encode, bincode::Decode)]
-struct AttributedTransferV1 {
-    transfer: OutgoingTransferV1,
-    account: Option<Wallet>,
-}
-
-#[derive(bincode::Encode, bincode::Decode)]
-struct OutgoingTransferV1 {
-    transaction: String,
-    to: Wallet,
-    amount: Usdc,
-    at: Timestamp,
-    fingerprint: [u8; 32],
-}
-
-impl Stored for AttributedTransferV1 {
-    const SCHEMA: u16 = 82;
 }
 
 impl Authorization {

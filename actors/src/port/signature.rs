@@ -20,7 +20,7 @@ enum Bytes {
 }
 
 /// Marks a longer signature, in the byte of v, where a key's signature has 0, 1, 27 or 28. Length and bytes follow.
-/// Rows of 65 bytes keep their old format, which never has this value there.
+/// A key's signature is stored as its 65 bytes, which never have this value there.
 const LONG: u8 = 0xff;
 
 impl EvmSignature {

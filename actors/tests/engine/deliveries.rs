@@ -173,7 +173,7 @@ async fn job_of_an_unknown_type_is_dead_lettered_by_name() {
     ];
     let row = |(n, ((kind, op), _)): (usize, &((u8, u8), &str))| {
         // Kind, number, and the lengths of the subject and of the rest.
-        let bytes = [&[*kind, *op][..], &[0; 16]].concat();
+        let bytes = [*kind, *op, 0, 0];
         let id = JobId(n as u128 + 1);
         let job = OutboxJob {
             id,

@@ -5,6 +5,7 @@
 mod support;
 
 mod admission;
+mod agents_stopped;
 mod attributed_burns;
 mod banking;
 mod card_withdrawals_restored;

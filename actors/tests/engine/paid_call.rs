@@ -330,7 +330,7 @@ async fn event_envelopes_are_valid_json_in_store_order() {
     world.wait_until_idle().await;
     let mut kinds = Vec::new();
     for event in world.store.events(0, 1_000, Some(&evm(1).key())).await.unwrap() {
-        let record = purser_actors::kernel::event_record::EventRecord::read(&event.payload).unwrap();
+        let record = purser_actors::kernel::event_record::EventRecord::read(&event.subject, &event.payload).unwrap();
         let Some(announcement) = record.announcement else {
             continue;
         };

@@ -207,6 +207,59 @@ fn case_49_frozen_account_rejects_only_spending() {
 }
 
 #[test]
+fn stop_of_agents_rejects_purchases_until_they_are_resumed() {
+    // Checks: a stop rejects claims and readmissions, starts one job and is repeated without effect; a freeze comes first.
+    // Sign-in and links continue. Access from before the stop stays ended.
+    let [active, frozen] = &accounts()[..] else {
+        panic!("two accounts")
+    };
+    let decide = |state: Option<&Account>, command| Account::decide(state, &WALLET, command, &at(NOW));
+    let stopped = decide(Some(active), Command::StopAgents).unwrap();
+    assert_eq!(event_names(&stopped), "AgentsStopped");
+    assert_eq!(job_names(&stopped), ["revoke_api_keys"]);
+    assert_eq!(
+        event_names(&decide(None, Command::StopAgents).unwrap()),
+        "Opened+AgentsStopped"
+    );
+    let stopped = fold(Some(active.clone()), &WALLET, stopped.events());
+    let again = decide(Some(&stopped), Command::StopAgents).unwrap();
+    assert_eq!((event_names(&again).as_str(), job_names(&again).len()), ("=", 0));
+    assert_eq!(
+        claim(Some(&stopped), 5_00, CAPS, NOW).unwrap_err(),
+        Rejection::AgentsStopped
+    );
+    let readmit = Command::Readmit {
+        payment: PAYMENT,
+        purchase: five_dollar_card(),
+        worth: Cents::new(5_00),
+        cap: Some(CAPS),
+        session: crate::fixtures::session(),
+        counted: None,
+    };
+    assert_eq!(decide(Some(&stopped), readmit).unwrap_err(), Rejection::AgentsStopped);
+    let session = crate::fixtures::session();
+    let nonce = ([1; 16], 9);
+    assert!(decide(Some(&stopped), Command::SignIn { nonce, session }).is_ok());
+    let both = fold(Some(frozen.clone()), &WALLET, &[Event::AgentsStopped(NOW)]);
+    let message = "call us".to_owned();
+    assert_eq!(
+        claim(Some(&both), 5_00, CAPS, NOW).unwrap_err(),
+        Rejection::Frozen { message }
+    );
+
+    let resumed = decide(Some(&stopped), Command::ResumeAgents).unwrap();
+    assert_eq!(event_names(&resumed), "AgentsResumed");
+    let resumed = fold(Some(stopped), &WALLET, resumed.events());
+    assert_eq!(
+        event_names(&decide(Some(&resumed), Command::ResumeAgents).unwrap()),
+        "="
+    );
+    assert!(claim(Some(&resumed), 5_00, CAPS, NOW).is_ok());
+    assert!(resumed.agents_stopped_at().is_none() && resumed.has_ended_agent_access(NOW));
+    assert!(!resumed.has_ended_agent_access(Timestamp(NOW.0 + 1)));
+}
+
+#[test]
 fn repeated_freeze_or_unfreeze_changes_nothing() {
     // Checks: an operator may repeat the action, also with another message; a state that is already set is no event.
     let [active, frozen] = &accounts()[..] else {

@@ -6,9 +6,7 @@ use purser_storage::codec;
 
 use crate::fixtures::{NOW, authorization, claim, payment};
 
-type Config = bincode::config::Configuration<bincode::config::LittleEndian, bincode::config::Fixint>;
-
-const CONFIG: Config = bincode::config::standard().with_fixed_int_encoding();
+const CONFIG: bincode::config::Configuration = bincode::config::standard();
 
 fn signed(signature: EvmSignature) -> EvmAuthorization {
     let Authorization::Evm(evm) = authorization() else {
@@ -17,34 +15,19 @@ fn signed(signature: EvmSignature) -> EvmAuthorization {
     EvmAuthorization { signature, ..evm }
 }
 
-/// The old format, when a signature had exactly 65 bytes: the fields in sequence.
-fn old_form(authorization: &EvmAuthorization, signature: [u8; 65]) -> Vec<u8> {
-    let numbers = [
-        authorization.value.atomic(),
-        authorization.valid_after,
-        authorization.valid_before,
-    ];
-    let mut bytes = [authorization.from, authorization.to].concat();
-    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-    bytes.extend(authorization.nonce);
-    bytes.extend(signature);
-    bytes
-}
-
-fn read(bytes: &[u8]) -> (EvmAuthorization, usize) {
-    bincode::decode_from_slice(bytes, CONFIG).unwrap()
-}
-
 #[test]
-fn rows_of_the_old_format_are_read_and_written() {
+fn signature_of_a_key_is_stored_as_its_bytes() {
     // Checks: for any stored v, of a payer, of our treasury, and of a payment adopted after a restore.
     for v in [0, 1, 4, 27, 28, 0xfe] {
         let mut signature = [7; 65];
         signature[64] = v;
+        let stored = bincode::encode_to_vec(EvmSignature::ecdsa(signature), CONFIG).unwrap();
+        assert_eq!(stored, signature, "v {v}");
         let authorization = signed(signature.into());
-        let old = old_form(&authorization, signature);
-        assert_eq!(read(&old), (authorization.clone(), old.len()), "v {v}");
-        assert_eq!(bincode::encode_to_vec(&authorization, CONFIG).unwrap(), old, "v {v}");
+        let bytes = bincode::encode_to_vec(&authorization, CONFIG).unwrap();
+        assert!(bytes.ends_with(&signature), "v {v}");
+        let read: (EvmAuthorization, usize) = bincode::decode_from_slice(&bytes, CONFIG).unwrap();
+        assert_eq!(read, (authorization, bytes.len()), "v {v}");
     }
 }
 
@@ -79,13 +62,13 @@ fn stored_length_above_the_limit_is_corrupt() {
     // Checks: more than 4 KiB is never read as a signature.
     let long = EvmSignature::new(&[5; 66]).unwrap();
     let good = bincode::encode_to_vec(&long, CONFIG).unwrap();
-    assert_eq!(good.len(), 65 + 2 + 66);
+    assert_eq!(good.len(), 65 + 1 + 66);
     assert!(
         bincode::decode_from_slice::<EvmSignature, _>(&good[..100], CONFIG).is_err(),
         "cut off"
     );
     let mut damaged = good;
-    damaged[65..67].copy_from_slice(&4_097_u16.to_le_bytes());
+    damaged.splice(65..66, bincode::encode_to_vec(4_097_u16, CONFIG).unwrap());
     damaged.extend([0; 5_000]);
     assert!(
         bincode::decode_from_slice::<EvmSignature, _>(&damaged, CONFIG).is_err(),

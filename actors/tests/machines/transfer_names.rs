@@ -1,4 +1,4 @@
-//! Transfer names, and rows from when a transaction had one transfer.
+//! Transfer names, and attributions of transfers as stored.
 
 use purser_actors::approval::ApprovableAction;
 use purser_actors::id::{ApprovalId, Network, OutgoingTransferId, TransferName, Wallet};
@@ -72,36 +72,29 @@ fn first_transfer_has_the_id_of_its_transaction() {
     }
 }
 
-/// An old row in hexadecimal: of the transfer `left`, debited from the balance of an account.
-const OLD: &str = "0152006bf48d3704000000000000006c6566740000000009090909090909090909090909090909090909090500000000\
-    000000080000000000000004040404040404040404040404040404040404040404040404040404040404040100000000\
-    0101010101010101010101010101010101010101";
-
 #[test]
-fn attribution_of_the_old_format_is_read() {
-    // Checks: an old row is an attribution of its transaction's first transfer; a new one stores index and outlay; any
-    // other row is rejected.
-    let owner = Wallet::Evm([1; 20]);
-    let read = AttributedTransfer::read(&hex::decode(OLD).unwrap()).unwrap();
-    assert_eq!(
-        (&read.transfer, read.account, read.outlay),
-        (&outgoing_transfer(0), Some(owner), None)
-    );
-    for outlay in [
-        Outlay::Provider(LedgerProvider::GiftCards),
-        Outlay::OperatorFunds,
-        Outlay::NetworkFees,
+fn attribution_is_stored_with_index_account_and_outlay() {
+    // Checks: an attribution is read as it was stored, and a changed row is rejected.
+    for (index, account, outlay) in [
+        (0, Some(Wallet::Evm([1; 20])), None),
+        (3, None, None),
+        (3, None, Some(Outlay::Provider(LedgerProvider::GiftCards))),
+        (3, None, Some(Outlay::OperatorFunds)),
+        (3, None, Some(Outlay::NetworkFees)),
     ] {
-        let new = AttributedTransfer {
-            transfer: outgoing_transfer(3),
-            account: None,
-            outlay: Some(outlay),
+        let attributed = AttributedTransfer {
+            transfer: outgoing_transfer(index),
+            account,
+            outlay,
         };
-        let bytes = codec::encode(&new);
-        assert_eq!(AttributedTransfer::read(&bytes), Ok(new));
+        let bytes = codec::encode(&attributed);
+        assert_eq!(codec::decode(&bytes), Ok(attributed));
         let mut damaged = bytes;
         *damaged.last_mut().unwrap() ^= 1;
-        assert_eq!(AttributedTransfer::read(&damaged), Err(DecodeError::Checksum));
+        assert_eq!(
+            codec::decode::<AttributedTransfer>(&damaged),
+            Err(DecodeError::Checksum)
+        );
     }
 }
 

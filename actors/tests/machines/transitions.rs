@@ -139,6 +139,8 @@ fn account_events() -> Vec<account::Event> {
         Event::Withdrawn(Usdc::from_atomic(1), WITHDRAWAL),
         Event::Released(Usdc::from_atomic(1), WITHDRAWAL),
         Event::TransferAttributed(Usdc::from_atomic(1), OutgoingTransferId(1)),
+        Event::AgentsStopped(NOW),
+        Event::AgentsResumed,
     ]
 }
 

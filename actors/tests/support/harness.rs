@@ -259,7 +259,7 @@ impl Harness {
         let events = self.store.all_events();
         events
             .iter()
-            .map(|e| EventRecord::read(&e.payload).expect("a record"))
+            .map(|e| EventRecord::read(&e.subject, &e.payload).expect("a record"))
             .collect()
     }
 

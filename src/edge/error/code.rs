@@ -210,6 +210,9 @@ errors! {
     SignupAlreadyClaimed = 409 "signup_already_claimed" Never;
     /// The account is frozen. `frozen_message` has the reason.
     AccountFrozen = 403 "account_frozen" Never;
+    /// The account owner has stopped all agents: nothing is accepted from a token, an API key or a wallet of the account.
+    /// Nothing was charged.
+    AgentsStopped = 403 "agents_stopped" AfterChange;
     /// The operator address was called by a host name. It accepts only an IP address or `localhost`.
     HostNotAllowed = 421 "host_not_allowed" Never;
     /// The payout belongs to another wallet.
@@ -293,7 +296,8 @@ errors! {
     WebhookAccessDenied = 403 "webhook_access_denied" Never;
     /// The delivery belongs to another wallet.
     DeliveryAccessDenied = 403 "delivery_access_denied" Never;
-    /// The request comes from a page of another origin, or has the session cookie and a body that is not JSON by its type.
+    /// The request comes from a page of another origin, or has the session cookie and a body that is not JSON by its
+    /// type.
     OriginNotAllowed = 403 "origin_not_allowed" Never;
     /// No such route.
     RouteNotFound = 404 "route_not_found" Never;
@@ -303,6 +307,8 @@ errors! {
     CardNotFound = 404 "card_not_found" Never;
     /// No such top-up.
     TopUpNotFound = 404 "top_up_not_found" Never;
+    /// No such session of the account, or it has ended.
+    SessionNotFound = 404 "session_not_found" Never;
     /// No such payment.
     PaymentNotFound = 404 "payment_not_found" Never;
     /// No such identity check.

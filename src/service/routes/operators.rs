@@ -8,6 +8,7 @@ use crate::http::operator;
 use crate::http::rate_limit::RateLimiter;
 use crate::http::route::path_rules;
 use crate::http::routes;
+use crate::http::web_apps;
 use crate::identity::IdentityKeys;
 use crate::metrics::Metrics;
 use crate::service::copies::LiveCopies;
@@ -18,7 +19,7 @@ pub(super) fn front(state: &AppState, public: &FrontConfig, keys: IdentityKeys, 
     let metrics = Arc::new(metrics);
     let inside = FrontConfig {
         request_metrics: metrics.requests.clone(),
-        routes: operator::router(Arc::new(admin(state, keys, metrics))),
+        routes: operator::router(Arc::new(admin(state, keys, metrics))).merge(web_apps::operator_router()),
         rules: path_rules(routes::operator(), &state.config),
         authenticator: Arc::new(operator::NoWalletAuth),
         limiter: Arc::new(RateLimiter::new(&state.config.limits)),

@@ -47,12 +47,15 @@ fn sample() -> Sample {
     }
 }
 
-/// Checks: the encoding of version 1 can always be read and is still the one written.
+/// Checks: the encoding of version 2 can always be read and is still the one written. Version 1 was in no release, and is
+/// refused by name.
 #[test]
-fn version_1_encoding_is_unchanged() {
-    let golden = include_bytes!("golden/codec_v1.bin");
+fn version_2_encoding_is_unchanged() {
+    let golden = include_bytes!("golden/codec_v2.bin");
     assert_eq!(decode::<Sample>(golden).unwrap(), sample());
     assert_eq!(encode(&sample()), golden);
+    let old = [&[1], &golden[1..]].concat();
+    assert_eq!(decode::<Sample>(&old), Err(DecodeError::Version(1)));
 }
 
 /// Checks: a changed, missing or additional byte is always detected.

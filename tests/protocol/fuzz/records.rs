@@ -4,12 +4,12 @@ use bolero::check;
 use purser_actors::id::{EventId, PaymentId, Wallet};
 use purser_actors::kernel::event_record::{EventRecord, PublicEvent};
 use purser_actors::port::Timestamp;
-use purser_storage::codec;
+use purser_storage::Event;
 use serde_json::json;
 
 use crate::input::{FuzzInput, change_bytes};
 
-fn records() -> Vec<Vec<u8>> {
+fn records() -> Vec<Event> {
     let record = |owner, announcement| EventRecord {
         kind: 2,
         id: vec![7; 16],
@@ -24,8 +24,8 @@ fn records() -> Vec<Vec<u8>> {
     let at = Timestamp(1_800_000_000_000);
     let announcement = PublicEvent::new(EventId(1), "payment.settled".into(), Wallet::Evm([1; 20]), at, &object);
     vec![
-        codec::pack(&record(Wallet::Evm([1; 20]), Some(announcement))),
-        codec::pack(&record(Wallet::Solana([2; 32]), None)),
+        record(Wallet::Evm([1; 20]), Some(announcement)).to_event(),
+        record(Wallet::Solana([2; 32]), None).to_event(),
     ]
 }
 
@@ -37,11 +37,13 @@ fn changed_record_is_rejected() {
         .with_iterations(20_000)
         .with_max_len(128)
         .for_each(|bytes: &[u8]| {
-            assert!(EventRecord::read(bytes).is_err());
             let mut dice = FuzzInput(bytes);
             let mut stored = dice.of(&good).clone();
-            (0..dice.below(4)).for_each(|_| change_bytes(&mut stored, &mut dice));
-            assert_eq!(EventRecord::read(&stored).is_ok(), good.contains(&stored));
+            assert!(EventRecord::read(&stored.subject, bytes).is_err());
+            assert!(EventRecord::read(b"no account", &stored.payload).is_err());
+            (0..dice.below(4)).for_each(|_| change_bytes(&mut stored.payload, &mut dice));
+            let read = EventRecord::read(&stored.subject, &stored.payload);
+            assert_eq!(read.is_ok(), good.contains(&stored));
         });
 }
 
@@ -56,13 +58,14 @@ fn record_with_a_valid_checksum_round_trips() {
         .for_each(|bytes: &[u8]| {
             let mut dice = FuzzInput(bytes);
             let mut stored = dice.of(&good).clone();
-            let mut body = stored.split_off(7);
+            let mut body = stored.payload.split_off(7);
             (0..dice.below(4)).for_each(|_| change_bytes(&mut body, &mut dice));
-            let crc = crc32c::crc32c_append(crc32c::crc32c(&stored[..3]), &body);
-            stored[3..7].copy_from_slice(&crc.to_le_bytes());
-            stored.extend(body);
-            if let Ok(record) = EventRecord::read(&stored) {
-                assert_eq!(codec::pack(&record), stored);
+            let header = &mut stored.payload;
+            let crc = crc32c::crc32c_append(crc32c::crc32c(&header[..3]), &body);
+            header[3..7].copy_from_slice(&crc.to_le_bytes());
+            header.extend(body);
+            if let Ok(record) = EventRecord::read(&stored.subject, &stored.payload) {
+                assert_eq!(record.to_event(), stored);
             }
         });
 }

@@ -1,14 +1,16 @@
 //! Jobs of accounts: credits, holds and daily caps.
 
 use super::work::{Inquiry, OperatorResolution, Summary, Work, ask, not_queryable, not_resolvable, summarize, usd};
-use super::{HandlerResult, JobHandlers};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
+use crate::engine::api_keys::MAX_KEY_SLOTS;
 use crate::engine::job_resolution::credit_command;
 use crate::engine::registries::Registries;
 use crate::engine::{Engine, ResolveError};
 use crate::entity::account::{Command, Job, UnclaimedCapUsage};
-use crate::id::JobId;
-use crate::kernel::OutboxJob;
-use crate::port::BoxFuture;
+use crate::entity::api_key;
+use crate::id::{ApiKeyId, JobId, Wallet};
+use crate::kernel::{AttemptFailure, OutboxJob, table};
+use crate::port::{BoxFuture, Timestamp};
 use crate::reconciliation::EntryAmount;
 
 #[deny(clippy::wildcard_enum_match_arm, reason = "a new job must be handled here")]
@@ -59,6 +61,7 @@ impl Work for Job {
                 payment,
                 amount,
             } => Box::pin(on.release_credit(outbox_job, account, (payment, amount))),
+            Self::RevokeApiKeys { account, until } => Box::pin(on.revoke_api_keys(outbox_job, account, until)),
             Self::SendBack {
                 deposit,
                 account,
@@ -87,9 +90,9 @@ impl Work for Job {
             | Self::CountCapReservation { account, reservation } => {
                 summarize(&all.accounts, account, move |_| Some(usd(reservation.cents)))
             }
-            Self::CountUnclaimed { account, .. } | Self::CountClaimed { account, .. } => {
-                summarize(&all.accounts, account, |_| None)
-            }
+            Self::CountUnclaimed { account, .. }
+            | Self::CountClaimed { account, .. }
+            | Self::RevokeApiKeys { account, .. } => summarize(&all.accounts, account, |_| None),
             Self::SendBack { deposit, .. } => summarize(&all.incoming, deposit, |incoming| {
                 Some(EntryAmount::Usdc(incoming.transfer.amount))
             }),
@@ -120,7 +123,28 @@ impl Work for Job {
             | Self::CountClaimed { .. }
             | Self::SettleHold { .. }
             | Self::ReleaseCredit { .. }
+            | Self::RevokeApiKeys { .. }
             | Self::SendBack { .. } => not_resolvable(),
         }
+    }
+}
+
+impl JobHandlers {
+    /// Revokes the API keys that existed when the agents were stopped.
+    async fn revoke_api_keys(&self, outbox_job: &OutboxJob, account: Wallet, until: Timestamp) -> HandlerResult {
+        let slots = self.store.scan(&table::api_keys(&account), None, MAX_KEY_SLOTS).await;
+        for (_, row) in slots.map_err(|e| AttemptFailure::temporary(e.to_string()))? {
+            let Some(id) = row.value.first_chunk() else {
+                continue;
+            };
+            let id = ApiKeyId(u128::from_be_bytes(*id));
+            let keys = &self.registries.api_keys;
+            let key = keys.read(&id).await.map_err(load_failed)?;
+            if key.is_some_and(|(key, _)| key.created_at <= until) {
+                ask_entity(keys, id, api_key::Command::Revoke).await?;
+            }
+        }
+        let job = outbox_job.id;
+        ask_entity(&self.registries.accounts, account, Command::RecordKeysRevoked { job }).await
     }
 }

@@ -114,6 +114,10 @@ impl JobHandlers {
             let recognised = wallet_payment::Command::RecordRecognised { job, transaction };
             return ask_entity(&self.registries.wallet_payments, id, recognised).await;
         }
+        let stopped = self.store.read(&table::agents_stopped(&spend.owner)).await;
+        if stopped.map_err(|e| AttemptFailure::temporary(e.to_string()))?.is_some() {
+            return ask_entity(&self.registries.wallet_payments, id, fail("agents_stopped")).await;
+        }
         if self.is_beyond_cap(id, spend).await? {
             return ask_entity(&self.registries.wallet_payments, id, fail("daily_cap")).await;
         }

@@ -166,7 +166,8 @@ impl JobHandlers {
         let Some(event) = found.into_iter().find(|event| event.cursor == seq) else {
             return Ok(None);
         };
-        let record = EventRecord::read(&event.payload).map_err(|e| AttemptFailure::temporary(e.to_string()))?;
+        let record =
+            EventRecord::read(&event.subject, &event.payload).map_err(|e| AttemptFailure::temporary(e.to_string()))?;
         // After a restore, another event may have this sequence number.
         let announcement = record
             .announcement
@@ -329,8 +330,8 @@ impl JobHandlers {
                     break;
                 };
                 for event in page.iter().filter(|event| event.seq <= upto) {
-                    let record =
-                        EventRecord::read(&event.payload).map_err(|e| AttemptFailure::temporary(e.to_string()))?;
+                    let record = EventRecord::read(&event.subject, &event.payload)
+                        .map_err(|e| AttemptFailure::temporary(e.to_string()))?;
                     if record.at < since {
                         continue;
                     }

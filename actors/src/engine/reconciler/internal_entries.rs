@@ -90,7 +90,7 @@ pub(super) fn from_row(key: &[u8], value: &[u8]) -> Result<Vec<InternalEntry>, D
     }
     let one = match key.first().copied() {
         Some(table::ATTRIBUTED_TRANSFER) => {
-            let row = AttributedTransfer::read(value)?;
+            let row: AttributedTransfer = codec::decode(value)?;
             let network = row.transfer.to.network();
             Some(transfer_entry(network, recorded::from_attribution(&row)))
         }

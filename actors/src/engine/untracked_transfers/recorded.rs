@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use purser_storage::{Store, StoreError};
+use purser_storage::{Store, StoreError, codec};
 
 use super::rows::{for_each, for_each_row};
 use crate::entity::top_up::{self, FirstLeg, LegKind, TopUp};
@@ -157,7 +157,7 @@ impl RecordedTransfers {
         })
         .await?;
         for_each_row(store, &[table::ATTRIBUTED_TRANSFER], |_, bytes| {
-            known.add(Some(from_attribution(&AttributedTransfer::read(bytes)?)));
+            known.add(Some(from_attribution(&codec::decode(bytes)?)));
             Ok(())
         })
         .await?;

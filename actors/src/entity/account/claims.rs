@@ -67,7 +67,7 @@ pub(super) fn admit(
     })
 }
 
-/// Checks a freeze and the daily caps as the claim of a purchase does. `this` is `None` for an account that does not
+/// Checks a freeze, a stop of the agents and the daily caps as the claim of a purchase does. `this` is `None` for an account that does not
 /// exist yet.
 pub(crate) fn may_claim(
     this: Option<&Account>,
@@ -76,7 +76,16 @@ pub(crate) fn may_claim(
     cap: Option<DailyCap>,
     now: Timestamp,
 ) -> Result<(), Rejection> {
-    admit(this, line, worth, cap, now).map(drop)
+    admit(this, line, worth, cap, now)?;
+    refuse_stopped(this)
+}
+
+/// A wallet of the account pays, so the purchase is an agent's. Its owner buys nothing while agents are stopped.
+fn refuse_stopped(this: Option<&Account>) -> Result<(), Rejection> {
+    match this.and_then(Account::agents_stopped_at) {
+        Some(_) => Err(Rejection::AgentsStopped),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn claim(
@@ -215,10 +224,12 @@ fn reserve(
 ) -> Result<(Decision<Account>, CapReservation), Rejection> {
     let Some(lines) = counted else {
         let share = admit(this, line, worth, cap, context.now)?;
+        refuse_stopped(this)?;
         return Ok((decision.event(Event::CapReserved(share)), share));
     };
-    // Only the freeze counts.
+    // Only a freeze or stop counts.
     admit(this, line, worth, None, context.now)?;
+    refuse_stopped(this)?;
     if !lines.contains(&line) {
         return Err(Rejection::MayHaveBought);
     }

@@ -5,6 +5,7 @@ use crate::entity::account::CreditCause;
 use crate::id::{DepositId, Network, PaymentId, Wallet, WithdrawalId};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
 use crate::money::Usdc;
+use crate::port::Timestamp;
 use crate::product::ProductLine;
 
 jobs! { Account:
@@ -91,4 +92,11 @@ jobs! { Account:
         /// Amount of the hold, in USDC.
         amount: Usdc,
     } = "release_credit" => JobPolicy { line: LineDependency::None, outgoing: None, queue: Queue::OfKind, operator: None };
+    /// Revoke an account's API keys from before a stop of its agents.
+    54 RevokeApiKeys {
+        /// Account with the keys.
+        account: Wallet,
+        /// Keys created until then are revoked.
+        until: Timestamp,
+    } = "revoke_api_keys" => JobPolicy { line: LineDependency::None, outgoing: None, queue: Queue::OfKind, operator: None };
 }

@@ -6,8 +6,10 @@ use purser_storage::mutants::{self, Mutant};
 use super::AccountView;
 use super::statement::{StatementLineType, append_line};
 use super::{
-    Account, Command, Event, LoginGrant, Rejection, bank_debits, claims, holds, lost_orders, provisional_credits,
+    Account, AgentStop, Command, Event, Job, LoginGrant, Rejection, bank_debits, claims, holds, lost_orders,
+    provisional_credits,
 };
+use crate::answer::Time;
 use crate::entity::account::CreditCause;
 use crate::entity::incoming;
 use crate::entity::late_return;
@@ -131,6 +133,21 @@ fn freeze(
     }
 }
 
+/// Stops all agents. From this batch on no batch of an agent commits and no purchase is claimed. Their sessions end by
+/// the time of the stop, and a job revokes the API keys. What is paid already continues.
+fn stop_agents(this: Option<&Account>, wallet: &Wallet, context: &Context) -> Decision<Account> {
+    let done = Decision::answer(());
+    if this.is_some_and(|account| account.agents_stopped_at().is_some()) {
+        return done;
+    }
+    let account = *wallet;
+    let until = context.now;
+    open(this, wallet, done, context)
+        .put(table::agents_stopped(wallet), Vec::new())
+        .event(Event::AgentsStopped(until))
+        .enqueue(Job::RevokeApiKeys { account, until }, context)
+}
+
 impl Entity for Account {
     const KIND: EntityKind = EntityKind::Account;
     const CREATED_BY_COMMAND: bool = true;
@@ -159,6 +176,7 @@ impl Entity for Account {
             ) => {
                 let used = done.put_new(table::nonce(expires_s, &nonce), Vec::new());
                 let opened = Session::open(session, *wallet, AuthMethod::Wallet, None, context);
+                let used = used.put(Session::list_key(wallet, context.now, session.id), Vec::new());
                 with_session(open(this, wallet, used, context), opened)
             }
             (this, Command::Claim(admission)) => claims::claim(this, wallet, *admission, context),
@@ -203,11 +221,18 @@ impl Entity for Account {
             }
             (Some(_), Command::RedeemLoginCode { code, grant, session }) => {
                 let used = done.delete(table::login_code(&code));
+                let used = used.put(Session::list_key(wallet, context.now, session.id), Vec::new());
                 let opened = Session::open(session, *wallet, grant.amr, Some(grant.created_by), context);
                 with_session(used, opened)
             }
             (Some(account), Command::SetCaps(caps)) if account.owner_caps == caps => Ok(done),
             (Some(_), Command::SetCaps(caps)) => Ok(done.event(Event::CapsChanged(caps))),
+            (this, Command::StopAgents) => Ok(stop_agents(this, wallet, context)),
+            (Some(account), Command::ResumeAgents) if account.agents_stopped_at().is_none() => Ok(done),
+            (Some(_), Command::ResumeAgents) => Ok(done
+                .delete_if_present(table::agents_stopped(wallet))
+                .event(Event::AgentsResumed)),
+            (Some(_), Command::RecordKeysRevoked { job }) => Ok(done.completes_job(job)),
             (this, Command::Freeze { message, act }) => Ok(freeze(this, wallet, Some(message), act.as_ref(), context)),
             (this, Command::Unfreeze { act }) => Ok(freeze(this, wallet, None, act.as_ref(), context)),
             (None, _) => Err(Rejection::NotFound),
@@ -267,6 +292,20 @@ impl Entity for Account {
                 owner_caps: caps.clone(),
                 ..a
             }),
+            (Some(a), Event::AgentsStopped(at)) => Ok(Self {
+                agent_stop: Some(AgentStop {
+                    at: *at,
+                    is_active: true,
+                }),
+                ..a
+            }),
+            (Some(a), Event::AgentsResumed) => Ok(Self {
+                agent_stop: a.agent_stop.map(|stop| AgentStop {
+                    is_active: false,
+                    ..stop
+                }),
+                ..a
+            }),
             (_, _) => Err(broken()),
         }
     }
@@ -285,6 +324,7 @@ impl Entity for Account {
             total_deposits: self.total_deposits.into(),
             created_at: self.created_at.into(),
             owner_caps: self.owner_caps.view(),
+            agents_stopped_at: self.agents_stopped_at().map(Time::from),
         }
     }
 

@@ -28,6 +28,9 @@ pub struct AccountView {
     /// Daily caps set by the owner, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner_caps: Option<OwnerCapsView>,
+    /// Since when the owner has stopped all agents (RFC 3339); absent while they may act.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agents_stopped_at: Option<Time>,
 }
 
 /// Daily caps set by the owner, by product. Without a cap here, only the service's cap applies.

@@ -91,11 +91,13 @@ impl Entity for WalletPayment {
         };
         let (decided, now) = (Decision::answer(()), context.now);
         match (&spend.status, command) {
-            // Nothing is signed for an account that is frozen at commit, whatever was read before.
+            // Nothing is signed for an account that is frozen or whose agents are stopped at commit, whatever was read
+            // before.
             (Status::Pending, Command::RecordSigned { signed, payment }) => {
                 let decided = HttpRecordPart::PaymentHeader.put(*id, &payment, decided);
                 Ok(decided
                     .requires_absent(table::frozen(&spend.owner))
+                    .requires_absent(table::agents_stopped(&spend.owner))
                     .event(Event::Signed(signed, now)))
             }
             (Status::Pending, Command::RecordRecognised { job, transaction }) => {

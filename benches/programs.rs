@@ -7,15 +7,15 @@ use std::process::{Child, Command, Stdio};
 use crate::Fault;
 
 /// A running script of Node.js; killed when dropped.
-pub(super) struct Script {
+pub(crate) struct Script {
     child: Child,
     /// The first line that it printed.
-    pub(super) first_line: String,
+    pub(crate) first_line: String,
 }
 
 impl Script {
     /// Starts a script of this folder, whose packages are installed first, and waits until it says where it listens.
-    pub(super) fn start(folder: &str, script: &str, arguments: &[&str]) -> Result<Self, Fault> {
+    pub(crate) fn start(folder: &str, script: &str, arguments: &[&str]) -> Result<Self, Fault> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         install(&folder)?;
         let mut child = Command::new("node")
@@ -39,7 +39,7 @@ impl Script {
         Ok(Self { child, first_line })
     }
 
-    pub(super) fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 }

@@ -1,0 +1,467 @@
+// Home answers in order: what I have, what needs me, what happened, what is on its way.
+
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import {
+  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, type Count, Empty, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, copy, failure, frame, hasPasskeys, isZero, lazy, money,
+  now, since, sum, toast, units, useLoaded,
+} from "../parts";
+import { account, mayAct } from "./account";
+import { type Approval, approvalAgent, approvalReason, approvalWords, decline, loadApprovals } from "./approvals";
+import { Feed, useFeed } from "./feed";
+import { type OnWay, type Transfers, loadTransfers, onWay, payoutWords } from "./in-flight";
+import { SpendingPanel } from "./spending";
+import { StopAgentsButton, StopAgentsDialog, StoppedNote } from "./stop-agents";
+
+const AddMoneyDialog = lazy(() => import("./add-money").then((file) => file.AddMoneyDialog));
+const WithdrawDialog = lazy(() => import("./withdraw-to").then((file) => file.Withdraw));
+const ApprovalDialog = lazy(() => import("./approval-dialog").then((file) => file.ApprovalDialog));
+
+interface Balances {
+  wallet: string | number | null;
+  issuer: string | number | null;
+}
+
+/** Balances outside the account's own. Null if there is no such balance. */
+async function loadBalances(hasWallet: boolean, isLinked: boolean): Promise<Balances> {
+  const wallet = hasWallet
+    ? api.call<{ balances?: Record<string, { available?: string | number; usdc?: string | number } | string | number> }>("getAgentWallet", {}).then(
+        (result) =>
+          sum(
+            ...Object.values(result.balances ?? {}).map((one) => (typeof one === "object" ? (one.available ?? one.usdc) : one)),
+          ),
+        () => null,
+      )
+    : null;
+  const issuer = isLinked
+    ? api.get<{ balance?: string | number }>("/get-card-deposit-address").then(
+        (answer) => answer.balance ?? null,
+        () => null,
+      )
+    : null;
+  const [walletBalance, issuerBalance] = await Promise.all([wallet, issuer]);
+  return { wallet: walletBalance, issuer: issuerBalance };
+}
+
+interface Pot {
+  kind: "balance" | "wallet" | "issuer" | "cards" | "held" | "moving";
+  name: string;
+  value: AmountValue;
+}
+
+/** Where the money is, in one bar and in figures. */
+function Pots({ pots }: { pots: Pot[] }) {
+  const bar = useRef<HTMLDivElement>(null);
+  const filled = pots.filter((pot) => compare(pot.value, 0) > 0);
+  const parts = filled.map((pot) => String(units(pot.value) ?? 0n)).join();
+  useEffect(() => {
+    const whole = filled.reduce((total, pot) => total + (units(pot.value) ?? 0n), 0n);
+    for (const [index, pot] of filled.entries()) {
+      const piece = bar.current?.children[index];
+      if (piece instanceof HTMLElement) piece.style.flexGrow = String(Number(((units(pot.value) ?? 0n) * 10_000n) / (whole || 1n)) / 100);
+    }
+  }, [parts]);
+  return (
+    <>
+      {filled.length > 0 && (
+        <div class="pots" ref={bar} aria-hidden="true">
+          {filled.map((pot) => (
+            <i key={pot.kind} class={`pot-${pot.kind}`} />
+          ))}
+        </div>
+      )}
+      <dl class="pot-names">
+        {pots.map((pot) => (
+          <div key={pot.kind}>
+            <dt>
+              <i class={`pot-${pot.kind}`} aria-hidden="true" />
+              {pot.name}
+            </dt>
+            <dd>
+              <Amount value={pot.value} live />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+interface Ask {
+  key: string;
+  agent?: string;
+  icon?: IconName;
+  title: ComponentChildren;
+  text: string;
+  actions: ComponentChildren;
+}
+
+function NeedsYou({ asks }: { asks: Ask[] }) {
+  if (asks.length === 0) return null;
+  return (
+    <Panel title="Needs you" tone="ask" aside={asks.length} id="needs-you">
+      <ul class="list asks">
+        {asks.map((ask) => (
+          <li key={ask.key}>
+            <div class="cell">
+              {ask.agent ? <Avatar name={ask.agent} large /> : <Avatar name={ask.key} icon={ask.icon ?? "info"} large />}
+              <div>
+                <div>{ask.title}</div>
+                <p class="small quiet">{ask.text}</p>
+              </div>
+              <div class="acts">{ask.actions}</div>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function OnItsWay({ list }: { list: OnWay[] }) {
+  return (
+    <Panel
+      title="On its way"
+      aside={
+        <a class="small" href="/dashboard/transfers">
+          All transfers
+        </a>
+      }
+    >
+      {list.length === 0 ? (
+        <Empty icon="route" title="Nothing on its way">
+          Top-ups, payouts and withdrawals show here with each step until they arrive.
+        </Empty>
+      ) : (
+        <ul class="list on-way">
+          {list.map((one) => (
+            <li key={one.id}>
+              <a class="cell" href={one.href}>
+                <span>{one.text}</span>
+                <span class="number">
+                  <Amount value={one.amount} currency={one.currency} />
+                </span>
+                <Route mini stops={one.stops} />
+                <span class="number small quiet">{one.eta}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+/** What the agents' wallet and each key spent today. */
+function AgentsToday() {
+  const shown = account.value;
+  const wallet = shown?.agent_wallet;
+  const keys = shown?.api_keys?.filter((key) => key.status !== "revoked") ?? [];
+  if (!wallet && keys.length === 0) return null;
+  const used = wallet?.used_today_usd ?? "0";
+  const cap = wallet?.limits?.per_day_usd;
+  return (
+    <Panel
+      title="Agents today"
+      aside={
+        <a class="small" href="/dashboard/agents">
+          Limits
+        </a>
+      }
+    >
+      <ul class="list spends">
+        {wallet && (
+          <li>
+            <div class="cell">
+              <div class="row">
+                <Avatar name="wallet" icon="wallet" />
+                <b class="grow">Agents’ wallet</b>
+                <span class="number small">
+                  <b>{money(used)}</b>
+                  <span class="quiet">{cap ? ` of ${money(cap)}` : ", no limit a day"}</span>
+                </span>
+              </div>
+              {cap && <Meter value={used} max={cap} label={`The agents’ wallet has spent ${money(used)} of ${money(cap)} today`} />}
+            </div>
+          </li>
+        )}
+        {keys.map((key) => {
+          const spent = key.spent_today_usd;
+          return (
+            <li key={key.api_key_id}>
+              <div class="cell">
+                <div class="row">
+                  <Avatar name={key.name} />
+                  <b class="grow">{key.name}</b>
+                  <span class="number small">
+                    {spent === undefined ? (
+                      <span class="quiet">{key.last_used_at ? "active" : "not used yet"}</span>
+                    ) : (
+                      <>
+                        <b>{money(spent)}</b>
+                        <span class="quiet">{key.per_day_usd ? ` of ${money(key.per_day_usd)}` : ""}</span>
+                      </>
+                    )}
+                  </span>
+                </div>
+                {spent !== undefined && key.per_day_usd && <Meter value={spent} max={key.per_day_usd} label={`${key.name} has spent ${money(spent)} of ${money(key.per_day_usd)} today`} />}
+              </div>
+            </li>
+          );
+        })}
+      </ul>
+    </Panel>
+  );
+}
+
+function Loading() {
+  return (
+    <Shell app="holder" page="home" title="Home">
+      <div class="hero" aria-busy="true">
+        <h1 class="only-read">Home</h1>
+        <p class="only-read" role="status">
+          Loading your account
+        </p>
+        <Shade width="w-12" />
+        <Shade width="w-30" />
+        <Shade width="w-100" />
+        <Shade width="w-62" />
+      </div>
+      <div class="columns wide-narrow" aria-hidden="true">
+        <Panel>
+          <Skeleton rows={8} />
+        </Panel>
+        <Panel>
+          <Skeleton rows={4} />
+        </Panel>
+      </div>
+    </Shell>
+  );
+}
+
+const SETUP: { icon: IconName; title: string; text: string; action: string; href: string }[] = [
+  { icon: "passkey", title: "Add a passkey", text: "So that you can come back without a link.", action: "Add", href: "/dashboard/settings" },
+  { icon: "agent", title: "Say what agents may spend", text: "A limit a payment and a limit a day.", action: "Set limits", href: "/dashboard/agents" },
+  { icon: "card", title: "Link the card issuer", text: "For reloadable cards and their balance.", action: "Link", href: "/dashboard/settings" },
+];
+
+function SetUp() {
+  return (
+    <Panel title="Set up">
+      <ol class="list asks">
+        {SETUP.map((step) => (
+          <li>
+            <div class="cell">
+              <Avatar name={step.title} icon={step.icon} large />
+              <div>
+                <b>{step.title}</b>
+                <p class="small quiet">{step.text}</p>
+              </div>
+              <div class="acts">
+                <Button small href={step.href}>
+                  {step.action}
+                </Button>
+              </div>
+            </div>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
+const NONE: Transfers = { topUps: [], payouts: [], withdrawals: [] };
+
+export default function Home() {
+  const shown = account.value;
+  const feed = useFeed();
+  const dialog = useSignal<"add" | "withdraw" | null>(null);
+  const looked = useSignal<Approval | null>(null);
+  const hasWallet = shown?.agent_wallet !== null && shown?.agent_wallet !== undefined;
+  const isLinked = shown?.issuer_link?.status === "linked";
+  const transfers = useLoaded("transfers", loadTransfers, ["top_up.*", "payout.*", "withdrawal.*", "card_withdrawal.*"]);
+  const balances = useLoaded(`balances ${hasWallet} ${isLinked}`, () => loadBalances(hasWallet, isLinked), ["wallet_payment.*", "top_up.credited", "reloadable_card.*", "card_withdrawal.*"]);
+  const approvals = useLoaded("approvals", () => (mayAct.peek() ? loadApprovals() : Promise.resolve([])), ["approval.*", "spend_approval.*"]);
+  const asks = shown ? asksOf() : [];
+  const approvalsWaiting = approvals.data?.length ?? 0;
+  useEffect(() => {
+    const count: Count = { n: approvalsWaiting, tone: "ask", said: approvalsWaiting === 1 ? "needs you" : "need you" };
+    frame.counts.value = { ...frame.counts.peek(), agents: count };
+    frame.waiting.value = asks.length;
+  }, [approvalsWaiting, asks.length]);
+  if (!shown) return <Loading />;
+
+  const moving = onWay(transfers.data ?? NONE, shown.cards, now.peek());
+  const cards = shown.cards.filter((card) => ["ready", "paused"].includes(card.status) && card.available_usd_amount !== undefined && card.available_usd_amount !== null);
+  const pots: Pot[] = [
+    { kind: "balance", name: "On your balance", value: shown.available },
+    ...(balances.data?.wallet !== null && balances.data?.wallet !== undefined ? [{ kind: "wallet" as const, name: "Agents’ wallet", value: balances.data.wallet }] : []),
+    ...(balances.data?.issuer !== null && balances.data?.issuer !== undefined ? [{ kind: "issuer" as const, name: "Card balance", value: balances.data.issuer }] : []),
+    { kind: "cards", name: "On open cards", value: sum(...cards.map((card) => card.available_usd_amount)) },
+    { kind: "held", name: "Held", value: shown.held },
+    { kind: "moving", name: "On its way", value: sum(...moving.map((one) => one.usd)) },
+  ];
+  const isStale = connection.value === "stale" && since.value !== null;
+  const isEmpty = feed.events.value !== null && feed.events.value.length === 0 && !feed.error.value;
+
+  function asksOf(): Ask[] {
+    const found: Ask[] = (approvals.data ?? []).map((approval) => ({
+      key: approval.approval_id,
+      agent: approvalAgent(approval),
+      title: (
+        <>
+          <b>{approvalAgent(approval)}</b> {approvalWords(approval)}
+        </>
+      ),
+      text: approvalReason(approval),
+      actions: (
+        <>
+          <Button small decides onClick={() => void decline(approval).then(approvals.reload, (thrown) => toast(failure(thrown).said))}>
+            Decline
+          </Button>
+          <Button
+            small
+            kind="primary"
+            decides
+            onClick={() => {
+              looked.value = approval;
+            }}
+          >
+            Look at it
+          </Button>
+        </>
+      ),
+    }));
+    const identity = shown?.identity;
+    if (mayAct.value && identity?.check_url) {
+      found.push({
+        key: "identity",
+        icon: "shield",
+        title: <b>Verify your identity</b>,
+        text: "Payments to people need it once. It takes about three minutes.",
+        actions: (
+          <Button small href={identity.check_url}>
+            Verify
+          </Button>
+        ),
+      });
+    }
+    for (const payout of transfers.data?.payouts ?? []) {
+      if (payout.status !== "awaiting-details" || !payout.redemption_url) continue;
+      const link = payout.redemption_url;
+      found.push({
+        key: payout.payout_id,
+        icon: "send",
+        title: <b>Send the {payoutWords(payout)} link to its recipient</b>,
+        text: "The payout waits until they enter a debit card.",
+        actions: (
+          <Button small icon="copy" onClick={() => void copy(link, "Copied the recipient’s link")}>
+            Copy link
+          </Button>
+        ),
+      });
+    }
+    return found;
+  }
+
+  return (
+    <Shell app="holder" page="home" title="Home">
+      <div class="stack before-hero">
+        {!mayAct.value && (
+          <Note tone="info" title="You can look, not change.">
+            This page was opened with a payment’s token. Ask your agent to sign in with the wallet and send a new link.
+          </Note>
+        )}
+        <StoppedNote />
+      </div>
+      <div class="hero">
+        <div class="page-head">
+          <div class="grow">
+            <h1 class="small quiet">Available{isStale && since.value !== null ? ` as of ${clockSeconds(since.value)}` : ""}</h1>
+            <BigAmount value={shown.available} />
+          </div>
+          <div class="acts">
+            <Button
+              icon="plus"
+              onClick={() => {
+                dialog.value = "add";
+              }}
+            >
+              Add money
+            </Button>
+            {mayAct.value && !(isEmpty && isZero(shown.available)) && (
+              <Button
+                icon="arrow"
+                decides
+                onClick={() => {
+                  dialog.value = "withdraw";
+                }}
+              >
+                Withdraw
+              </Button>
+            )}
+            <StopAgentsButton />
+          </div>
+        </div>
+        {!isEmpty && <Pots pots={pots} />}
+      </div>
+      <div class="columns wide-narrow">
+        <div class="stack">
+          <NeedsYou asks={asks} />
+          <Panel
+            title="What your agents did"
+            id="happened"
+            aside={
+              <a class="small" href="/dashboard/statement">
+                Statement
+              </a>
+            }
+          >
+            {isEmpty ? (
+              <div class="panel-body">
+                <Empty icon="agent" title="Nothing yet">
+                  Your agent buys with one call. Give it this line; what it does appears here as it happens.
+                </Empty>
+                <CopyLine text={`purser pay '${location.origin}/get-card?amount=5' --wait`} />
+              </div>
+            ) : (
+              <Feed feed={feed} empty={{ title: "Nothing yet", text: "What your agents do appears here as it happens." }} />
+            )}
+          </Panel>
+        </div>
+        <div class="stack">
+          {isEmpty && mayAct.value && hasPasskeys() && <SetUp />}
+          <OnItsWay list={moving} />
+          {!isEmpty && <SpendingPanel />}
+          <AgentsToday />
+        </div>
+      </div>
+      {dialog.value === "add" && (
+        <AddMoneyDialog
+          onClose={() => {
+            dialog.value = null;
+          }}
+        />
+      )}
+      {dialog.value === "withdraw" && (
+        <WithdrawDialog
+          onClose={() => {
+            dialog.value = null;
+          }}
+        />
+      )}
+      {looked.value && (
+        <ApprovalDialog
+          approval={looked.value}
+          now={now.peek()}
+          onClose={() => {
+            looked.value = null;
+          }}
+          onAnswered={approvals.reload}
+        />
+      )}
+      <StopAgentsDialog />
+    </Shell>
+  );
+}

@@ -1,0 +1,5 @@
+// Joins the class names that apply.
+
+export function classes(...names: (string | false | null | undefined)[]): string | undefined {
+  return names.filter(Boolean).join(" ") || undefined;
+}

@@ -1,0 +1,367 @@
+// What an event says, in plain English: who did what, for how much. All pages take their sentences from here. The table
+// has a row for every type of event, and does not compile without one.
+
+import type { EventType } from "../api/events";
+import { short } from "./id";
+import { decimal, isZero, money, units } from "./money";
+import { type StatusKind, type Tone, statusOf } from "./status";
+import type { StreamEvent } from "./stream";
+import { span } from "./time";
+
+export interface Said {
+  /** Who did it, to be set off: the name of an agent. Null if nobody in particular. */
+  who: string | null;
+  /** The rest of the sentence. Begins with a capital letter if there is no `who`. */
+  text: string;
+  /** How it stands, as a status after the sentence. */
+  then: { tone: Tone; word: string } | null;
+  /** Money that moved. */
+  amount: { value: string; currency: string; moves: "in" | "out" | "own" } | null;
+  /** The page of the thing. */
+  href: string | null;
+  /** The thing, for pages that show only its last event. */
+  thing: string;
+  /** Tells nothing that another event of the same purchase does not tell better. Left out of the feed. */
+  quiet: boolean;
+}
+
+type Values = Record<string, unknown>;
+type Moves = "in" | "out" | "own";
+
+interface Row {
+  /** With a subject in front: “bought a $40.00 US card”. */
+  does?: (object: Values, event: StreamEvent) => string;
+  /** A whole sentence. */
+  says?: (object: Values, event: StreamEvent) => string;
+  then?: (object: Values, event: StreamEvent) => { tone: Tone; word: string } | null;
+  amount?: (object: Values, event: StreamEvent) => { value: string; currency?: string; moves: Moves } | null;
+  quiet?: boolean;
+  /** Events of one thing with the same step are shown as one line, the last of them. */
+  step?: string;
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : typeof value === "number" ? String(value) : "");
+const usd = (value: unknown): string => money(text(value));
+const quoted = (value: unknown): string => (text(value) ? ` for “${text(value)}”` : "");
+const ending = (object: Values): string => (text(object.last4) ? ` •••• ${text(object.last4)}` : "");
+const because = (value: unknown): string => (text(value) ? ` Reason: ${text(value).replaceAll("_", " ")}.` : "");
+
+/** The seconds between the beginning of a thing and this event. */
+function took(object: Values, event: StreamEvent): string {
+  const seconds = (Date.parse(event.created_at) - Date.parse(text(object.created_at))) / 1_000;
+  if (!Number.isFinite(seconds) || seconds < 0) return "";
+  return seconds < 10 ? `${seconds.toFixed(1)} s` : span(seconds);
+}
+
+const status =
+  (kind: StatusKind) =>
+  (object: Values, event: StreamEvent): { tone: Tone; word: string } => {
+    const value = text(object.status) || event.type.slice(event.type.indexOf(".") + 1);
+    return statusOf(kind, value);
+  };
+const after = (word: string) => (object: Values, event: StreamEvent) => {
+  const time = took(object, event);
+  return { tone: "done" as const, word: time ? `${word} in ${time}` : word };
+};
+const out = (field: string, currency?: string) => (object: Values) =>
+  isZero(text(object[field])) ? null : { value: text(object[field]), moves: "out" as const, ...(currency ? { currency } : {}) };
+const comesIn = (field: string) => (object: Values) => (isZero(text(object[field])) ? null : { value: text(object[field]), moves: "in" as const });
+const own = (field: string) => (object: Values) => ({ value: text(object[field]), moves: "own" as const });
+
+/** By how much a field changed with this event. */
+function change(object: Values, event: StreamEvent, field: string): string | null {
+  const [now, before] = [units(text(object[field])), units(text(event.previous?.[field]))];
+  return now === null || before === null ? null : decimal(now > before ? now - before : before - now);
+}
+const changeOf =
+  (field: string, moves: Moves) =>
+  (object: Values, event: StreamEvent): { value: string; moves: Moves } | null => {
+    const value = change(object, event, field);
+    return value === null ? null : { value, moves };
+  };
+
+const usCard = (object: Values): string => `a ${usd(object.usd_amount)} US card`;
+const intlCard = (object: Values): string => `a ${usd(object.usd_amount)} international card${quoted(object.label)}`;
+const giftCard = (object: Values): string => `a ${money(text(object.amount), text(object.currency))} gift card`;
+const payoutTo = (object: Values): string =>
+  text(object.platform)
+    ? `by ${text(object.platform).replace(/^./, (letter) => letter.toUpperCase())}`
+    : text(object.destination_id) || object.destination
+      ? "to a bank account"
+      : `to a debit card${text(object.card_last4) ? ` •••• ${text(object.card_last4)}` : ""}`;
+const payout = (object: Values): string => `${money(text(object.amount), text(object.currency) || "USD")} ${payoutTo(object)}`;
+const paidTo = (object: Values): string => text(object.host) || short(text(object.pay_to));
+const agentName = (object: Values): string => text((object.agent as Values | null)?.name) || "An agent";
+const host = (value: unknown): string => {
+  try {
+    return new URL(text(value)).host;
+  } catch {
+    return text(value);
+  }
+};
+const network = (value: unknown): string => text(value).replace(/^./, (letter) => letter.toUpperCase());
+
+const PRODUCTS: Record<string, string> = {
+  usa_prepaid_card: "a US card", intl_prepaid_card: "an international card", gift_card: "a gift card", push_to_card: "a payout to a debit card",
+  bank_payment: "a payout to a bank account", app_payment: "a payout to a payment app", card_balance: "a top-up",
+};
+const product = (object: Values): string => PRODUCTS[text(object.product)] ?? "a purchase";
+const LEG: Record<string, string> = { solana: "Solana", base: "Base" };
+
+// What happens to every kind of card after it is open.
+function cardRows(name: (object: Values) => string): Record<
+  "paused" | "resumed" | "closed" | "pause_requested" | "resume_requested" | "close_requested" | "details_viewed" | "charged" | "charge_settled" | "charge_refunded" | "charge_declined",
+  Row
+> {
+  return {
+    charged: { says: (o) => `A shop charged ${name(o)}.`, amount: changeOf("available_usd_amount", "own") },
+    charge_settled: { says: (o) => `A shop's charge to ${name(o)} was settled.`, quiet: true },
+    charge_refunded: { says: (o) => `A shop gave money back to ${name(o)}.`, amount: changeOf("available_usd_amount", "own") },
+    charge_declined: { says: (o) => `A charge to ${name(o)} was declined, so nothing was taken.` },
+    pause_requested: { does: (o) => `asked to pause ${name(o)}.`, step: "pause" },
+    paused: { says: (o) => `${upper(name(o))} is paused: shops are refused until it is resumed.`, step: "pause" },
+    resume_requested: { does: (o) => `asked to resume ${name(o)}.`, step: "resume" },
+    resumed: { says: (o) => `${upper(name(o))} works again.`, step: "resume" },
+    close_requested: { does: (o) => `asked to close ${name(o)}.`, step: "close" },
+    closed: { says: (o) => `${upper(name(o))} is closed.`, step: "close" },
+    details_viewed: { does: (o) => `looked at the number of ${name(o)}.` },
+  };
+}
+const upper = (value: string): string => value.replace(/^./u, (letter) => letter.toUpperCase());
+const us = cardRows((o) => `US card${ending(o)}`);
+const reloadable = cardRows((o) => `card${ending(o)}`);
+const intl = cardRows((o) => `international card${ending(o)}`);
+
+const ROWS = {
+  "account.created": { says: () => "This account was opened." },
+  "account.caps_updated": { does: () => "changed the daily limits of this account." },
+  "account.frozen": { says: () => "A person at Purser froze this account.", then: () => ({ tone: "bad", word: "Frozen" }) },
+  "account.unfrozen": { says: () => "This account works again.", then: () => ({ tone: "done", word: "Active" }) },
+
+  "agent_wallet.created": { says: () => "A wallet for your agents was made." },
+  "agent_wallet.caps_updated": { does: () => "changed the limits of the agents’ wallet." },
+  "agent_wallet.address_saved": { does: () => "saved an address that the agents’ wallet may pay." },
+  "agent_wallet.address_deleted": { does: () => "removed an address from the agents’ wallet." },
+
+  "api_key.issued": { says: (o) => `${text(o.name) || "An agent"} got an API key.`, then: status("api_key") },
+  "api_key.active": { says: (o) => `${text(o.name) || "An agent"} used its API key for the first time.` },
+  "api_key.revoked": { says: (o) => `The API key of ${text(o.name) || "an agent"} was ended.`, then: status("api_key") },
+
+  "balance.credited": { says: () => "Money was credited to your balance.", amount: changeOf("balance", "in"), quiet: true },
+  "balance.debited": { says: () => "Money was taken from your balance.", amount: changeOf("balance", "out"), quiet: true },
+  "balance.held": { says: () => "Part of your balance is held for a payment.", amount: changeOf("held", "own"), quiet: true },
+  "balance.released": { says: () => "A held part of your balance is available again.", amount: changeOf("held", "own"), quiet: true },
+  "balance.reversed": { says: () => "The chain took back a credit of your balance.", amount: changeOf("balance", "out"), then: () => ({ tone: "bad", word: "Taken back" }) },
+  "balance.withdrawn": { says: () => "A withdrawal left your balance.", amount: changeOf("balance", "out"), quiet: true },
+
+  "bank_account.pending": { does: () => "asked for a bank account.", then: status("bank_account"), step: "open" },
+  "bank_account.open": { says: (o) => `The ${text(o.currency)} bank account${text(o.label) ? ` “${text(o.label)}”` : ""} is open.`, step: "open" },
+  "bank_account.rejected": { says: (o) => `The bank did not open the account.${because(o.failure_reason)}`, step: "open" },
+  "bank_destination.registered": { does: (o) => `saved the bank account of ${text(o.account_holder_name) || "a recipient"}.` },
+  "bank_destination.renamed": { does: (o) => `renamed a recipient to “${text(o.nickname)}”.` },
+  "bank_destination.removed": { does: (o) => `removed the recipient “${text(o.nickname)}”.` },
+  "bank_transfer.pending": { does: (o) => `started a bank transfer of ${money(text(o.amount), text(o.currency))}.`, then: status("bank_transfer"), step: "transfer" },
+  "bank_transfer.complete": { says: (o) => `A bank transfer of ${money(text(o.amount), text(o.currency))} arrived.`, then: status("bank_transfer"), step: "transfer" },
+  "bank_transfer.failed": { says: (o) => `The bank refused a transfer of ${money(text(o.amount), text(o.currency))}.${because(o.failure_reason)}`, then: status("bank_transfer"), step: "transfer" },
+  "bank_transfer.returned": { says: (o) => `A bank transfer of ${money(text(o.amount), text(o.currency))} came back.${because(o.failure_reason)}`, then: status("bank_transfer") },
+  "banking_application.submitted": { does: () => "sent the application for banking.", then: status("banking_application"), step: "application" },
+  "banking_application.incomplete": { says: () => "The bank asks for more on your application.", then: status("banking_application"), step: "application" },
+  "banking_application.approved": { says: () => "The bank approved your application.", then: status("banking_application"), step: "application" },
+  "banking_application.rejected": { says: (o) => `The bank refused your application.${because(o.rejection_reason)}`, then: status("banking_application"), step: "application" },
+  "banking_profile.created": { does: () => "filled in the profile for banking." },
+
+  ...prefixed("card", us),
+  "card.pending": { does: (o) => `bought ${usCard(o)}.`, then: status("card"), amount: out("charged_usd_amount"), step: "order" },
+  "card.ready": { does: (o) => `bought ${usCard(o)}.`, then: after("Ready"), amount: out("charged_usd_amount"), step: "order" },
+  "card.failed": { does: (o) => `tried to buy ${usCard(o)}. The issuer refused, so the money is back on your balance.`, amount: comesIn("credited_usd_amount"), step: "order" },
+  "card.expired": { says: (o) => `US card${ending(o)} expired.` },
+  "card.refresh_requested": { does: (o) => `asked for the newest figures of US card${ending(o)}.`, quiet: true },
+  "card.refreshed": { says: (o) => `US card${ending(o)} has ${usd(o.available_usd_amount)} left.`, quiet: true },
+  "card.remainder_released": { says: (o) => `What was left on US card${ending(o)} is back on your balance.`, amount: changeOf("credited_usd_amount", "in") },
+
+  "card_withdrawal.pending": { does: () => "asked to withdraw from the card balance.", then: status("card_withdrawal"), amount: own("amount"), step: "withdrawal" },
+  "card_withdrawal.queued": { does: () => "asked to withdraw from the card balance.", then: status("card_withdrawal"), amount: own("amount"), step: "withdrawal" },
+  "card_withdrawal.claimed": { says: () => "An operator works on the withdrawal from your card balance.", then: status("card_withdrawal"), amount: own("amount"), step: "withdrawal" },
+  "card_withdrawal.complete": { says: (o) => `${usd(o.amount)} of your card balance arrived at ${short(text(o.address))}.`, then: status("card_withdrawal"), amount: own("amount"), step: "withdrawal" },
+  "card_withdrawal.rejected": { says: (o) => `An operator refused the withdrawal from your card balance.${because(o.failure_reason)}`, then: status("card_withdrawal"), step: "withdrawal" },
+  "card_withdrawal.failed": { says: (o) => `The withdrawal from your card balance failed.${because(o.failure_reason)}`, then: status("card_withdrawal"), step: "withdrawal" },
+  "card_withdrawal.hold_released": { says: () => "The hold on a withdrawal from your card balance was lifted.", quiet: true },
+
+  "gift_card.processing": { does: (o) => `bought ${giftCard(o)}.`, then: status("gift_card"), amount: out("charged_usd_amount"), step: "order" },
+  "gift_card.completed": { does: (o) => `bought ${giftCard(o)}.`, then: after("Delivered"), amount: out("charged_usd_amount"), step: "order" },
+  "gift_card.failed": { does: (o) => `tried to buy ${giftCard(o)}. The seller refused, so the money is back on your balance.`, amount: comesIn("charged_usd_amount"), step: "order" },
+  "gift_card.details_viewed": { does: (o) => `looked at the code of ${giftCard(o)}.` },
+
+  "identity.in-review": { says: () => "Your identity is being checked.", then: status("identity"), step: "identity" },
+  "identity.verified": { says: () => "Your identity is verified.", then: status("identity"), step: "identity" },
+  "identity.rejected": { says: (o) => `Your identity could not be verified.${because(o.rejection_reason)}`, then: status("identity"), step: "identity" },
+
+  ...prefixed("intl_order", intl),
+  "intl_order.queued": { does: (o) => `ordered ${intlCard(o)}.`, then: status("intl_order"), amount: out("charged_usd_amount"), step: "order" },
+  "intl_order.claimed": { does: (o) => `ordered ${intlCard(o)}.`, then: () => ({ tone: "move", word: "An operator is on it" }), amount: out("charged_usd_amount"), step: "order" },
+  "intl_order.overdue": { does: (o) => `ordered ${intlCard(o)}. It takes longer than 24 hours.`, then: () => ({ tone: "wait", word: "Late" }), amount: out("charged_usd_amount"), step: "order" },
+  "intl_order.ready": { does: (o) => `ordered ${intlCard(o)}.`, then: after("Ready"), amount: out("charged_usd_amount"), step: "order" },
+  "intl_order.cancelled": { says: (o) => `The order of ${intlCard(o)} was cancelled, so the money is back on your balance.`, amount: comesIn("credited_usd_amount"), step: "order" },
+  "intl_order.rejected": { says: (o) => `An operator refused the order of ${intlCard(o)}, so the money is back on your balance.${because(o.rejection_reason)}`, amount: comesIn("credited_usd_amount"), step: "order" },
+  "intl_order.expired": { says: (o) => `International card${ending(o)} expired.` },
+  "intl_order.remainder_released": { says: (o) => `What was left on international card${ending(o)} is back on your balance.`, amount: changeOf("credited_usd_amount", "in") },
+  "intl_order.request_ended": { says: (o) => `A request about international card${ending(o)} was refused by an operator.` },
+
+  "issuer_link.requested": { does: () => "asked to link the card issuer.", step: "link" },
+  "issuer_link.linked": { says: () => "Your account at the card issuer is linked.", then: status("issuer_link"), step: "link" },
+  "issuer_link.declined": { says: (o) => `The card issuer declined the link.${because(o.decline_reason)}`, then: () => ({ tone: "off", word: "Declined" }), step: "link" },
+  "issuer_link.unlinked": { says: () => "Your account at the card issuer is no longer linked.", step: "link" },
+
+  "late_return.received": { says: (o) => `A payout of ${usd(o.amount)} came back late. A person decides what happens with it.`, then: status("late_return"), step: "return" },
+  "late_return.credited": { says: (o) => `A payout of ${usd(o.amount)} that came back late was credited.`, then: status("late_return"), amount: comesIn("credited_amount"), step: "return" },
+  "late_return.kept": { says: (o) => `A payout of ${usd(o.amount)} that came back late was not credited.`, then: status("late_return"), step: "return" },
+
+  "payment.settled": { does: (o) => `paid for ${product(o)}.`, amount: out("amount"), then: status("payment"), quiet: true, step: "payment" },
+  "payment.fulfilled": { does: (o) => `paid for ${product(o)}.`, amount: out("amount"), then: status("payment"), quiet: true, step: "payment" },
+  "payment.declined": { does: (o) => `tried to pay for ${product(o)}. The chain declined it, so nothing was taken.`, then: status("payment"), step: "payment" },
+  "payment.refused": { does: (o) => `tried to pay for ${product(o)}. It was refused, so nothing was taken.`, then: status("payment"), step: "payment" },
+  "payment.released": { does: (o) => `did not go on with ${product(o)}, so nothing was taken.`, then: status("payment"), step: "payment" },
+  "payment.unknown": { does: (o) => `paid for ${product(o)}. We had no answer: it is neither paid nor refused until the chain says so.`, amount: out("amount"), then: status("payment"), step: "payment" },
+  "payment.credited": { says: (o) => `A payment for ${product(o)} bought nothing, so it was credited to your balance.`, amount: comesIn("amount"), then: status("payment"), step: "payment" },
+  "payment.resolved": { says: (o) => `An operator decided what happens with a payment for ${product(o)}.`, then: status("payment"), step: "payment" },
+  "payment.reversed": { says: (o) => `The chain took back a payment for ${product(o)}.`, then: status("payment"), step: "payment" },
+
+  "payment_recipient.created": { does: (o) => `saved the recipient “${text(o.display_name)}”.` },
+  "payment_recipient.renamed": { does: (o) => `renamed a recipient to “${text(o.display_name)}”.` },
+  "payment_recipient.archived": { does: (o) => `archived the recipient “${text(o.display_name)}”.` },
+  "payment_recipient.unarchived": { does: (o) => `took the recipient “${text(o.display_name)}” out of the archive.` },
+  "payment_recipient.deleted": { does: (o) => `deleted the recipient “${text(o.display_name)}”.` },
+  "payment_recipient.paid": { says: (o) => `“${text(o.display_name)}” was paid.`, quiet: true },
+  "payment_recipient.payment_returned": { says: (o) => `A payment to “${text(o.display_name)}” came back.`, quiet: true },
+
+  "payout.awaiting-details": { does: (o) => `set up a payout of ${payout(o)}.`, then: status("payout"), amount: out("charged_usd_amount"), step: "payout" },
+  "payout.queued": { does: (o) => `paid out ${payout(o)}.`, then: status("payout"), amount: out("charged_usd_amount"), step: "payout" },
+  "payout.in-process": { does: (o) => `paid out ${payout(o)}.`, then: status("payout"), amount: out("charged_usd_amount"), step: "payout" },
+  "payout.complete": { does: (o) => `paid out ${payout(o)}.`, then: after("Paid out"), amount: out("charged_usd_amount"), step: "payout" },
+  "payout.failed": { does: (o) => `tried to pay out ${payout(o)}. It was refused, so the money is back on your balance.`, amount: comesIn("credited_amount"), step: "payout" },
+  "payout.returned": { says: (o) => `A payout of ${payout(o)} came back, so the money is on your balance.`, then: status("payout"), amount: comesIn("credited_amount"), step: "payout" },
+  "payout.expired": { says: (o) => `Nobody claimed the payout of ${payout(o)}, so the money is back on your balance.`, then: status("payout"), amount: comesIn("credited_amount"), step: "payout" },
+  "payout.cancelled": { says: (o) => `The payout of ${payout(o)} was stopped, so the money is back on your balance.`, then: status("payout"), amount: comesIn("credited_amount"), step: "payout" },
+
+  "refund.approved": { says: (o) => `Two people at Purser approved a refund of ${usd(o.amount)}.`, then: status("refund"), step: "refund" },
+  "refund.credited": { says: () => "A refund was credited to your balance.", then: status("refund"), amount: comesIn("amount"), step: "refund" },
+
+  ...prefixed("reloadable_card", reloadable),
+  "reloadable_card.creating": { does: (o) => `asked for a reloadable card with ${usd(o.usd_amount)}.`, then: status("reloadable_card"), step: "order" },
+  "reloadable_card.open": { does: (o) => `opened reloadable card${ending(o)} with ${usd(o.usd_amount)}.`, then: status("reloadable_card"), step: "order" },
+  "reloadable_card.failed": { does: (o) => `asked for a reloadable card. The issuer refused.${because(o.failure_reason)}`, then: status("reloadable_card"), step: "order" },
+
+  "session.agent_announced": { says: (o) => `${agentName(o)} signed in.`, quiet: true },
+  "session.revoked": {
+    says: (o) => (text(o.reason) === "refresh_token_reused" ? `A session of ${agentName(o)} was ended, because its token was used twice.` : `A session of ${agentName(o)} ended.`),
+    then: (o) => (text(o.reason) === "refresh_token_reused" ? { tone: "bad", word: "Look at it" } : null),
+  },
+
+  "top_up.paid": { does: (o) => `topped up your card balance from ${LEG[text(o.payment_network)] ?? "a chain"}.`, then: status("top_up"), amount: own("funded_usd"), step: "top-up" },
+  "top_up.bridging": { does: (o) => `topped up your card balance from ${LEG[text(o.payment_network)] ?? "a chain"}.`, then: status("top_up"), amount: own("funded_usd"), step: "top-up" },
+  "top_up.delivered": { does: (o) => `topped up your card balance from ${LEG[text(o.payment_network)] ?? "a chain"}.`, then: status("top_up"), amount: own("funded_usd"), step: "top-up" },
+  "top_up.credited": { does: (o) => `topped up your card balance from ${LEG[text(o.payment_network)] ?? "a chain"}.`, then: after("Credited"), amount: own("funded_usd"), step: "top-up" },
+  "top_up.failed": { does: () => "tried to top up your card balance. It could not be delivered, so the money is on your balance.", then: status("top_up"), amount: comesIn("funded_usd"), step: "top-up" },
+
+  "wallet_payment.signed": { does: (o) => `signed a payment to ${paidTo(o)}.`, then: status("wallet_payment"), amount: out("amount"), step: "payment" },
+  "wallet_payment.pending": { does: (o) => `sends ${usd(o.amount)} to ${paidTo(o)}.`, then: status("wallet_payment"), amount: out("amount"), step: "payment" },
+  "wallet_payment.sent": { does: (o) => `sent ${usd(o.amount)} to ${paidTo(o)} on ${network(o.network)}.`, then: status("wallet_payment"), amount: out("amount"), step: "payment" },
+  "wallet_payment.settled": {
+    does: (o) => (text(o.kind) === "x402" ? `made a paid call to ${paidTo(o)}${quoted(o.note)}.` : `sent ${usd(o.amount)} to ${paidTo(o)} on ${network(o.network)}${quoted(o.note)}.`),
+    amount: out("amount"),
+    step: "payment",
+  },
+  "wallet_payment.unsettled": { does: (o) => `called ${paidTo(o)}, which did not take the payment.`, then: status("wallet_payment"), step: "payment" },
+  "wallet_payment.failed": { does: (o) => `tried to pay ${paidTo(o)}. It failed, so nothing was taken.${because(o.failure_reason)}`, then: status("wallet_payment"), step: "payment" },
+
+  "webhook.registered": { does: (o) => `registered a webhook at ${host(o.url)}.` },
+  "webhook.secret_rotated": { does: (o) => `made a new secret for the webhook at ${host(o.url)}.` },
+  "webhook.enabled": { says: (o) => `The webhook at ${host(o.url)} is on again.` },
+  "webhook.disabled": { says: (o) => `The webhook at ${host(o.url)} was turned off, because it did not answer.`, then: () => ({ tone: "bad", word: "Off" }) },
+  "webhook.failing": { says: (o) => `The webhook at ${host(o.url)} has not answered for a day.`, then: () => ({ tone: "wait", word: "Failing" }) },
+  "webhook.recovered": { says: (o) => `The webhook at ${host(o.url)} answers again.` },
+  "webhook.deleted": { does: (o) => `removed the webhook at ${host(o.url)}.` },
+  "webhook.redelivery_requested": { does: (o) => `asked to send an event to ${host(o.url)} again.`, quiet: true },
+  "webhook.test": { does: (o) => `sent a test to ${host(o.url)}.`, quiet: true },
+
+  "withdrawal.pending": { does: (o) => `started a withdrawal to ${short(text(o.address))}.`, then: status("withdrawal"), amount: out("amount"), step: "withdrawal" },
+  "withdrawal.sent": { does: (o) => `withdrew to ${short(text(o.address))} on ${network(o.network)}.`, then: status("withdrawal"), amount: out("amount"), step: "withdrawal" },
+  "withdrawal.complete": { does: (o) => `withdrew to ${short(text(o.address))} on ${network(o.network)}.`, then: status("withdrawal"), amount: out("amount"), step: "withdrawal" },
+  "withdrawal.failed": { says: (o) => `A withdrawal of ${usd(o.amount)} failed, so the money is available again.${because(o.failure_reason)}`, then: status("withdrawal"), step: "withdrawal" },
+
+  "spend_approval.pending": { does: (o) => `asks you to let it pay ${usd(o.amount)} to ${paidTo(o)}${quoted(o.note)}.`, then: status("approval"), step: "approval" },
+  "spend_approval.approved": { says: (o) => `A payment of ${usd(o.amount)} to ${paidTo(o)} was approved.`, then: status("approval"), step: "approval" },
+  "spend_approval.declined": { says: (o) => `A payment of ${usd(o.amount)} to ${paidTo(o)} was declined.`, then: status("approval"), step: "approval" },
+  "spend_approval.expired": { says: (o) => `Nobody answered whether ${usd(o.amount)} may be paid to ${paidTo(o)}, so it was not.`, then: status("approval"), step: "approval" },
+  "spend_approval.used": { does: (o) => `paid ${usd(o.amount)} to ${paidTo(o)}, as you approved.`, then: status("approval"), step: "approval" },
+  "account.agents_stopped": { says: () => "Your agents were stopped.", then: () => ({ tone: "bad", word: "Stopped" }) },
+  "account.agents_resumed": { says: () => "Your agents may act again.", then: () => ({ tone: "done", word: "Resumed" }) },
+  "passkey.added": { says: () => "A passkey was added to this account." },
+  "passkey.removed": { says: () => "A passkey was removed from this account." },
+} satisfies Record<string, Row>;
+
+// Every type of docs/asyncapi.json has its row: if one is missing, its name is in the error of this line.
+const complete: [Exclude<EventType, keyof typeof ROWS>] extends [never] ? true : Exclude<EventType, keyof typeof ROWS> = true;
+void complete;
+
+function prefixed<Resource extends string, Change extends string>(resource: Resource, rows: Record<Change, Row>): Record<`${Resource}.${Change}`, Row> {
+  return Object.fromEntries(Object.entries(rows).map(([name, row]) => [`${resource}.${name}`, row])) as Record<`${Resource}.${Change}`, Row>;
+}
+
+const PAGES: [field: string, path: string][] = [
+  ["top_up_id", "/dashboard/transfers/"],
+  ["payout_id", "/dashboard/transfers/"],
+  ["card_id", "/dashboard/cards/"],
+];
+
+/** The page of the thing that an object is, or null. */
+export function pageOf(type: string, object: Values): string | null {
+  for (const [field, path] of PAGES) if (text(object[field])) return path + encodeURIComponent(text(object[field]));
+  if (/^(withdrawal|card_withdrawal)\./.test(type) && text(object.id)) return `/dashboard/transfers/${encodeURIComponent(text(object.id))}`;
+  if (type.startsWith("webhook.")) return "/dashboard/settings";
+  if (/^(api_key|agent_wallet|session|spend_approval)\./.test(type)) return "/dashboard/agents";
+  return null;
+}
+
+const IDS = [
+  "top_up_id", "late_return_id", "refund_id", "payout_id", "wallet_payment_id", "card_id", "payment_id", "transaction_id", "application_id", "account_id", "destination_id", "recipient_id",
+  "approval_id", "api_key_id", "session_id", "webhook_id", "id",
+];
+
+/** The id of the thing that an event is about, or null. */
+export function thingOf(object: Values): string | null {
+  for (const field of IDS) if (text(object[field])) return text(object[field]);
+  return null;
+}
+
+/** Who caused an event, if the service knows: “You” at a page, or the name of the agent's key. */
+export function actorOf(event: StreamEvent): string | null {
+  if (!event.actor) return null;
+  return event.actor.in_browser ? "You" : (event.actor.api_key_name ?? null);
+}
+
+const rows: Record<string, Row> = ROWS;
+
+/** What an event says. A type that this page does not know yet is shown by its name. */
+export function sentence(event: StreamEvent): Said {
+  const object = event.data.object;
+  const row: Row = (Object.hasOwn(rows, event.type) && rows[event.type]) || { says: () => `${upper(event.type.replaceAll(/[._-]/g, " "))}.` };
+  const amount = row.amount?.(object, event) ?? null;
+  const then = row.then?.(object, event) ?? null;
+  const thing = thingOf(object);
+  const said = {
+    then,
+    amount: amount && { currency: "USD", ...amount },
+    href: pageOf(event.type, object),
+    thing: thing && row.step ? `${thing} ${row.step}` : `${event.seq}`,
+    quiet: row.quiet === true,
+  };
+  if (row.does) return { who: actorOf(event) ?? "Your agent", text: row.does(object, event), ...said };
+  return { who: null, text: row.says?.(object, event) ?? event.type, ...said };
+}
+
+/** A sentence as one text, for places without markup. */
+export function sentenceText(event: StreamEvent): string {
+  const said = sentence(event);
+  return said.who ? `${said.who} ${said.text}` : said.text;
+}

@@ -1,0 +1,91 @@
+// Points in time and spans, in words.
+
+import { signal } from "@preact/signals";
+import { classes } from "./classes";
+
+const FULL = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const CLOCK_SECONDS = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const DAY_YEAR = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const DAY_KEY = new Intl.DateTimeFormat("en-CA", { year: "numeric", month: "2-digit", day: "2-digit" });
+const DAY_MS = 86_400_000;
+
+/** The present, once a second. Relative times read it. */
+export const now = signal(Date.now());
+setInterval(() => {
+  if (!document.hidden) now.value = Date.now();
+}, 1_000);
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) now.value = Date.now();
+});
+
+/** A span in words: `19 s`, `4 min`, `20 h 48 min`, `3 days`. */
+export function span(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3_600) return `${Math.floor(whole / 60)} min`;
+  if (whole < 86_400) {
+    const minutes = Math.floor(whole / 60) % 60;
+    return `${Math.floor(whole / 3_600)} h${minutes ? ` ${minutes} min` : ""}`;
+  }
+  const days = Math.floor(whole / 86_400);
+  const hours = Math.floor(whole / 3_600) % 24;
+  if (days < 3 && hours) return `${days} d ${hours} h`;
+  return `${days} ${days === 1 ? "day" : "days"}`;
+}
+
+export const dayKey = (at: string | number | Date): string => DAY_KEY.format(new Date(at));
+export const clock = (at: string | number): string => CLOCK.format(new Date(at));
+export const clockSeconds = (at: string | number): string => CLOCK_SECONDS.format(new Date(at));
+
+/** A day: `Today`, `Yesterday`, `13 Nov`, `13 Nov 2025`. */
+export function day(at: string | number, today: number): string {
+  const key = dayKey(at);
+  if (key === dayKey(today)) return "Today";
+  if (key === dayKey(today - DAY_MS)) return "Yesterday";
+  return today - Date.parse(String(at)) > 300 * DAY_MS ? DAY_YEAR.format(new Date(at)) : DAY.format(new Date(at));
+}
+
+/** How long ago, or in how long. */
+export function ago(at: string, present: number): string {
+  const seconds = (present - Date.parse(at)) / 1_000;
+  if (Number.isNaN(seconds)) return at;
+  if (seconds < -8) return `in ${span(-seconds)}`;
+  if (seconds < 8) return "just now";
+  if (seconds < 3_600) return `${span(seconds)} ago`;
+  const name = day(at, present);
+  return name === "Today" || name === "Yesterday" ? `${name.toLowerCase()} ${clock(at)}` : name;
+}
+
+/** Both zones, for the tooltip. */
+export function fullTime(at: string): string {
+  const moment = new Date(at);
+  if (Number.isNaN(moment.getTime())) return at;
+  return `${FULL.format(moment)} · ${moment.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+export interface TimeProps {
+  at: string;
+  /** `ago` is relative; the others are fixed. */
+  as?: "ago" | "clock" | "seconds" | "day" | "full";
+  class?: string;
+}
+
+/** A point in time. Hovering shows it in both zones. */
+export function Time({ at, as = "ago", class: name }: TimeProps) {
+  const moment = Date.parse(at);
+  let text = at;
+  if (!Number.isNaN(moment)) {
+    if (as === "ago") text = ago(at, now.value);
+    else if (as === "clock") text = clock(at);
+    else if (as === "seconds") text = clockSeconds(at);
+    else if (as === "day") text = day(at, now.value);
+    else text = fullTime(at);
+  }
+  return (
+    <time class={classes("time", name)} dateTime={at} title={fullTime(at)}>
+      {text}
+    </time>
+  );
+}
