@@ -114,8 +114,8 @@ impl PublicKey {
             Self::Ed25519(point) => UnparsedPublicKey::new(&signature::ED25519, point).verify(message, signed),
             Self::Rs256(modulus) => {
                 let key = RsaPublicKeyComponents {
-                    n: modulus,
-                    e: &EXPONENT,
+                    n: &modulus[..],
+                    e: &EXPONENT[..],
                 };
                 key.verify(&signature::RSA_PKCS1_2048_8192_SHA256, message, signed)
             }
