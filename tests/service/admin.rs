@@ -15,7 +15,7 @@ use super::http::{ServiceClient, client, send, send_to_operator, until};
 use super::operator_client::{CVV, OperatorClient, PAN};
 
 /// Every admin route, ordered by role: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 50] = [
+pub(crate) const ADMIN: [(&str, &str); 51] = [
     ("GET", "/admin/approvals"),
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
@@ -29,6 +29,7 @@ pub(crate) const ADMIN: [(&str, &str); 50] = [
     ("GET", "/admin/openapi.json"),
     ("GET", "/admin/reconciliation"),
     ("GET", "/admin/refunds"),
+    ("GET", "/admin/session"),
     ("GET", "/admin/dead-letters"),
     ("GET", "/admin/system"),
     ("GET", "/admin/webhooks"),
@@ -70,10 +71,10 @@ pub(crate) const ADMIN: [(&str, &str); 50] = [
 
 /// For each role, the number of routes it may use, counted from the first.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 17),
-    ("support", 18),
-    ("operator", 46),
-    ("administrator", 50),
+    ("read-only", 18),
+    ("support", 19),
+    ("operator", 47),
+    ("administrator", 51),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {

@@ -10,13 +10,13 @@ const MALFORMED: PasskeyError = PasskeyError::Malformed("its CBOR is not canonic
 
 /// The start of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+struct Head {
     major: u8,
     argument: u64,
 }
 
-/// A map key or value that is a number.
-pub(super) const UNSIGNED: u8 = 0;
+/// Kinds of items.
+const UNSIGNED: u8 = 0;
 const NEGATIVE: u8 = 1;
 const BYTES: u8 = 2;
 const TEXT: u8 = 3;

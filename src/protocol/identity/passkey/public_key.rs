@@ -7,7 +7,7 @@ use super::cbor::Reader;
 
 /// COSE numbers of the algorithms, in our order of preference: ECDSA with P-256, Ed25519, and RSA for the TPMs behind
 /// Windows Hello.
-pub const ALGORITHMS: [i32; 3] = [ES256, EDDSA, RS256];
+pub(super) const ALGORITHMS: [i32; 3] = [ES256, EDDSA, RS256];
 const ES256: i32 = -7;
 const EDDSA: i32 = -8;
 const RS256: i32 = -257;
