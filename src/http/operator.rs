@@ -87,7 +87,7 @@ routes! { static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// Tables of the operator address. A new area is a line here.
-static TABLES: [&Table<Arc<AdminState>>; 22] = [
+static TABLES: [&Table<Arc<AdminState>>; 23] = [
     &ROUTES,
     &super::web_apps::OPERATOR_ROUTES,
     &copies::ROUTES,

@@ -31,7 +31,9 @@ use super::route::routes;
 use super::schemas::PasskeyResource;
 use crate::identity::nonce::UsedNonceKey;
 use crate::identity::passkey::challenge::Ceremony;
-use crate::identity::passkey::options::{PasskeyCreationOptions, PasskeyUser};
+#[cfg(feature = "documents")]
+use crate::identity::passkey::options::PasskeyCreationOptions;
+use crate::identity::passkey::options::PasskeyUser;
 use crate::identity::passkey::response::RegistrationResponse;
 use crate::identity::passkey::site::Question;
 

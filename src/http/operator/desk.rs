@@ -36,7 +36,9 @@ use crate::http::passkeys::{NoMembers, answered, check_name, errors, passkey_err
 use crate::http::route::routes;
 use crate::identity::operator_token::{hash_of, new_session};
 use crate::identity::passkey::challenge::Ceremony;
-use crate::identity::passkey::options::{PasskeyCreationOptions, PasskeyRequestOptions, PasskeyUser};
+use crate::identity::passkey::options::PasskeyUser;
+#[cfg(feature = "documents")]
+use crate::identity::passkey::options::{PasskeyCreationOptions, PasskeyRequestOptions};
 use crate::identity::passkey::response::{AssertionResponse, RegistrationResponse};
 use crate::identity::passkey::site::Question;
 use crate::identity::passkey::{KnownPasskey, PasskeyError};

@@ -22,6 +22,7 @@ use crate::http::owner::owner;
 use crate::http::route::routes;
 use crate::identity::passkey::KnownPasskey;
 use crate::identity::passkey::challenge::Ceremony;
+#[cfg(feature = "documents")]
 use crate::identity::passkey::options::PasskeyRequestOptions;
 use crate::identity::passkey::response::AssertionResponse;
 use crate::identity::passkey::site::Question;
