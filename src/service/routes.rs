@@ -128,9 +128,10 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(discovery::router(documents))
         .merge(web_apps::router())
         .merge(event_routes(&state, &entrance.authenticator));
-    if let Some(own) = &state.deps.sandbox {
+    let controls = state.deps.sandbox.as_ref().map(|own| sandbox::router(&state, own));
+    if let Some(controls) = &controls {
         routes = routes
-            .merge(sandbox::router(&state, own))
+            .merge(controls.clone())
             .merge(openapi::sandbox_router(&described.others));
     }
     let (authenticator, keys) = (entrance.authenticator.clone(), entrance.keys.clone());
@@ -147,7 +148,15 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         cors: true,
     };
     Ok(Fronts {
-        operator: operators::front(&state, &inside, keys, metrics),
+        operator: operators::front(
+            &state,
+            &inside,
+            operators::OperatorParts {
+                keys,
+                sandbox: controls,
+            },
+            metrics,
+        ),
         public: Front::new(config, inside),
     })
 }

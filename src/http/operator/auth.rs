@@ -3,7 +3,7 @@
 
 use http::header::{AUTHORIZATION, COOKIE, HOST};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Method};
 use purser_actors::engine::Engine;
 use purser_actors::id;
 use purser_actors::operator::{OperatorAction, OperatorSession, Permission, Role};
@@ -43,6 +43,24 @@ pub(super) struct Caller {
     pub(super) session: Option<([u8; 32], OperatorSession)>,
 }
 
+/// What decides whether a request is admitted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'a> {
+    pub(super) method: &'a Method,
+    pub(super) path: &'a str,
+    pub(super) headers: &'a HeaderMap,
+}
+
+impl<'a> From<&'a Parts> for Asked<'a> {
+    fn from(parts: &'a Parts) -> Self {
+        Self {
+            method: &parts.method,
+            path: parts.uri.path(),
+            headers: &parts.headers,
+        }
+    }
+}
+
 impl OperatorAuth {
     /// Accepts the settings' tokens and the store's.
     pub const fn new(
@@ -79,11 +97,11 @@ impl OperatorAuth {
     /// session that must add one first, 403 `role_not_permitted`, 403 `confirmation_required`, 500 when storage fails.
     pub(super) async fn authenticate(
         &self,
-        parts: &Parts,
+        asked: Asked<'_>,
         request: RequestId,
         task: Permission,
     ) -> Result<OperatorAction, ApiError> {
-        let caller = self.caller(parts, request).await?;
+        let caller = self.caller(asked, request).await?;
         if let Some((_, session)) = &caller.session {
             self.require_passkey(&caller, session).await?;
         }
@@ -93,7 +111,7 @@ impl OperatorAuth {
             return Err(ApiError::new(ErrorCode::RoleNotPermitted, error));
         }
         if let Some((_, session)) = &caller.session {
-            let (method, path) = (parts.method.as_str(), parts.uri.path());
+            let (method, path) = (asked.method.as_str(), asked.path);
             let mut rows = routes::operator().filter(|route| route.method == method && route.path == path);
             if rows.any(|route| route.confirmed != crate::http::route::Confirmed::Nothing) {
                 self.require_confirmed(session)?;
@@ -136,9 +154,9 @@ impl OperatorAuth {
     ///
     /// # Errors
     /// 401 `token_missing` or `token_invalid`, 403 `origin_not_allowed`, 500 when storage fails.
-    pub(super) async fn caller(&self, parts: &Parts, request: RequestId) -> Result<Caller, ApiError> {
-        let mut sent = parts.headers.get_all(AUTHORIZATION).iter();
-        let cookie = cookie_of(&parts.headers);
+    pub(super) async fn caller(&self, asked: Asked<'_>, request: RequestId) -> Result<Caller, ApiError> {
+        let mut sent = asked.headers.get_all(AUTHORIZATION).iter();
+        let cookie = cookie_of(asked.headers);
         let (token, session) = match (sent.next(), sent.next(), cookie) {
             (Some(value), None, _) => {
                 let token = value.to_str().ok().and_then(bearer);
@@ -147,7 +165,7 @@ impl OperatorAuth {
                 (hash_of(token), None)
             }
             (None, None, Some(cookie)) => {
-                require_own_page(&parts.method, &parts.headers, &origin_of(&parts.headers)?)?;
+                require_own_page(asked.method, asked.headers, &origin_of(asked.headers)?)?;
                 let ended = || unauthorized(ErrorCode::TokenInvalid, "The session has ended.");
                 let hash = session_hash(cookie).ok_or_else(ended)?;
                 let session = self.engine.operator_session(&hash).await;

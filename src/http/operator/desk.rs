@@ -24,7 +24,7 @@ use sha2::{Digest as _, Sha256};
 
 #[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
-use super::auth::{Caller, origin_of, set_cookie};
+use super::auth::{Asked, Caller, origin_of, set_cookie};
 use super::closed_sets::OperatorRole;
 use super::extractors::OperatorRequest;
 use super::{AdminState, SharedState, unavailable};
@@ -188,7 +188,8 @@ impl FromRequestParts<Arc<AdminState>> for AnyCaller {
 
     async fn from_request_parts(parts: &mut Parts, admin: &Arc<AdminState>) -> Result<Self, ApiError> {
         let request = RequestId::from_request_parts(parts, &()).await?;
-        admin.operator_auth.caller(parts, request).await.map(Self)
+        let asked = Asked::from(&*parts);
+        admin.operator_auth.caller(asked, request).await.map(Self)
     }
 }
 

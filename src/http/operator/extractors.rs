@@ -8,6 +8,7 @@ use purser_actors::operator::{OperatorAction, Permission};
 use serde::de::DeserializeOwned;
 
 use super::AdminState;
+use super::auth::Asked;
 use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
@@ -84,7 +85,8 @@ impl FromRequestParts<Arc<AdminState>> for AdministratorRead {
 
 async fn admitted(parts: &mut Parts, admin: &AdminState, task: Permission) -> Result<OperatorAction, ApiError> {
     let request = RequestId::from_request_parts(parts, &()).await?;
-    admin.operator_auth.authenticate(parts, request, task).await
+    let asked = Asked::from(&*parts);
+    admin.operator_auth.authenticate(asked, request, task).await
 }
 
 /// Checks that an operator's note is neither empty nor too long. `about` is its purpose, for the error message.
