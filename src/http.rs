@@ -8,6 +8,7 @@ pub mod account;
 pub mod agent_wallet;
 pub mod api_keys;
 pub mod app;
+pub mod approvals;
 pub mod banking;
 pub mod callable;
 pub mod callbacks;
@@ -23,6 +24,7 @@ pub mod gift_cards;
 pub mod health;
 pub mod idempotency;
 pub mod intl_orders;
+pub mod key_limits;
 pub mod kyc;
 pub mod login;
 pub mod login_page;
@@ -62,6 +64,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &account::ROUTES,
     &agent_wallet::ROUTES,
     &api_keys::ROUTES,
+    &approvals::ROUTES,
     &banking::ROUTES,
     &callbacks::ROUTES,
     &card_actions::ROUTES,
@@ -71,6 +74,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &gift_card_orders::ROUTES,
     &gift_cards::ROUTES,
     &intl_orders::ROUTES,
+    &key_limits::ROUTES,
     &kyc::ROUTES,
     &login::ROUTES,
     &merchants::ROUTES,

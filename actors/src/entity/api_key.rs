@@ -4,8 +4,12 @@
 //! use, and for at most ten minutes, its requester can read it again, so a lost response costs nothing. Afterwards it
 //! cannot be read. Every exchange opens a new session, and a revocation ends all of them at once.
 
+mod limits;
+
 use purser_storage::codec::Stored;
 use serde::Serialize;
+
+pub use self::limits::{KeyAllowance, KeyLimits, KeyLimitsView, KeyShare, KeyUsage};
 
 use crate::answer::Time;
 use crate::entity::payment::SessionSeed;
@@ -34,6 +38,8 @@ pub struct ApiKey {
     pub used_at: Option<Timestamp>,
     /// Time of the revocation, if it is revoked.
     pub revoked_at: Option<Timestamp>,
+    /// Limits of what its sessions spend.
+    pub limits: KeyLimits,
 }
 
 /// Commands to an API key.
@@ -55,6 +61,8 @@ pub enum Command {
     },
     /// Revokes the key and every session that it opened.
     Revoke,
+    /// Replaces the limits.
+    SetLimits(KeyLimits),
 }
 
 /// Events of an API key.
@@ -77,6 +85,8 @@ pub enum Event {
     Exchanged(Timestamp),
     /// The key was revoked.
     Revoked(Timestamp),
+    /// The limits were replaced.
+    LimitsChanged(KeyLimits),
 }
 
 /// An API key, without its text.
@@ -94,6 +104,8 @@ pub struct ApiKeyView<'a> {
     /// Time of the last exchange (RFC 3339).
     #[cfg_attr(feature = "documents", schema(required))]
     pub last_used_at: Option<Time>,
+    /// Limits of what its sessions spend.
+    pub limits: KeyLimitsView,
 }
 
 crate::state_machine! { ApiKey, Event;
@@ -103,6 +115,7 @@ crate::state_machine! { ApiKey, Event;
         Activated "active" { Issued => Active: "first exchange for tokens" }
         Exchanged - { Active }
         Revoked "revoked" { Issued | Active => Revoked: "revocation by the account owner" }
+        LimitsChanged "limits_updated" { Issued | Active }
     }
 }
 
@@ -215,6 +228,9 @@ impl Entity for ApiKey {
             (Some(_), Command::Exchange { .. }) => Err(Rejection::Revoked),
             (Some(key), Command::Revoke) if key.is_active() => Ok(key.revoke(*id, context)),
             (Some(_), Command::Revoke) => Ok(Decision::answer(())),
+            (Some(key), Command::SetLimits(_)) if !key.is_active() => Err(Rejection::Revoked),
+            (Some(key), Command::SetLimits(limits)) if key.limits == limits => Ok(Decision::answer(())),
+            (Some(_), Command::SetLimits(limits)) => Ok(Decision::answer(()).event(Event::LimitsChanged(limits))),
         }
     }
 
@@ -235,6 +251,7 @@ impl Entity for ApiKey {
                 created_at: *at,
                 used_at: None,
                 revoked_at: None,
+                limits: KeyLimits::default(),
             }),
             (Some(key), Event::Activated(at)) if key.is_active() && key.used_at.is_none() => Ok(Self {
                 used_at: Some(*at),
@@ -248,6 +265,7 @@ impl Entity for ApiKey {
                 revoked_at: Some(*at),
                 ..key
             }),
+            (Some(key), Event::LimitsChanged(limits)) if key.is_active() => Ok(Self { limits: *limits, ..key }),
             (this, event) => Err(InvalidTransition::new(this.as_ref().map_or("-", Self::status), event)),
         }
     }
@@ -263,6 +281,7 @@ impl Entity for ApiKey {
             status: self.state(),
             created_at: self.created_at.into(),
             last_used_at: self.used_at.map(Time::from),
+            limits: KeyLimitsView::from(&self.limits),
         }
     }
 
