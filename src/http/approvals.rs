@@ -82,7 +82,7 @@ struct ApprovalList<'a> {
     get, path = "/account/approvals", operation_id = "listApprovals", tag = "Account pages",
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `approval_id` of the page before.")),
-    responses((status = 200, description = "`approvals`, `has_more`.", body = ApprovalList),
+    responses((status = 200, description = "`approvals`, `has_more`.", body = ApprovalList<'static>),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No session."),
         (status = 403, description = "Another page's request, frozen, or `starting_after` is another wallet's."),
         (status = 404, description = "`starting_after` is no approval."))))]
@@ -124,7 +124,7 @@ struct DecideApprovalRequest {
 /// session of a wallet that signed in, in a request of our own page.
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/account/approvals/approve", operation_id = "approveSpend", tag = "Account pages", request_body = inline(DecideApprovalRequest),
-    responses((status = 200, description = "The approval as it is now.", body = OwnerApproval),
+    responses((status = 200, description = "The approval as it is now.", body = OwnerApproval<'static>),
         (status = 400, description = "No `approval_id`."), (status = 401, description = "No session."),
         (status = 403, description = "Another page's request, a session from a payment or an API key, another's approval, or frozen."),
         (status = 404, description = "No such approval."),
@@ -152,7 +152,7 @@ async fn post_approve(State(app): SharedState, headers: HeaderMap, body: Body) -
 /// our own page.
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/account/approvals/decline", operation_id = "declineSpend", tag = "Account pages", request_body = inline(DecideApprovalRequest),
-    responses((status = 200, description = "The approval as it is now.", body = OwnerApproval),
+    responses((status = 200, description = "The approval as it is now.", body = OwnerApproval<'static>),
         (status = 400, description = "No `approval_id`."), (status = 401, description = "No session."),
         (status = 403, description = "Another page's request, a session from a payment or an API key, another's approval, or frozen."),
         (status = 404, description = "No such approval."), (status = 409, description = "It expired or was used."),

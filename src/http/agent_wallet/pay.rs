@@ -104,7 +104,7 @@ struct Pay {
     post, path = "/agentX402Pay", operation_id = "agentX402Pay", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(PayRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`status` (`settled`, `pending`, or `free` for what asked for no payment), `walletPayment`, `response`.", body = AgentPaymentResult),
-        (status = 202, description = "`approval_required`: over a limit, and the account's owner wants to be asked. Nothing was signed or reserved. Make the same call again once the owner has approved.", body = ApprovalRequired),
+        (status = 202, description = "`approval_required`: over a limit, and the account's owner wants to be asked. Nothing was signed or reserved. Make the same call again once the owner has approved.", body = ApprovalRequired<'static>),
         (status = 400, description = "A malformed member or key."), (status = 401, description = "No good token."),
         (status = 403, description = "`approval_declined`: the owner declined this spend. `policy_filtered`: a cap, a pin, an address that is not called, or (`reason` `own_terms`) another server's offer that pays this service; nothing was signed. Another account's `userId`, frozen, or a token issued for a payment."),
         (status = 404, description = "No wallet, or no such approval."),

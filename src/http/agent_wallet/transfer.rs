@@ -63,7 +63,7 @@ struct TransferParams {
     post, path = "/agentWalletTransfer", operation_id = "agentWalletTransfer", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(TransferRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`status` (`settled` or `pending`), `walletPayment`; `response` is null.", body = AgentPaymentResult),
-        (status = 202, description = "`approval_required`: over a limit, and the account's owner wants to be asked. Nothing was signed or reserved. Make the same call again once the owner has approved.", body = ApprovalRequired),
+        (status = 202, description = "`approval_required`: over a limit, and the account's owner wants to be asked. Nothing was signed or reserved. Make the same call again once the owner has approved.", body = ApprovalRequired<'static>),
         (status = 400, description = "A malformed amount, address or key."), (status = 401, description = "No good token."),
         (status = 403, description = "`approval_declined`: the owner declined this spend. A cap (`policy_filtered`), another account's `userId`, frozen, or a token issued for a payment."),
         (status = 404, description = "No wallet, no such address, or no such approval."),
