@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 pub use self::job::Job;
 pub use self::view::{ExceededLimitView, SpendApprovalView};
 use crate::entity::wallet_payment::PaymentMethod;
-use crate::id::{ApiKeyId, JobId, SessionId, SpendApprovalId, Wallet, WalletPaymentId};
+use crate::id::{ApiKeyId, JobId, SessionId, Wallet, WalletPaymentId};
 use crate::money::{Cents, Usdc};
 use crate::named_enum::named_enum;
 use crate::port::Timestamp;

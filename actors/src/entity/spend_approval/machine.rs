@@ -4,7 +4,7 @@ use super::{
     APPROVED_MS, Command, Event, Job, PENDING_MS, Rejection, SpendApproval, SpendApprovalView, SpendRequest, Status,
 };
 use crate::id::{JobId, SpendApprovalId, Wallet, WalletPaymentId};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, table};
 use crate::port::Timestamp;
 
 impl SpendApproval {
