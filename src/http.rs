@@ -26,6 +26,7 @@ pub mod idempotency;
 pub mod intl_orders;
 pub mod key_limits;
 pub mod kyc;
+mod list_order;
 pub mod login;
 pub mod login_page;
 pub mod merchants;

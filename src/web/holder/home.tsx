@@ -14,8 +14,8 @@ import { type OnWay, type Transfers, loadTransfers, onWay, payoutWords } from ".
 import { SpendingPanel } from "./spending";
 import { StopAgentsButton, StopAgentsDialog, StoppedNote } from "./stop-agents";
 
-const AddMoneyDialog = lazy(() => import("./withdraw").then((file) => file.AddMoneyDialog));
-const WithdrawDialog = lazy(() => import("./withdraw").then((file) => file.WithdrawDialog));
+const AddMoneyDialog = lazy(() => import("./add-money").then((file) => file.AddMoneyDialog));
+const WithdrawDialog = lazy(() => import("./withdraw-to").then((file) => file.Withdraw));
 const ApprovalDialog = lazy(() => import("./approval-dialog").then((file) => file.ApprovalDialog));
 
 interface Balances {
@@ -282,7 +282,7 @@ export default function Home() {
   const isLinked = shown?.issuer_link?.status === "linked";
   const transfers = useLoaded("transfers", loadTransfers, ["top_up.*", "payout.*", "withdrawal.*", "card_withdrawal.*"]);
   const balances = useLoaded(`balances ${hasWallet} ${isLinked}`, () => loadBalances(hasWallet, isLinked), ["wallet_payment.*", "top_up.credited", "reloadable_card.*", "card_withdrawal.*"]);
-  const approvals = useLoaded("approvals", () => (mayAct.peek() ? loadApprovals() : Promise.resolve([])), ["spend_approval.*"]);
+  const approvals = useLoaded("approvals", () => (mayAct.peek() ? loadApprovals() : Promise.resolve([])), ["approval.*", "spend_approval.*"]);
   const asks = shown ? asksOf() : [];
   const approvalsWaiting = approvals.data?.length ?? 0;
   useEffect(() => {
