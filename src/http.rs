@@ -23,6 +23,7 @@ pub mod gift_card_orders;
 pub mod gift_cards;
 pub mod health;
 pub mod idempotency;
+pub mod index_page;
 pub mod intl_orders;
 pub mod key_limits;
 pub mod kyc;

@@ -22,12 +22,14 @@ const LIMITS: KeyLimits = KeyLimits {
 };
 
 const TABLE: &str = "
-         -         issued          active          revoked
-open     Issued    .               .               AlreadyClaimed
-another  Issued    AlreadyClaimed  AlreadyClaimed  AlreadyClaimed
-use      NotFound  Activated       Exchanged       Revoked
-revoke   NotFound  Revoked         Revoked         .
-limits   NotFound  LimitsChanged   LimitsChanged   Revoked
+            -         issued          active          revoked         rejected
+open        Issued    .               .               AlreadyClaimed  AlreadyClaimed
+another     Issued    AlreadyClaimed  AlreadyClaimed  AlreadyClaimed  AlreadyClaimed
+reject      Rejected  AlreadyClaimed  AlreadyClaimed  AlreadyClaimed  .
+reject-too  Rejected  AlreadyClaimed  AlreadyClaimed  AlreadyClaimed  AlreadyClaimed
+use         NotFound  Activated       Exchanged       Revoked         Revoked
+revoke      NotFound  Revoked         Revoked         .               .
+limits      NotFound  LimitsChanged   LimitsChanged   Revoked         Revoked
 ";
 
 fn events() -> Vec<Event> {
@@ -41,6 +43,7 @@ fn events() -> Vec<Event> {
         Event::Activated(NOW),
         Event::Exchanged(NOW),
         Event::Revoked(NOW),
+        Event::Rejected { owner: WALLET, at: NOW },
         Event::LimitsChanged(LIMITS),
     ]
 }
@@ -49,7 +52,8 @@ fn keys() -> Vec<ApiKey> {
     let issued: ApiKey = fold(None, &ID, &events()[..1]);
     let active = fold(Some(issued.clone()), &ID, &events()[1..2]);
     let revoked = fold(Some(active.clone()), &ID, &events()[3..4]);
-    vec![issued, active, revoked]
+    let rejected = fold(None, &ID, &events()[4..5]);
+    vec![issued, active, revoked, rejected]
 }
 
 fn commands() -> Vec<(&'static str, Command)> {
@@ -61,6 +65,8 @@ fn commands() -> Vec<(&'static str, Command)> {
     vec![
         ("open", open(WALLET)),
         ("another", open(OTHER)),
+        ("reject", Command::Reject { owner: WALLET }),
+        ("reject-too", Command::Reject { owner: OTHER }),
         ("use", Command::Exchange { session: session() }),
         ("revoke", Command::Revoke),
         ("limits", Command::SetLimits(LIMITS)),
@@ -69,8 +75,8 @@ fn commands() -> Vec<(&'static str, Command)> {
 
 #[test]
 fn every_command_in_every_state_matches_the_table() {
-    // Checks: five commands in four states. A second approval of the same owner changes nothing, another's is rejected;
-    // a revoked key opens no session and stays revoked.
+    // Checks: each command in each state. A second answer of the same owner changes nothing, another's is rejected; a
+    // revoked key opens no session and stays revoked, and a rejected signup never becomes a key.
     let states: Vec<_> = std::iter::once(None).chain(keys().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
