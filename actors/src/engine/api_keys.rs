@@ -150,7 +150,7 @@ impl Engine {
         self.ask_api_key(id, &Command::Revoke).await
     }
 
-    async fn ask_api_key(&self, id: ApiKeyId, command: &Command) -> Result<(), OperationError<Rejection>> {
+    pub(super) async fn ask_api_key(&self, id: ApiKeyId, command: &Command) -> Result<(), OperationError<Rejection>> {
         for _ in 0..MAX_CONFLICT_RETRIES {
             match self.0.registries.api_keys.ask(id, command.clone()).await {
                 Err(AskError::Conflict) => {}
