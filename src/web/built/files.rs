@@ -4,27 +4,27 @@ use super::{File, Page};
 
 pub(super) static DESK: Page = Page {
     html: include_str!("desk.html"),
-    digest: "c50a48bb4ef39c29edb1c82521ab6b9c",
+    digest: "fa906b5f49a5db6cc8182dd386aebe30",
 };
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "1f2f26ac3a059928aeb4d1603d870b0b",
+    digest: "7e6d9cfae6494d5d3a301be01cbf4677",
 };
 
 pub(super) static LINK_USED: Page = Page {
     html: include_str!("link-used.html"),
-    digest: "6d7e6ae7d27cd3782959cb4b4f24bfac",
+    digest: "7b9df93316b5c55f6d2a4ab0324572f6",
 };
 
 pub(super) static LOGIN: Page = Page {
     html: include_str!("login.html"),
-    digest: "832d85dce12320517e9253e37196837b",
+    digest: "f319049a79615e813d9ed59574036f60",
 };
 
 pub(super) static SIGNED_IN: Page = Page {
     html: include_str!("signed-in.html"),
-    digest: "068ed6f261c127d87ef877d361cad076",
+    digest: "dadcaf34863b1806f1280335e293bae5",
 };
 
 /// Sorted by name.
@@ -100,18 +100,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-NZH66Q2D.js.gz")),
     },
     File {
-        name: "desk-JAWG5YUM.css",
-        content_type: "text/css; charset=utf-8",
-        digest: "c0325f6b5bdd2120fd500207f5362be2",
-        bytes: include_bytes!("desk-JAWG5YUM.css"),
-        gzip: Some(include_bytes!("desk-JAWG5YUM.css.gz")),
-    },
-    File {
         name: "desk-N3R6UK3P.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "c87a7d69b1b201101299b8370af56a78",
         bytes: include_bytes!("desk-N3R6UK3P.js"),
         gzip: Some(include_bytes!("desk-N3R6UK3P.js.gz")),
+    },
+    File {
+        name: "desk-UAA5N3CW.css",
+        content_type: "text/css; charset=utf-8",
+        digest: "cd25fd582cc3f82a818113ba57e1ec25",
+        bytes: include_bytes!("desk-UAA5N3CW.css"),
+        gzip: Some(include_bytes!("desk-UAA5N3CW.css.gz")),
     },
     File {
         name: "dot-OCYNQVI7.woff2",
@@ -121,18 +121,18 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "holder-KNLXILSG.css",
+        name: "holder-ALQO4RTA.css",
         content_type: "text/css; charset=utf-8",
-        digest: "6d5b6c3fb1878522e2b093f19986cee5",
-        bytes: include_bytes!("holder-KNLXILSG.css"),
-        gzip: Some(include_bytes!("holder-KNLXILSG.css.gz")),
+        digest: "715786d9f24ff12f087f5d6244ffc200",
+        bytes: include_bytes!("holder-ALQO4RTA.css"),
+        gzip: Some(include_bytes!("holder-ALQO4RTA.css.gz")),
     },
     File {
-        name: "holder-PNQQ57VS.js",
+        name: "holder-FFNA3XMP.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "516632050a1c13eeef62077555db3c07",
-        bytes: include_bytes!("holder-PNQQ57VS.js"),
-        gzip: Some(include_bytes!("holder-PNQQ57VS.js.gz")),
+        digest: "b6c396af61c13aa070c374db0db221b0",
+        bytes: include_bytes!("holder-FFNA3XMP.js"),
+        gzip: Some(include_bytes!("holder-FFNA3XMP.js.gz")),
     },
     File {
         name: "home-JZIPK5PE.js",
@@ -177,11 +177,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("plot-MPEHL7Z6.js.gz")),
     },
     File {
-        name: "public-O6ZDUH4C.css",
+        name: "public-F364WWHA.css",
         content_type: "text/css; charset=utf-8",
-        digest: "c0325f6b5bdd2120fd500207f5362be2",
-        bytes: include_bytes!("public-O6ZDUH4C.css"),
-        gzip: Some(include_bytes!("public-O6ZDUH4C.css.gz")),
+        digest: "cd25fd582cc3f82a818113ba57e1ec25",
+        bytes: include_bytes!("public-F364WWHA.css"),
+        gzip: Some(include_bytes!("public-F364WWHA.css.gz")),
     },
     File {
         name: "public-XS7ZZLKY.js",
