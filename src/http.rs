@@ -24,6 +24,7 @@ pub mod health;
 pub mod idempotency;
 pub mod intl_orders;
 pub mod kyc;
+mod list_order;
 pub mod login;
 pub mod login_page;
 pub mod merchants;

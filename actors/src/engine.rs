@@ -74,6 +74,7 @@ pub use operators::{ListPosition, QueuedOrder};
 pub use payments::{ClaimError, PaymentRequest, PaymentResult};
 pub use payouts::PayoutSettings;
 pub use permits::{AdmissionPermit, OverloadError};
+pub use reads::ListStart;
 pub use reconciler::{
     CompletedRun, OpenDiscrepancy, Reconciler, ReconcilerDeps, ReconcilerSettings, ReconciliationCursor,
     ReconciliationStatus,

@@ -25,6 +25,7 @@ use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
 use super::error::{ApiError, ErrorCode};
+use super::list_order::{ORDERS, list_start};
 use super::outgoing_holds::hold_reason;
 use super::query::Query;
 use super::route::routes;
@@ -237,7 +238,7 @@ enum PayoutStatusResponse<'a> {
     Page(PayoutList<'a>),
 }
 
-/// A page of payouts, oldest first.
+/// A page of payouts, oldest first unless `order=desc`.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct PayoutList<'a> {
@@ -251,10 +252,11 @@ struct PayoutList<'a> {
 ///
 /// With `payout_id`: that payout. It includes the link while the recipient has not entered a card. `late_return`
 /// reports funds returned after the return window, while the payout stays `complete`. Without `payout_id`: all payouts
-/// of the account.
+/// of the account, oldest first, or newest first with `order=desc`.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-payment-status", operation_id = "getPayoutStatus", tag = "Payouts", security(("bearer" = [])),
     params(("payout_id" = Option<String>, Query, description = "One payout."),
+        ("order" = inline(Option<schemas::ListOrder>), Query, description = "`asc`, the default, or `desc`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `payout_id` of the page before.")),
     responses((status = 200, description = "The payout; or `payouts`, `has_more`.", body = PayoutStatusResponse),
@@ -266,7 +268,7 @@ async fn get_payment_status(
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["payout_id", "limit", "starting_after"])?;
+    let query = Query::parse(query.as_deref(), &["payout_id", "order", "limit", "starting_after"])?;
     refuse_frozen(&app.engine, &claims).await?;
     if let Some(text) = query.get("payout_id") {
         let id: PayoutId = text.parse().map_err(|_| unknown())?;
@@ -279,6 +281,7 @@ async fn get_payment_status(
         let shown = app.with_receiver(&claims, &payout, shown);
         return Ok(json::private_ok(&PayoutStatusResponse::One(Box::new(shown))));
     }
+    let newest_first = query.choice("order", &ORDERS)? == "desc";
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     // A cursor from another account would reveal when that account bought.
     let after = match query.get("starting_after") {
@@ -288,7 +291,8 @@ async fn get_payment_status(
             app.load_owned_payout(&claims, id).await.map(|_| Some(id))?
         }
     };
-    let found = app.engine.payouts_of(&claims.wallet, after, limit).await;
+    let start = list_start(newest_first, after);
+    let found = app.engine.payouts_of(&claims.wallet, start, limit).await;
     let (found, has_more) = found.map_err(|_| ApiError::internal())?;
     let mut payouts = Vec::with_capacity(found.len());
     for (id, payout) in &found {

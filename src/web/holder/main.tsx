@@ -2,6 +2,7 @@
 
 import "../parts/styles.css";
 import "./home.css";
+import "./holder.css";
 import { render } from "preact";
 import { Button, Empty, type PageRow, Pages, Shell, Skeleton, frozen, signedOut, startRouter } from "../parts";
 import { account, accountError, loadAccount, startAccount } from "./account";
