@@ -16,7 +16,7 @@ export default function Agents() {
   const keys = keysOf(account.value);
   const wallet = walletOf(account.value);
   const caps = capsOf(account.value);
-  const approvals = useLoad<Approval[]>("approvals", readApprovals, { types: ["approval.*", "spend_approval.*", "api_key.*"] });
+  const approvals = useLoad<Approval[]>("approvals", readApprovals, { types: ["approval.*", "api_key.*"] });
   const [letting, setLetting] = useState(false);
   const waiting = (approvals.data ?? []).filter((one) => one.status === "pending").length;
   useEffect(() => {

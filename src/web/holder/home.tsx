@@ -289,7 +289,7 @@ export default function Home() {
   const isLinked = shown?.issuer_link?.status === "linked";
   const transfers = useTransfers();
   const balances = useLoaded(`balances ${hasWallet} ${isLinked}`, () => loadBalances(hasWallet, isLinked), ["wallet_payment.settled", "wallet_payment.sent", "wallet_payment.failed", "top_up.credited", "reloadable_card.*", "card_withdrawal.*"]);
-  const approvals = useLoaded("approvals", () => (mayAct.peek() ? loadApprovals() : Promise.resolve([])), ["approval.*", "spend_approval.*"]);
+  const approvals = useLoaded("approvals", () => (mayAct.peek() ? loadApprovals() : Promise.resolve([])), ["approval.*"]);
   const asks = shown ? asksOf() : [];
   const approvalsWaiting = approvals.data?.length ?? 0;
   useEffect(() => {
