@@ -102,6 +102,14 @@ const host = (value: unknown): string => {
 };
 const network = (value: unknown): string => text(value).replace(/^./, (letter) => letter.toUpperCase());
 
+const LIMITS: Record<string, string> = { per_call_usd: "a payment", per_day_usd: "a day", api_key_per_call_usd: "a payment with its key", api_key_per_day_usd: "a day with its key" };
+function refusedSpend(object: Values): string {
+  const refused = object.last_refused_spend as Values | null | undefined;
+  if (!refused) return "a payment would have been over your limits";
+  const limits = (Array.isArray(refused.limits) ? (refused.limits as Values[]) : []).map((one) => `${usd(one.cap_usd)} ${LIMITS[text(one.limit)] ?? ""}`.trim());
+  return `${usd(refused.amount)} to ${paidTo(refused)} is over your limit of ${limits.join(" and ") || "a payment"}`;
+}
+
 const PRODUCTS: Record<string, string> = {
   usa_prepaid_card: "a US card", intl_prepaid_card: "an international card", gift_card: "a gift card", push_to_card: "a payout to a debit card",
   bank_payment: "a payout to a bank account", app_payment: "a payout to a payment app", card_balance: "a top-up",
@@ -301,7 +309,7 @@ const ROWS = {
     then: status("approval"),
     step: "approval",
   },
-  "agent_wallet.spend_refused": { does: () => "was stopped: a payment would have been over your limits.", then: () => ({ tone: "wait", word: "Over a limit" }) },
+  "agent_wallet.spend_refused": { does: (o) => `was stopped: ${refusedSpend(o)}.`, then: () => ({ tone: "wait", word: "Over a limit" }) },
   "api_key.limits_updated": { does: (o) => `changed the limits of the key${named(o.name)}.` },
   "approval.used": { does: (o) => `paid ${usd(o.amount)} to ${paidTo(o)}, as you approved.`, then: status("approval"), step: "approval" },
   "account.agents_stopped": { says: () => "Your agents were stopped.", then: () => ({ tone: "bad", word: "Stopped" }) },
