@@ -9,6 +9,7 @@ import {
 } from "../parts";
 import { account, mayAct } from "./account";
 import { type Approval, approvalAgent, approvalReason, approvalWords, decline } from "./approvals";
+import { webAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
 import { type OnWay, type Transfers, onWay, payoutWords, useTransfers } from "./in-flight";
 import { StopAgentsButton, StopAgentsDialog, StoppedNote } from "./stop-agents";
@@ -342,7 +343,7 @@ export default function Home() {
         title: <b>Verify your identity</b>,
         text: "Payments to people need it once. It takes about three minutes.",
         actions: (
-          <Button small href={identity.check_url}>
+          <Button small href={webAddress(identity.check_url) ?? "/dashboard/settings"}>
             Verify
           </Button>
         ),
