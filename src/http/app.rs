@@ -27,7 +27,9 @@ use crate::identity::challenge::SignInChallenges;
 use crate::identity::credentials::CredentialIssuer;
 use crate::identity::login::SessionCookies;
 use crate::identity::origin::Origin;
+use crate::identity::passkey::site::PasskeySite;
 use crate::identity::proof::ProofVerifier;
+use crate::page::PageFrame;
 use crate::provider::Providers;
 use crate::provider::connect::ProviderCallbackKeys;
 use crate::stream::Hub;
@@ -59,6 +61,8 @@ pub struct App {
     pub credentials: Arc<CredentialIssuer>,
     pub cookies: SessionCookies,
     pub authenticator: Arc<TokenAuthenticator>,
+    /// Passkeys of account owners.
+    pub passkeys: PasskeySite,
     /// Creates the 402 of a sign-in.
     pub challenges: SignInChallenges,
     pub verifier: ProofVerifier,
@@ -69,6 +73,8 @@ pub struct App {
     /// Polls that wait for an approval.
     pub signup_waiters: Arc<SignupWaiters>,
     pub login_page: LoginPage,
+    /// Frame of the pages without a script.
+    pub frame: PageFrame,
     pub callback_keys: ProviderCallbackKeys,
 
     /// Creates managed wallets, signs for them and reads their balances.

@@ -155,11 +155,13 @@ impl AccountStatus for TokenAuthenticator {
 
     fn refusal<'a>(&'a self, claims: &'a AuthClaims) -> BoxFuture<'a, Option<Refusal>> {
         Box::pin(async move {
-            match self.engine.account(&claims.wallet).await {
-                Ok(account) => account.and_then(|account| refusal(&account, claims)),
-                // If the account cannot be checked, deny access.
-                Err(_) => Some(Refusal::Frozen("The account cannot be read right now.".into())),
-            }
+            let read = match self.engine.account(&claims.wallet).await {
+                Ok(Some(account)) => refusal(&self.engine, &account, claims).await,
+                Ok(None) => Ok(None),
+                Err(error) => Err(error),
+            };
+            // If the account cannot be checked, deny access.
+            read.unwrap_or_else(|_| Some(Refusal::Frozen("The account cannot be read right now.".into())))
         })
     }
 }
@@ -167,7 +169,13 @@ impl AccountStatus for TokenAuthenticator {
 impl EventSink for TokenAuthenticator {
     fn publish(&self, events: &[StoredEvent]) {
         // This runs on the committing thread, and few events are of these kinds.
-        let kinds = [EntityKind::Account, EntityKind::ApiKey, EntityKind::Session].map(|kind| kind as u8);
+        let kinds = [
+            EntityKind::Account,
+            EntityKind::ApiKey,
+            EntityKind::Passkey,
+            EntityKind::Session,
+        ]
+        .map(|kind| kind as u8);
         let read = |event: &StoredEvent| {
             let kind = EventRecord::kind_of(&event.payload)?;
             let record = kinds
@@ -180,13 +188,14 @@ impl EventSink for TokenAuthenticator {
         self.log.record(&ended);
         for (seq, record) in records {
             let of_key = record.kind == EntityKind::ApiKey as u8;
-            if of_key || record.kind == EntityKind::Session as u8 {
+            let of_passkey = record.kind == EntityKind::Passkey as u8;
+            if of_key || of_passkey || record.kind == EntityKind::Session as u8 {
                 let Ok(id) = <[u8; 16]>::try_from(record.id.as_slice()) else {
                     continue;
                 };
                 let id = u128::from_be_bytes(id);
-                if record.status == "revoked" {
-                    // A key's id is also its session family.
+                if record.status == "revoked" || record.status == "removed" {
+                    // The id of a key or passkey is also that of its session family.
                     let session = SessionId(id);
                     self.purge_expired();
                     self.revoked.insert(session, record.at.seconds() + ID_TOKEN_MAX_S);

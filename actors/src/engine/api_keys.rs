@@ -5,7 +5,7 @@ use purser_storage::StoreError;
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::entity::api_key::{ApiKey, Command, Rejection};
 use crate::entity::payment::SessionSeed;
-use crate::entity::session::{self, AgentInfo, Session};
+use crate::entity::session::{self, AgentInfo, AuthMethod, Session};
 use crate::id::{ApiKeyId, SessionId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, table};
@@ -102,6 +102,14 @@ impl Engine {
         Err(OperationError::Unavailable)
     }
 
+    /// Rejects a signup: its key will never exist. The caller has verified that an account owner requests it.
+    ///
+    /// # Errors
+    /// [`Rejection::AlreadyClaimed`] for a signup that was approved, or that another account was first to answer.
+    pub async fn reject_signup(&self, id: ApiKeyId, owner: Wallet) -> Result<(), OperationError<Rejection>> {
+        self.ask_api_key(id, &Command::Reject { owner }).await
+    }
+
     /// Opens a session for a client that has presented the key.
     ///
     /// # Errors
@@ -152,8 +160,8 @@ impl Engine {
         Err(OperationError::Unavailable)
     }
 
-    /// Whether a session is no longer valid: it was revoked, or the API key behind it, or the session that created its
-    /// login link, or that is unknown after a restore, or it is an agent's from before a stop of the agents.
+    /// Whether a session is no longer valid: it was revoked, or the API key or passkey behind it, or the session that
+    /// created its login link, or that is unknown after a restore, or it is an agent's from before a stop of the agents.
     ///
     /// # Errors
     /// When storage fails.
@@ -173,9 +181,10 @@ impl Engine {
         {
             return Ok(true);
         }
-        match session.amr.key() {
-            None => Ok(false),
-            Some(key) => Ok(self.api_key(&key).await?.is_none_or(|key| !key.is_active())),
+        match session.amr {
+            AuthMethod::Wallet | AuthMethod::Payment(_) => Ok(false),
+            AuthMethod::Key(key) => Ok(self.api_key(&key).await?.is_none_or(|key| !key.is_active())),
+            AuthMethod::Passkey(id) => Ok(self.passkey(&id).await?.is_none_or(|passkey| !passkey.is_active())),
         }
     }
 
