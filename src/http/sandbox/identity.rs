@@ -11,7 +11,7 @@ use http::StatusCode;
 use purser_actors::id::Wallet;
 use serde::{Deserialize, Serialize};
 
-use super::super::error::{ApiError, ErrorCode};
+use super::super::error::{ApiError, ErrorCode, with_prebuilt_body};
 use super::super::json;
 use super::super::query::Query;
 use super::super::sandbox_identity_page;
