@@ -138,9 +138,10 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(discovery::router(discovery))
         .merge(web_apps::router())
         .merge(event_routes(&state, &entrance.authenticator));
-    if let Some(own) = &state.deps.sandbox {
+    let controls = state.deps.sandbox.as_ref().map(|own| sandbox::router(&state, own));
+    if let Some(controls) = &controls {
         routes = routes
-            .merge(sandbox::router(&state, own))
+            .merge(controls.clone())
             .merge(openapi::sandbox_router(&described.others));
     }
     let authenticator = entrance.authenticator.clone();
@@ -157,7 +158,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         cors: true,
     };
     Ok(Fronts {
-        operator: operators::front(&state, &inside, metrics),
+        operator: operators::front(&state, &inside, metrics, controls),
         public: Front::new(config, inside),
     })
 }
