@@ -90,7 +90,7 @@ impl Engine {
         (order, call): (WalletPaymentOrder, Vec<u8>),
         recorder: Option<IdempotencyRecorder<AgentWallet>>,
     ) -> Result<(), WalletError> {
-        // The wallet is its agents': nobody spends from it meanwhile. A stop that comes later keeps the payment unsigned.
+        // The wallet is its agents': no one spends from it meanwhile. A stop that comes later keeps the payment unsigned.
         let account = self.account(&owner).await.map_err(|_| OperationError::Unavailable)?;
         if account.is_some_and(|account| account.agents_stopped_at().is_some()) {
             return Err(OperationError::Rejected(agent_wallet::Rejection::AgentsStopped));
