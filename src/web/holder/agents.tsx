@@ -7,21 +7,26 @@ import type { Approval } from "./approvals";
 import { PastApprovals, WaitingApprovals } from "./waiting-approvals";
 import { type AgentKey, type Cap, type ManagedWallet, capsOf, keysOf, readApprovals, readWallet, revokeKey, setCaps, setKeyLimits, setSpending, walletOf } from "./data/agents";
 import { isAbsent, useLoad } from "./data/load";
-import { Sessions } from "./sessions";
+import type { Session } from "./data/settings";
+import { EndSession, Sessions } from "./sessions";
 import { StopAgentsDialog, StoppedNote } from "./stop-agents";
 import { StopPanel } from "./stop-panel";
+import { WalletPayments } from "./wallet-payments";
 
 export default function Agents() {
   const stopped = agentsStopped.value;
   const keys = keysOf(account.value);
   const wallet = walletOf(account.value);
   const caps = capsOf(account.value);
+  // Agents with a key are listed by their key, however often they signed in.
+  const wallets = ((account.value?.connected_agents ?? []) as Session[]).filter((one) => !one.api_key_id && one.agent?.name);
   const approvals = useLoad<Approval[]>("approvals", readApprovals, { types: ["approval.*", "spend_approval.*", "api_key.*"] });
   const [letting, setLetting] = useState(false);
   const waiting = (approvals.data ?? []).filter((one) => one.status === "pending").length;
+  const known = approvals.data !== undefined;
   useEffect(() => {
-    frame.counts.value = { ...frame.counts.value, agents: { n: waiting, tone: "ask", said: waiting === 1 ? "needs you" : "need you" } };
-  }, [waiting]);
+    if (known) frame.counts.value = { ...frame.counts.peek(), agents: { n: waiting, tone: "ask", said: waiting === 1 ? "needs you" : "need you" } };
+  }, [waiting, known]);
 
   return (
     <Shell app="holder" page="agents" title="Agents and limits">
@@ -44,13 +49,13 @@ export default function Agents() {
         {stopped ? <StoppedNote /> : mayAct.value && <StopPanel />}
         {!stopped && approvals.data && <WaitingApprovals approvals={approvals.data} reload={approvals.reload} />}
         {approvals.error && !isAbsent(approvals.error) && approvals.error.code !== "sign_in_required" && <ErrorLine>{approvals.error.said}</ErrorLine>}
-        <Panel title="Agents with an API key">
+        <Panel title="Agents">
           {account.value === null ? (
             <Skeleton rows={2} label="Loading agents" />
-          ) : keys.length === 0 ? (
+          ) : keys.length + wallets.length === 0 ? (
             <Empty
               icon="agent"
-              title="No agent has a key"
+              title="No agents yet"
               actions={
                 <Button small onClick={() => setLetting(true)}>
                   Let an agent in
@@ -60,7 +65,7 @@ export default function Agents() {
               An agent without a wallet asks for a key and shows you a code; you say yes here, and it starts with the limits below. An agent with a wallet of its own needs no key.
             </Empty>
           ) : (
-            <Keys keys={keys} />
+            <AgentTable keys={keys} wallets={wallets} />
           )}
         </Panel>
         <div class="columns narrow-wide">
@@ -68,6 +73,7 @@ export default function Agents() {
           {caps.length > 0 && <Caps caps={caps} />}
         </div>
         {wallet && <Wallet wallet={wallet} />}
+        {wallet && <WalletPayments />}
         <Sessions title="Signed in now" />
         {approvals.data && <PastApprovals approvals={approvals.data} />}
       </div>
@@ -118,25 +124,32 @@ function LetIn({ onClose }: { onClose: () => void }) {
   );
 }
 
-function Keys({ keys }: { keys: AgentKey[] }) {
+type Row = { id: string; name: string; key: AgentKey } | { id: string; name: string; session: Session };
+
+function AgentTable({ keys, wallets }: { keys: AgentKey[]; wallets: Session[] }) {
   const [limiting, setLimiting] = useState<AgentKey | null>(null);
   const [revoking, setRevoking] = useState<AgentKey | null>(null);
+  const [ending, setEnding] = useState<Session | null>(null);
+  const rows: Row[] = [
+    ...keys.map((key) => ({ id: key.api_key_id, name: key.name, key })),
+    ...wallets.map((session) => ({ id: session.session_id, name: session.agent?.name ?? "An agent", session })),
+  ];
   return (
     <>
       <Table
-        caption="Agents with an API key"
-        rows={keys}
-        rowKey={(key) => key.api_key_id}
+        caption="Agents with access"
+        rows={rows}
+        rowKey={(row) => row.id}
         columns={[
           {
             title: "Agent",
-            cell: (key) => (
+            cell: (row) => (
               <div class="row">
-                <Avatar name={key.name} large />
-                <div>
-                  <b>{key.name}</b>
+                <Avatar name={row.name} large />
+                <div class="grow">
+                  <b class="anywhere">{row.name}</b>
                   <div class="small quiet">
-                    since <Time at={key.created_at} />
+                    {"session" in row && row.session.agent?.client ? `${row.session.agent.client} ${row.session.agent.version ?? ""}`.trim() : <>since <Time at={"key" in row ? row.key.created_at : row.session.created_at} /></>}
                   </div>
                 </div>
               </div>
@@ -145,34 +158,51 @@ function Keys({ keys }: { keys: AgentKey[] }) {
           {
             title: "Comes with",
             fold: "second",
-            cell: (key) => (
-              <span>
-                API key{" "}
-                <span class="mono small soft">
-                  {key.prefix ?? ""}…{key.last4 ?? ""}
+            cell: (row) =>
+              "key" in row ? (
+                <span>
+                  API key{" "}
+                  <span class="mono small soft">
+                    {row.key.prefix ?? ""}…{row.key.last4 ?? ""}
+                  </span>
                 </span>
-              </span>
-            ),
+              ) : (
+                "Its own wallet"
+              ),
           },
-          { title: "Last seen", fold: "second", cell: (key) => (key.last_used_at ? <Time at={key.last_used_at} class="quiet" /> : <Status kind="api_key" value={key.status} />) },
-          { title: "Spent today", fold: "whole", cell: (key) => <SpentToday agentKey={key} /> },
+          {
+            title: "Last seen",
+            fold: "second",
+            cell: (row) => {
+              const at = "key" in row ? row.key.last_used_at : (row.session.last_used_at ?? row.session.created_at);
+              return at ? <Time at={at} class="quiet" /> : <Status kind="api_key" value={"key" in row ? row.key.status : "active"} />;
+            },
+          },
+          { title: "Spent today", fold: "whole", cell: (row) => ("key" in row ? <SpentToday agentKey={row.key} /> : <span class="quiet">from its own wallet</span>) },
           {
             title: "Actions",
             titleOnlyRead: true,
             fold: "first-right",
             number: true,
-            cell: (key) => (
-              <Menu label={`More for ${key.name}`} triggerClass="button ghost only-icon" align="end" trigger={<Icon name="more" />}>
-                {key.limits && (
-                  <button type="button" disabled={!mayAct.value} onClick={() => setLimiting(key)}>
+            cell: (row) => (
+              <Menu label={`More for ${row.name}`} triggerClass="button ghost only-icon" align="end" trigger={<Icon name="more" />}>
+                {"key" in row && row.key.limits && (
+                  <button type="button" disabled={!mayAct.value} onClick={() => setLimiting(row.key)}>
                     <Icon name="settings" />
                     Change limits
                   </button>
                 )}
-                <button type="button" disabled={!mayAct.value} onClick={() => setRevoking(key)}>
-                  <Icon name="key" />
-                  Revoke key…
-                </button>
+                {"key" in row ? (
+                  <button type="button" disabled={!mayAct.value} onClick={() => setRevoking(row.key)}>
+                    <Icon name="key" />
+                    Revoke key…
+                  </button>
+                ) : (
+                  <button type="button" disabled={!mayAct.value} onClick={() => setEnding(row.session)}>
+                    <Icon name="leave" />
+                    Sign out…
+                  </button>
+                )}
               </Menu>
             ),
           },
@@ -180,6 +210,7 @@ function Keys({ keys }: { keys: AgentKey[] }) {
       />
       {limiting && <KeyLimits agentKey={limiting} onClose={() => setLimiting(null)} />}
       {revoking && <Revoke agentKey={revoking} onClose={() => setRevoking(null)} />}
+      {ending && <EndSession session={ending} onClose={() => setEnding(null)} then={() => void loadAccount()} />}
     </>
   );
 }

@@ -5,13 +5,13 @@ import { useState } from "preact/hooks";
 import {
   Amount, Button, Confirm, Empty, Id, KeyValue, Log, type LogLine, Meter, Note, OutLink, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, StatusTag, type Stop, Table, Time, type Tone, actorOf, ago, api, failure, less, money, now, span, toast,
 } from "../parts";
-import type { Card, CardCharge, GiftCard, IntlCard, Payment, ReloadableCard } from "../api/public";
+import type { Card, CardCharge, GiftCard, GiftCardOffer, IntlCard, Payment, ReloadableCard } from "../api/public";
 import { mayAct } from "./account";
-import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, STATUS_KINDS, cardLabel, cardName, cardWorth, hasSecret, isEnded, isUsable, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
+import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, STATUS_KINDS, cardLabel, cardName, cardOf, cardWorth, hasSecret, isEnded, isUsable, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { isAbsent, useLoad } from "./data/load";
 import { reasonWords } from "./data/words";
-import { Transaction, chainName } from "./chain";
+import { Transaction, chainName, webAddress } from "./chain";
 import { Face } from "./face";
 import { LoadError } from "./pager";
 import { RevealBar, useReveal } from "./reveal";
@@ -21,8 +21,8 @@ export default function CardPage({ params }: PageProps) {
   const card = useLoad(`card ${id}`, () => readCard(id), {
     types: ["card.*", "intl_order.*", "reloadable_card.*", "gift_card.*"],
     after: (shown, event) => {
-      const object = event.data.object as unknown as AnyCard;
-      return object.card_id === id ? ({ ...shown, ...object } as AnyCard) : shown;
+      const changed = cardOf(event);
+      return changed.card_id === id ? ({ ...shown, ...changed } as AnyCard) : shown;
     },
   });
   const shown = card.data;
@@ -59,7 +59,8 @@ export default function CardPage({ params }: PageProps) {
 function Loaded({ card }: { card: AnyCard }) {
   const kind = kindOf(card);
   const id = card.card_id;
-  const title = cardLabel(card) ?? cardName(card);
+  const offer = useLoad<GiftCardOffer | null>(`offer ${id}`, () => (kind === "gift" ? readOffer((card as GiftCard).product_id) : Promise.resolve(null)));
+  const title = cardLabel(card) ?? (offer.data ? `${offer.data.brand} gift card` : cardName(card));
   const prefix = EVENT_PREFIX[kind];
   const isMine = (object: Record<string, unknown>) => object.card_id === id;
   const history = useLoad<CardHistory>(`history ${id} ${card.last_updated_at}`, () => (kind === "gift" ? Promise.resolve({ charges: [], changes: [] }) : readHistory(id)), {
@@ -97,13 +98,13 @@ function Loaded({ card }: { card: AnyCard }) {
       </PageHead>
       <div class="columns-card">
         <div class="stack">
-          {kind === "gift" ? <GiftFace card={card as GiftCard} reveal={reveal} /> : <NumberFace card={card} reveal={reveal} />}
+          {kind === "gift" ? <GiftFace card={card as GiftCard} title={title} reveal={reveal} /> : <NumberFace card={card} reveal={reveal} />}
           {kind === "intl" && <IntlOrder card={card as IntlCard} />}
           {kind !== "gift" && !["queued", "claimed", "pending", "creating"].includes(card.status) && <OnCard card={card as Card} />}
           <Details card={card} payment={payment.data ?? null} views={(events.data ?? []).filter((one) => one.type.endsWith(".details_viewed")).map((one) => one.created_at)} />
         </div>
         <div class="stack">
-          {kind === "gift" ? <Redemption card={card as GiftCard} shown={reveal.card !== null} /> : <Charges card={card as Card} history={history} />}
+          {kind === "gift" ? <Redemption card={card as GiftCard} offer={offer} shown={reveal.card !== null} /> : <Charges card={card as Card} history={history} />}
           <Panel title="Timeline" padded>
             {history.error && !history.data ? (
               <LoadError error={history.error} what="the timeline" retry={history.reload} />
@@ -176,7 +177,7 @@ function NumberFace({ card, reveal }: { card: AnyCard; reveal: ReturnType<typeof
   );
 }
 
-function GiftFace({ card, reveal }: { card: GiftCard; reveal: ReturnType<typeof useReveal> }) {
+function GiftFace({ card, title, reveal }: { card: GiftCard; title: string; reveal: ReturnType<typeof useReveal> }) {
   const shown = reveal.card;
   const copies = [
     shown?.redemption_code && { text: shown.redemption_code, what: "code", label: "Copy code" },
@@ -185,7 +186,7 @@ function GiftFace({ card, reveal }: { card: GiftCard; reveal: ReturnType<typeof 
   ].filter((one): one is { text: string; what: string; label: string } => Boolean(one));
   return (
     <div class="stack tight">
-      <Face card={card} title={cardName(card)} state={isEnded(card) ? "Not made" : undefined}>
+      <Face card={card} title={title} state={isEnded(card) ? "Not made" : undefined}>
         <p class="face-worth">{money(card.amount, card.currency)}</p>
         {card.status === "processing" ? (
           <p class="face-wait">The code appears here once the card is made</p>
@@ -210,9 +211,9 @@ function GiftFace({ card, reveal }: { card: GiftCard; reveal: ReturnType<typeof 
         )}
       </Face>
       <RevealBar reveal={reveal} card={card} action="Show code" copies={copies} />
-      {shown?.redemption_url && (
+      {webAddress(shown?.redemption_url) && (
         <p>
-          <OutLink href={shown.redemption_url}>Redeem it at the shop</OutLink>
+          <OutLink href={webAddress(shown?.redemption_url) ?? ""}>Redeem it at the shop</OutLink>
         </p>
       )}
       {shown?.held && (
@@ -489,8 +490,7 @@ function ChargeStatus({ charge }: { charge: CardCharge }) {
   return <StatusTag tone={tone}>{word}</StatusTag>;
 }
 
-function Redemption({ card, shown }: { card: GiftCard; shown: boolean }) {
-  const offer = useLoad(`offer ${card.product_id}`, () => readOffer(card.product_id));
+function Redemption({ card, offer, shown }: { card: GiftCard; offer: ReturnType<typeof useLoad<GiftCardOffer | null>>; shown: boolean }) {
   return (
     <Panel title="How to redeem it" padded>
       <div class="stack">
@@ -502,7 +502,7 @@ function Redemption({ card, shown }: { card: GiftCard; shown: boolean }) {
             <li>
               Enter it at {offer.data?.brand ?? cardName(card).replace(/ gift card$/, "")} in {countryName(card.country)}. It is worth {money(card.amount, card.currency)}.
             </li>
-            <li>Keep it as you keep cash: whoever has the code can spend it.</li>
+            <li>Keep it as you keep cash: anybody who has the code can spend it.</li>
           </ol>
         )}
         {offer.data && (

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Amount, Button, Check, Confirm, CopyLine, Dialog, Empty, MoneyField, PageHead, Panel, Segments, Shell, Skeleton, Status, Table, Time, api, amountProblem, fieldErrors, money, navigate, setQuery, useRoute } from "../parts";
-import { type AnyCard, type CardKind, CARD_EVENTS, KINDS, KIND_WORDS, STATUS_KINDS, cardLabel, cardLeft, cardName, cardWorth, cardsSlice, isEnded, isUsable, isWaiting, kindOf } from "./data/cards";
+import { type AnyCard, type CardKind, CARD_EVENTS, KINDS, KIND_WORDS, STATUS_KINDS, cardLabel, cardLeft, cardName, cardOf, cardWorth, cardsSlice, isEnded, isUsable, isWaiting, kindOf } from "./data/cards";
 import { type Place, usePages } from "./data/load";
 import { mayAct } from "./account";
 import { useKeyOf } from "./once";
@@ -67,7 +67,7 @@ export default function Cards() {
   const cards = usePages<AnyCard, Place>(`cards ${kind} ${state}`, (place) => readPage(kinds, state, place), {
     types: CARD_EVENTS,
     after: (rows, event, page) => {
-      const card = event.data.object as unknown as AnyCard;
+      const card = cardOf(event);
       const known = rows.some((row) => row.card_id === card.card_id);
       if (known) return rows.map((row) => (row.card_id === card.card_id ? { ...row, ...card } : row));
       return page === 0 && kinds.includes(kindOf(card)) && STATES[state](card) ? [card, ...rows].slice(0, PAGE) : rows;

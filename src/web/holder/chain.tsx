@@ -32,6 +32,9 @@ export function explorerUrl(transaction: string, network: string): string | null
   }
 }
 
+/** An address of another site, if it is one: what a provider names must not run in this page. */
+export const webAddress = (url: string | null | undefined): string | null => (url && /^https?:\/\//i.test(url) ? url : null);
+
 export interface TransactionProps {
   hash: string;
   network: string;

@@ -53,7 +53,7 @@ function Recipients() {
         !error && <Skeleton rows={2} label="Loading recipients" />
       ) : rows === 0 ? (
         <Empty icon="people" title="Nobody yet">
-          Whoever your agents pay by a payment app or to a bank is saved here, with what was paid in total.
+          People that your agents pay by a payment app or to a bank are saved here, with what was paid in total.
         </Empty>
       ) : (
         <ul class="list">

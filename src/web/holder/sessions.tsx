@@ -2,40 +2,56 @@
 
 import { useState } from "preact/hooks";
 import { Avatar, Button, Confirm, Empty, Id, Panel, Skeleton, Time, failure, toast } from "../parts";
-import { mayAct } from "./account";
+import { account, mayAct } from "./account";
 import { isAbsent, useLoad } from "./data/load";
 import { type Session, endSession, readSessions } from "./data/settings";
 import { LoadError } from "./pager";
 
-const HOW: Record<string, string> = {
-  wallet: "Signed in with the wallet",
-  sign_in: "Signed in with the wallet",
-  payment: "Came with a payment",
-  api_key: "API key",
-  link: "Opened by a link",
-  login_link: "Opened by a link",
-  page: "Opened by a link",
-  passkey: "Opened with a passkey",
-};
+/** How it began, in words. A browser session comes from the link of another session. */
+function howWords(session: Session): string {
+  if (session.opened_by === "passkey") return "Opened with a passkey";
+  if (session.kind === "browser") return session.opened_by === "payment" ? "Opened by a link of a payment, can only look" : "Opened by a link";
+  if (session.opened_by === "payment") return "Came with a payment";
+  if (session.opened_by === "api_key") return "API key";
+  return "Signed in with the wallet";
+}
 
-const kindOf = (session: Session): string => session.opened_by ?? session.amr ?? session.kind ?? (session.api_key_id ? "api_key" : "wallet");
+const isBrowser = (session: Session): boolean => session.kind === "browser";
 
-const isBrowser = (session: Session): boolean => session.current === true || ["link", "login_link", "page", "passkey"].includes(kindOf(session));
+const keyName = (session: Session): string | undefined => account.value?.api_keys?.find((key) => key.api_key_id === session.api_key_id)?.name;
 
 export function sessionName(session: Session): string {
   if (session.current) return "This browser";
   if (session.agent?.name) return session.agent.name;
-  if (session.api_key_name) return session.api_key_name;
-  return isBrowser(session) ? "A browser" : "An agent";
+  return keyName(session) ?? (isBrowser(session) ? "A browser" : session.opened_by === "payment" ? "A payment" : "An agent");
 }
+
+/** This browser, other browsers, agents, and the sessions of payments, of which there can be many. */
+const rank = (session: Session): number => (session.current ? 0 : isBrowser(session) ? 1 : session.opened_by === "payment" ? 3 : 2);
+
+/** More than these are shown on demand. */
+const FIRST = 6;
 
 export function Sessions({ title }: { title: string }) {
   const sessions = useLoad("sessions", readSessions, { types: ["session.*", "api_key.*"] });
   const [ending, setEnding] = useState<Session | null>(null);
+  const [all, setAll] = useState(false);
+  const sorted = [...(sessions.data ?? [])].sort((a, b) => rank(a) - rank(b));
+  const shown = all ? sorted : sorted.slice(0, FIRST);
   if (isAbsent(sessions.error)) return null;
   if (sessions.error?.code === "sign_in_required") return null;
   return (
-    <Panel id="sessions" title={title}>
+    <Panel
+      id="sessions"
+      title={title}
+      foot={
+        sorted.length > FIRST && (
+          <Button small onClick={() => setAll(!all)}>
+            {all ? "Show fewer" : `Show all ${sorted.length}`}
+          </Button>
+        )
+      }
+    >
       {sessions.error && !sessions.data ? (
         <LoadError error={sessions.error} what="the sessions" retry={sessions.reload} />
       ) : sessions.data === undefined ? (
@@ -46,7 +62,7 @@ export function Sessions({ title }: { title: string }) {
         </Empty>
       ) : (
         <ul class="list">
-          {sessions.data.map((one) => (
+          {shown.map((one) => (
             <li class="cell ask" key={one.session_id}>
               <Avatar name={sessionName(one)} {...(isBrowser(one) ? { icon: "globe" as const } : {})} large />
               <div>
@@ -54,8 +70,8 @@ export function Sessions({ title }: { title: string }) {
                 {one.current && <span class="quiet"> · here</span>}
                 <p class="small quiet row wrap">
                   <span>
-                    {HOW[kindOf(one)] ?? "Signed in"}
-                    {one.api_key_name && one.agent?.name ? ` ${one.api_key_name}` : ""}, since <Time at={one.created_at} />
+                    {howWords(one)}
+                    {one.agent?.name && keyName(one) ? ` ${keyName(one)}` : ""}, since <Time at={one.created_at} />
                     {one.last_used_at && (
                       <>
                         , last seen <Time at={one.last_used_at} />
@@ -76,14 +92,18 @@ export function Sessions({ title }: { title: string }) {
           ))}
         </ul>
       )}
-      {ending && <End session={ending} onClose={() => setEnding(null)} then={sessions.reload} />}
+      {ending && <EndSession session={ending} onClose={() => setEnding(null)} then={sessions.reload} />}
     </Panel>
   );
 }
 
-function End({ session, onClose, then }: { session: Session; onClose: () => void; then: () => void }) {
+export function EndSession({ session, onClose, then }: { session: Session; onClose: () => void; then: () => void }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
+  // A browser session ends with the session that made its link.
+  const all = useLoad("sessions of the dialog", readSessions);
+  const endsWithIt = (all.data ?? []).filter((one) => one.parent_session_id === session.session_id);
+  const endsMine = endsWithIt.some((one) => one.current);
   const name = sessionName(session);
   const end = async () => {
     setBusy(true);
@@ -100,6 +120,11 @@ function End({ session, onClose, then }: { session: Session; onClose: () => void
   return (
     <Confirm title={`Sign out ${name}?`} action="Sign out" danger busy={busy} error={error} onConfirm={() => void end()} onClose={onClose}>
       <p>It ends at once: no more reading, buying or paying with it. {session.api_key_id ? "The API key stays, and can sign in again. To end that too, revoke the key." : isBrowser(session) ? "" : "An agent with a wallet of its own can sign in again."}</p>
+      {endsWithIt.length > 0 && (
+        <p>
+          <b>{endsMine ? "Your session in this browser came from its link, so you are signed out too." : "Browser sessions that came from its link end too."}</b>
+        </p>
+      )}
     </Confirm>
   );
 }

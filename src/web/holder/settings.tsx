@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Avatar, Button, Confirm, ErrorLine, Field, Icon, Id, KeyValue, Menu, MoneyField, Note, PageHead, Panel, Segments, Shell, Skeleton, Status, StatusTag, type Theme, Time, addPasskey, amountProblem, api, failure, fieldErrors, frame, hasPasskeys, money, navigate, setTheme, theme, toast } from "../parts";
 import { account, loadAccount, mayAct } from "./account";
+import { webAddress } from "./chain";
 import { isAbsent, useLoad } from "./data/load";
 import { type Identity, type IssuerLink, type Passkey, linkIssuer, readCardBalance, readPasskeys, removePasskey, renamePasskey, startIdentity, unlinkIssuer } from "./data/settings";
 import { reasonWords } from "./data/words";
@@ -18,7 +19,7 @@ export default function Settings() {
   }, []);
   return (
     <Shell app="holder" page="settings" title="Settings" read>
-      <PageHead title="Settings">What only you can do. Agents can look at none of it.</PageHead>
+      <PageHead title="Settings">Ways in, sessions, identity, the card issuer and webhooks.</PageHead>
       <div class="stack">
         {!mayAct.value && (
           <Note tone="info" title="You can look, not change.">
@@ -223,6 +224,7 @@ function RemovePasskey({ passkey, last, onClose, then }: { passkey: Passkey; las
 function IdentityPanel() {
   const identity = account.value?.identity as Identity | null | undefined;
   const status = identity?.status ?? "none";
+  const checkUrl = webAddress(identity?.check_url);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const start = async () => {
@@ -231,7 +233,8 @@ function IdentityPanel() {
     try {
       const { identity: begun } = await startIdentity();
       await loadAccount();
-      if (begun.check_url) location.assign(begun.check_url);
+      const url = webAddress(begun.check_url);
+      if (url) location.assign(url);
     } catch (thrown) {
       setError(failure(thrown).said);
     }
@@ -244,10 +247,10 @@ function IdentityPanel() {
           <p class="soft">Verified. Your agents can pay people by payment apps and open bank accounts in your name.</p>
         ) : status === "in-review" ? (
           <>
-            <p class="soft">{identity?.check_url ? "The check has begun and waits for your document. It takes about three minutes." : "The provider looks at it. This page changes by itself when there is an answer."}</p>
-            {identity?.check_url && (
+            <p class="soft">{checkUrl ? "The check has begun and waits for your document. It takes about three minutes." : "The provider looks at it. This page changes by itself when there is an answer."}</p>
+            {checkUrl && (
               <div>
-                <Button kind="primary" href={identity.check_url} disabled={!mayAct.value}>
+                <Button kind="primary" href={checkUrl} disabled={!mayAct.value}>
                   Go on with the check
                 </Button>
               </div>
@@ -279,7 +282,7 @@ function Issuer() {
   const known = account.value !== null && link !== undefined;
   const balance = useLoad(`card balance ${link?.status ?? ""}`, readCardBalance, { types: ["top_up.credited", "reloadable_card.*", "card_withdrawal.*", "issuer_link.*"] });
   const linked = known ? link?.status === "linked" : balance.data !== undefined;
-  const status = known ? (link?.status ?? "unlinked") : linked ? "linked" : "unlinked";
+  const status = known ? (link?.status === "linked" ? "linked" : link?.link_pending ? "requested" : link?.decline_reason ? "declined" : "unlinked") : linked ? "linked" : "unlinked";
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const [unlinking, setUnlinking] = useState(false);
@@ -324,7 +327,7 @@ function Issuer() {
           </>
         ) : (
           <div class="row wrap between">
-            <p class="soft grow">{status === "requested" ? "The issuer opens an account in your name. This page changes by itself." : "Reloadable cards and their balance need an account at the issuer. Linking opens one; it is free."}</p>
+            <p class="soft grow">{status === "requested" ? "The issuer opens an account in your name. This page changes by itself." : status === "declined" ? `The issuer declined: ${reasonWords(link?.decline_reason) ?? "it gave no reason"} You can try again.` : "Reloadable cards and their balance need an account at the issuer. Linking opens one; it is free."}</p>
             <Button kind="primary" busy={busy} decides disabled={!mayAct.value || status === "requested"} onClick={() => void act()}>
               Link the card issuer
             </Button>

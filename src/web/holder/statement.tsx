@@ -1,11 +1,11 @@
 // The statement: a month or any days, with a running balance, as a file and on paper.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Amount, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, Time, failure, fullTime, money, setQuery, toast, useRoute } from "../parts";
+import { Amount, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, failure, fullTime, money, setQuery, toast, useRoute } from "../parts";
 import type { StatementLine } from "../api/public";
 import { account } from "./account";
-import { useLoad, usePages } from "./data/load";
-import { type Show, type Shown, causePage, daysPeriod, effectOf, effectText, exportCsv, lineWords, monthPeriod, readEnds, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
+import { type Slice, useLoad, usePages } from "./data/load";
+import { type Show, type Shown, causePage, dateOf, daysPeriod, effectOf, effectText, exportCsv, lineWords, monthPeriod, readEnds, readForPaper, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
 import { LoadError, NoMatch, Pager } from "./pager";
 
 const PAGE = 50;
@@ -44,6 +44,26 @@ export default function Statement() {
   const [choosing, setChoosing] = useState(false);
   const [exporting, setExporting] = useState(false);
   const user = account.value?.user_id ?? "";
+  // While it is printed the page has all lines of the period, not only those of the shown page.
+  const [paper, setPaper] = useState<Slice<StatementLine, string> | null>(null);
+  const [preparing, setPreparing] = useState(false);
+  const toPaper = async () => {
+    setPreparing(true);
+    try {
+      setPaper(await readForPaper(shown.period, show));
+    } catch (thrown) {
+      toast(failure(thrown).said);
+    }
+    setPreparing(false);
+  };
+  useEffect(() => {
+    if (!paper) return undefined;
+    const done = () => setPaper(null);
+    addEventListener("afterprint", done, { once: true });
+    requestAnimationFrame(() => print());
+    return () => removeEventListener("afterprint", done);
+  }, [paper]);
+  const printed = paper ?? { rows: lines.data, next: lines.hasNext ? "" : undefined };
 
   return (
     <Shell app="holder" page="statement" title="Statement">
@@ -65,7 +85,7 @@ export default function Statement() {
                 <Button icon="save" onClick={() => setExporting(true)}>
                   CSV
                 </Button>
-                <Button icon="print" onClick={() => print()}>
+                <Button icon="print" busy={preparing} onClick={() => void toPaper()}>
                   Print
                 </Button>
               </>
@@ -126,7 +146,7 @@ export default function Statement() {
                 <NoMatch clear={() => setQuery({ show: undefined })}>No line of this kind is in {days ? "these days" : shown.name}.</NoMatch>
               )
             ) : (
-              <Lines lines={lines.data} opening={ends.data && !lines.hasNext && show === "all" && shown.period.from ? { amount: ends.data.opening, at: shown.period.from } : undefined} />
+              <Lines lines={printed.rows ?? lines.data} opening={ends.data && printed.next === undefined && show === "all" && shown.period.from ? { amount: ends.data.opening, at: shown.period.from } : undefined} />
             )}
           </Panel>
           <div class="no-print">
@@ -135,7 +155,7 @@ export default function Statement() {
           {ends.data && sums.data && (
             <p class="small quiet">
               {sumWords(ends.data, sums.data)} Dates are in your time zone, days of limits in UTC.
-              {lines.page > 0 || lines.hasNext ? " Printing prints the lines of this page; the CSV file has all of them." : ""}
+              {paper?.next !== undefined ? " The newest lines only; the CSV file has all of them." : ""}
             </p>
           )}
         </div>
@@ -155,6 +175,14 @@ function Sum({ name, value, tooMany }: { name: string; value: string | undefined
   );
 }
 
+function Day({ at }: { at: string }) {
+  return (
+    <time class="quiet nowrap" dateTime={at} title={fullTime(at)}>
+      {dateOf(at)}
+    </time>
+  );
+}
+
 function Held({ line }: { line: StatementLine }) {
   if (effectOf(line) !== 0n) return null;
   return (
@@ -171,7 +199,7 @@ function Lines({ lines, opening }: { lines: StatementLine[]; opening: { amount: 
       rows={lines}
       rowKey={(line) => line.entry_id}
       columns={[
-        { title: "Date", fold: "hidden", cell: (line) => <Time at={line.created_at} as="day" class="quiet" /> },
+        { title: "Date", fold: "hidden", cell: (line) => <Day at={line.created_at} /> },
         {
           title: "What",
           heads: true,
@@ -189,9 +217,12 @@ function Lines({ lines, opening }: { lines: StatementLine[]; opening: { amount: 
                   <b>{lineWords(line)}</b>
                 )}
                 <div class="small quiet row wrap">
-                  <Id value={line.cause} />
+                  <span class="no-print">
+                    <Id value={line.cause} />
+                  </span>
+                  <span class="print-only mono">{line.cause}</span>
                   <span class="narrow-only no-print">
-                    <Time at={line.created_at} as="day" />
+                    <Day at={line.created_at} />
                   </span>
                 </div>
               </>
@@ -208,7 +239,7 @@ function Lines({ lines, opening }: { lines: StatementLine[]; opening: { amount: 
           <tr role="row">
             <td role="cell" class="fold-hidden" />
             <th role="rowheader" scope="row" class="fold-first">
-              Opening balance, <Time at={opening.at} as="day" />
+              Opening balance, <Day at={opening.at} />
             </th>
             <td role="cell" class="fold-hidden in-or-out" />
             <td role="cell" class="fold-hidden in-or-out" />

@@ -80,7 +80,7 @@ export function StoppedNote() {
         )
       }
     >
-      They cannot buy, pay or read card numbers. What was already paid goes on.
+      They cannot buy, pay or read card numbers. What was already paid goes on. Once you let them, agents with a wallet of their own sign in again; those with an API key need a new one.
     </Note>
   );
 }

@@ -112,7 +112,7 @@ function Loaded({ transfer }: { transfer: Transfer }) {
             <div class="stack">
               <CopyLine text={transfer.payout.redemption_url} what="Link for the recipient" />
               <p class="small soft">
-                Whoever has the link can take the {amountWords(transfer)}. Send it only to the person you mean. After 30 days without a card, the full price of {money(transfer.payout.charged_usd_amount)} is back on your balance.
+                Anybody who has the link can take the {amountWords(transfer)}. Send it only to the person you mean. After 30 days without a card, the full price of {money(transfer.payout.charged_usd_amount)} is back on your balance.
               </p>
             </div>
           </Panel>

@@ -252,7 +252,7 @@ export function Shell({ app, page, title, crumbs, read, children }: ShellProps) 
           <div class="side-foot">
             <Menu
               up
-              label={person ? `Account: ${person.name}` : "Account"}
+              label={person ? `${person.address ? short(person.name) : person.name} ${person.detail}: menu` : "Account"}
               triggerClass="who"
               trigger={
                 <>

@@ -1,6 +1,7 @@
 // Cards of every kind: their lists, one card, its history and its numbers.
 
 import { ApiFailure, api, withQuery } from "../../parts/api";
+import type { StreamEvent } from "../../parts/stream";
 import { confirmIt } from "../../parts/passkey";
 import type {
   Card,
@@ -48,6 +49,12 @@ export const STATUS_KINDS = { us: "card", intl: "intl_order", reloadable: "reloa
 /** Types of the events of each kind. */
 export const EVENT_PREFIX = { us: "card", intl: "intl_order", reloadable: "reloadable_card", gift: "gift_card" } as const;
 export const CARD_EVENTS = ["card.*", "intl_order.*", "reloadable_card.*", "gift_card.*"];
+
+/** The card of an event. The event of a change that was asked for still has the request, which ends with it. */
+export function cardOf(event: StreamEvent): AnyCard {
+  const card = event.data.object as unknown as AnyCard;
+  return /\.(paused|resumed|closed)$/.test(event.type) ? ({ ...card, pending_action: null } as AnyCard) : card;
+}
 
 const ENDED = new Set(["closed", "expired", "failed", "cancelled", "rejected"]);
 

@@ -29,13 +29,13 @@ export interface Session {
   session_id: string;
   /** Whether it is the one of this page. */
   current?: boolean;
-  /** How it began: `wallet`, `payment`, `api_key`, `link`, `passkey`. */
-  opened_by?: string | null;
-  amr?: string | null;
-  kind?: string | null;
-  agent?: AgentInfo | null;
+  kind: "browser" | "token";
+  /** `wallet`, `payment`, `api_key` or `passkey`. */
+  opened_by: string;
+  payment_id?: string | null;
   api_key_id?: string | null;
-  api_key_name?: string | null;
+  parent_session_id?: string | null;
+  agent?: AgentInfo | null;
   created_at: string;
   last_used_at?: string | null;
   expires_at?: string | null;
@@ -56,6 +56,9 @@ export const startIdentity = () => api.post<{ identity: Identity }>("/account/id
 
 export interface IssuerLink {
   status: string;
+  /** The issuer is being asked. */
+  link_pending?: boolean;
+  decline_reason?: string | null;
   deposit_address?: string | null;
 }
 

@@ -60,6 +60,21 @@ export async function statementSlice(period: Period, show: Show, after: string |
   return { rows, next: from };
 }
 
+/** Lines that are printed at most: about sixty pages. */
+const MAX_PRINTED = 2_000;
+
+/** All lines of a period for paper, the newest first, and whether there are more. */
+export async function readForPaper(period: Period, show: Show): Promise<Slice<StatementLine, string>> {
+  const rows: StatementLine[] = [];
+  let after: string | undefined;
+  do {
+    const page = await statementSlice(period, show, after, 100);
+    rows.push(...page.rows);
+    after = page.next;
+  } while (after !== undefined && rows.length < MAX_PRINTED);
+  return { rows, next: after };
+}
+
 /** Where a period begins and ends. */
 export interface Ends {
   opening: string;
@@ -213,6 +228,10 @@ export async function exportCsv(period: Period, progress: (lines: number) => voi
 /** Months of the person's own time zone. */
 const MONTH = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric" });
 const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric" });
+const SHORT = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+
+/** The day of a line. On a statement it is never “today”. */
+export const dateOf = (at: string): string => SHORT.format(new Date(at));
 
 export interface Shown {
   period: Period;
