@@ -278,8 +278,8 @@ async fn operator_stream_announces_changes_and_resumes() {
     let service = host.start();
     let site = ServiceClient::of(&service);
     let boss = OperatorClient::first(&host, &service);
-    let eve = boss.add_operator("eve", "read-only").await;
-    let mut stream = OperatorStream::open(&service, &eve.token, None).await;
+    let token = boss.add_operator("eve", "read-only").await.token;
+    let mut stream = OperatorStream::open(&service, &token, None).await;
     let (_, first, data) = stream.next().await.unwrap();
     assert_eq!((first.as_str(), count(&data, "intl_orders")), ("queues", 0));
     let bought = Agent::new(Network::Base).buy(&site, ORDER).await;
@@ -298,7 +298,7 @@ async fn operator_stream_announces_changes_and_resumes() {
     service.kill();
     while stream.next().await.is_some() {}
     let service = host.start();
-    let mut stream = OperatorStream::open(&service, &eve.token, id.as_deref()).await;
+    let mut stream = OperatorStream::open(&service, &token, id.as_deref()).await;
     let (_, opened) = stream.until("event", |_| true).await;
     assert_eq!(opened["type"], "line.opened");
     let boss = OperatorClient::first(&host, &service);
