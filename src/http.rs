@@ -22,6 +22,7 @@ pub mod gift_card_orders;
 pub mod gift_cards;
 pub mod health;
 pub mod idempotency;
+pub mod index_page;
 pub mod intl_orders;
 pub mod kyc;
 mod list_order;

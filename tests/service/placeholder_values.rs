@@ -110,6 +110,8 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
         "/send-payment",
         &["recipient_first_name", "recipient_last_name", "recipient_email"],
     ),
+    ("/get-push-to-card", &["message"]),
+    ("/signup", &["agent_name"]),
     // These authenticate their bearer.
     ("/agentAuth", &["apiKey"]),
     ("/auth", &["grant_type", "refresh_token"]),
