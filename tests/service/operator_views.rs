@@ -51,7 +51,7 @@ async fn operator_search_finds_what_is_quoted() {
     let payment = bought.str("payment_id").unwrap();
     let transfers = site.transfers().await;
     let transaction = transfers[0]["id"].as_str().unwrap();
-    let wallet = agent.address();
+    let wallet = agent.address().to_lowercase();
     for (quoted, read_as, hit) in [
         (wallet.as_str(), "wallet", ("account", wallet.as_str())),
         (card.as_str(), "id", ("card", card.as_str())),
