@@ -8,6 +8,7 @@ pub mod account;
 pub mod agent_wallet;
 pub mod api_keys;
 pub mod app;
+pub mod approvals;
 pub mod banking;
 pub mod callable;
 pub mod callbacks;
@@ -24,6 +25,7 @@ pub mod health;
 pub mod idempotency;
 pub mod index_page;
 pub mod intl_orders;
+pub mod key_limits;
 pub mod kyc;
 mod list_order;
 pub mod login;
@@ -35,6 +37,7 @@ mod outgoing_holds;
 mod overview;
 pub mod owner;
 mod page_session;
+pub mod passkeys;
 pub mod payments;
 pub mod payouts;
 pub mod pricing;
@@ -64,6 +67,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &account::ROUTES,
     &agent_wallet::ROUTES,
     &api_keys::ROUTES,
+    &approvals::ROUTES,
     &banking::ROUTES,
     &callbacks::ROUTES,
     &card_actions::ROUTES,
@@ -73,11 +77,15 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &gift_card_orders::ROUTES,
     &gift_cards::ROUTES,
     &intl_orders::ROUTES,
+    &key_limits::ROUTES,
     &kyc::ROUTES,
     &login::ROUTES,
     &merchants::ROUTES,
     &overview::ROUTES,
     &owner::ROUTES,
+    &passkeys::ROUTES,
+    &passkeys::confirmation::ROUTES,
+    &passkeys::sign_in::ROUTES,
     &payments::ROUTES,
     &payouts::ROUTES,
     &recipients::ROUTES,

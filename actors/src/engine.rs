@@ -17,10 +17,13 @@ mod idempotency;
 mod incoming;
 mod job_resolution;
 mod jobs;
+mod key_limits;
 mod lines;
 mod operator_actions;
+mod operator_sessions;
 mod operators;
 mod owner;
+mod passkeys;
 mod payments;
 mod payouts;
 mod permits;
@@ -33,6 +36,7 @@ mod refunds;
 mod registries;
 mod reloadable_cards;
 mod secret;
+mod spend_approvals;
 pub mod stats;
 mod suspension;
 mod untracked_transfers;
@@ -70,7 +74,9 @@ pub use incoming::{IncomingDecision, IncomingDecisionError, LostHistory};
 pub use job_resolution::{JobOutcome, JobResolution, ResolveError};
 pub use jobs::table::{JOB_NAMES, job_types};
 pub use lines::{LineStatus, LineUnavailable};
+pub use operator_sessions::OperatorPasskeyUse;
 pub use operators::{AuditProof, ListPosition, QueuedOrder};
+pub use passkeys::{Confirmation, LINK_CONFIRMED_MS, NewPasskey, PasskeyUse};
 pub use payments::{ClaimError, PaymentRequest, PaymentResult};
 pub use payouts::PayoutSettings;
 pub use permits::{AdmissionPermit, OverloadError};
@@ -82,6 +88,7 @@ pub use reconciler::{
 pub use refunds::{RefundError, RefundParams};
 pub use registries::{charts, event_types};
 pub use reloadable_cards::AnyWithdrawal;
+pub use spend_approvals::SpendNotApproved;
 pub use suspension::SuspendedItem;
 pub use untracked_transfers::{
     Attribution, AttributionError, AttributionWait, FreezeEffect, GateHold, ReservationError, RestoreWindow,
@@ -125,6 +132,8 @@ struct Inner {
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<Wallet, usize>,
     claim_locks: claim_lock::ClaimLocks,
+    /// Spends of one API key take turns.
+    key_turns: claim_lock::ClaimLocks,
     keys_in_progress: idempotency::KeysInProgress,
     overloads: stats::OverloadCounters,
     attempts: Arc<AttemptCounters>,
@@ -210,6 +219,7 @@ impl Engine {
             permits: Arc::new(Semaphore::new(settings.max_in_flight)),
             payers: dashmap::DashMap::new(),
             claim_locks: claim_lock::ClaimLocks::default(),
+            key_turns: claim_lock::ClaimLocks::default(),
             keys_in_progress: idempotency::KeysInProgress::default(),
             overloads: stats::OverloadCounters::default(),
             payout_events_ready: Arc::default(),
@@ -352,6 +362,7 @@ impl Inner {
             webhooks: self.webhooks.clone(),
             lines: self.lines.clone(),
             attempts: self.attempts.clone(),
+            key_turns: self.key_turns.clone(),
             settings: self.settings,
             secret: self.secret,
             outgoing_guard: self.outgoing_guard.clone(),

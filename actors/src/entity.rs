@@ -17,12 +17,14 @@ pub mod intl_order;
 pub mod issuer_link;
 pub mod late_return;
 pub mod line;
+pub mod passkey;
 pub mod payment;
 pub mod payment_recipient;
 pub mod payout;
 pub mod refund;
 pub mod reloadable_card;
 pub mod session;
+pub mod spend_approval;
 pub mod top_up;
 pub mod wallet_payment;
 pub mod webhook;
@@ -58,11 +60,13 @@ macro_rules! entities {
             card_withdrawals: crate::entity::card_withdrawal::CardWithdrawal => crate::entity::card_withdrawal::Job,
             agent_wallets: crate::entity::agent_wallet::AgentWallet => crate::entity::agent_wallet::Job,
             wallet_payments: crate::entity::wallet_payment::WalletPayment => crate::entity::wallet_payment::Job,
+            spend_approvals: crate::entity::spend_approval::SpendApproval => crate::entity::spend_approval::Job,
             applications: crate::entity::banking::application::BankingApplication => crate::entity::banking::application::Job,
             bank_accounts: crate::entity::banking::account::BankAccount => crate::entity::banking::account::Job,
             bank_transfers: crate::entity::banking::transfer::BankTransfer => crate::entity::banking::transfer::Job,
             discrepancies: crate::entity::discrepancy::Discrepancy => crate::entity::discrepancy::Job,
             api_keys: crate::entity::api_key::ApiKey,
+            passkeys: crate::entity::passkey::Passkey,
             webhooks: crate::entity::webhook::WebhookEndpoint => crate::entity::webhook::Job,
             webhook_deliveries: crate::entity::webhook_delivery::WebhookDelivery => crate::entity::webhook_delivery::Job,
             refunds: crate::entity::refund::Refund => crate::entity::refund::Job,

@@ -75,10 +75,14 @@ entity_kinds! {
     Discrepancy = 26 "discrepancy",
     /// An API key of an account.
     ApiKey = 25 "api_key",
+    /// A passkey of an account owner.
+    Passkey = 33 "passkey",
     /// A webhook endpoint.
     Webhook = 23 "webhook",
     /// Delivery of one event to one webhook endpoint.
     WebhookDelivery = 24 "webhook_delivery",
+    /// The owner's approval of a spend over a limit.
+    SpendApproval = 40 "approval",
     /// A refund of a payment, at Purser's cost.
     Refund = 27 "refund",
     /// A transfer to our treasury that no payment claims.

@@ -12,6 +12,7 @@ mod chains;
 mod closed_sets;
 mod copies;
 mod customers;
+mod desk;
 mod extractors;
 mod freeze_preview;
 mod incoming;
@@ -106,7 +107,7 @@ routes! { static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// Tables of the operator address. A new area is a line here.
-static TABLES: [&Table<Arc<AdminState>>; 29] = [
+static TABLES: [&Table<Arc<AdminState>>; 30] = [
     &ROUTES,
     &super::web_apps::OPERATOR_ROUTES,
     &copies::ROUTES,
@@ -128,6 +129,7 @@ static TABLES: [&Table<Arc<AdminState>>; 29] = [
     &card_withdrawals::ROUTES,
     &webhooks::ROUTES,
     &tokens::ROUTES,
+    &desk::ROUTES,
     &suspended::ROUTES,
     &search::ROUTES,
     &timeline::ROUTES,

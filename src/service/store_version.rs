@@ -11,11 +11,11 @@ use tokio::sync::oneshot;
 /// Version that this program reads and writes. Raise it when an older program would misread what this one writes, or
 /// this one could not read what an older one wrote: with a [`Migration`] from the first release on, and until then with
 /// `OLDEST_VERSION`, because no released Purser wrote the version before.
-pub const STORE_VERSION: u32 = 4;
+pub const STORE_VERSION: u32 = 5;
 
 /// Oldest version that can be upgraded. Version 1 had jobs in another form, version 2 events, version 3 accounts and all
-/// numbers; none was in a release.
-const OLDEST_VERSION: u32 = 4;
+/// numbers, version 4 sessions, agent wallets and API keys without approvals and limits; none was in a release.
+const OLDEST_VERSION: u32 = 5;
 
 /// Steps from each version that can be upgraded to the next, in order.
 pub const MIGRATIONS: &[Migration] = &[];

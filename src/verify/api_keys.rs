@@ -61,7 +61,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
         codec::decode(event).map(|event| match event {
             api_key::Event::Issued { .. } => Some("issued"),
             api_key::Event::Activated(_) => Some("active"),
-            api_key::Event::Exchanged(_) => None,
+            api_key::Event::Exchanged(_) | api_key::Event::LimitsChanged(_) => None,
             api_key::Event::Revoked(_) => Some("revoked"),
             api_key::Event::Rejected { .. } => Some("rejected"),
         })

@@ -15,7 +15,7 @@ use super::http::{ServiceClient, client, send, send_to_operator, until};
 use super::operator_client::{CVV, OperatorClient, PAN};
 
 /// Every admin route, ordered by role: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 60] = [
+pub(crate) const ADMIN: [(&str, &str); 61] = [
     ("GET", "/admin/approvals"),
     ("GET", "/admin/audit"),
     ("GET", "/admin/audit/verify"),
@@ -34,6 +34,7 @@ pub(crate) const ADMIN: [(&str, &str); 60] = [
     ("GET", "/admin/refunds"),
     ("GET", "/admin/search"),
     ("GET", "/admin/series"),
+    ("GET", "/admin/session"),
     ("GET", "/admin/stream"),
     ("GET", "/admin/dead-letters"),
     ("GET", "/admin/system"),
@@ -80,10 +81,10 @@ pub(crate) const ADMIN: [(&str, &str); 60] = [
 
 /// For each role, the number of routes it may use, counted from the first.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 24),
-    ("support", 25),
-    ("operator", 56),
-    ("administrator", 60),
+    ("read-only", 25),
+    ("support", 26),
+    ("operator", 57),
+    ("administrator", 61),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {

@@ -4,8 +4,12 @@
 //! use, and for at most ten minutes, its requester can read it again, so a lost response costs nothing. Afterwards it
 //! cannot be read. Every exchange opens a new session, and a revocation ends all of them at once.
 
+mod limits;
+
 use purser_storage::codec::Stored;
 use serde::Serialize;
+
+pub use self::limits::{KeyAllowance, KeyLimits, KeyLimitsView, KeyShare, KeyUsage};
 
 use crate::answer::Time;
 use crate::entity::payment::SessionSeed;
@@ -36,6 +40,8 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
     /// Time at which the owner rejected the signup: then there never was a key.
     pub rejected_at: Option<Timestamp>,
+    /// Limits of what its sessions spend.
+    pub limits: KeyLimits,
 }
 
 /// Commands to an API key.
@@ -62,6 +68,8 @@ pub enum Command {
     },
     /// Revokes the key and every session that it opened.
     Revoke,
+    /// Replaces the limits.
+    SetLimits(KeyLimits),
 }
 
 /// Events of an API key.
@@ -91,6 +99,8 @@ pub enum Event {
         /// Time of the event.
         at: Timestamp,
     },
+    /// The limits were replaced.
+    LimitsChanged(KeyLimits),
 }
 
 /// An API key, without its text.
@@ -108,6 +118,8 @@ pub struct ApiKeyView<'a> {
     /// Time of the last exchange (RFC 3339).
     #[cfg_attr(feature = "documents", schema(required))]
     pub last_used_at: Option<Time>,
+    /// Limits of what its sessions spend.
+    pub limits: KeyLimitsView,
 }
 
 crate::state_machine! { ApiKey, Event;
@@ -118,6 +130,7 @@ crate::state_machine! { ApiKey, Event;
         Exchanged - { Active }
         Revoked "revoked" { Issued | Active => Revoked: "revocation by the account owner" }
         Rejected "rejected" { - => Rejected: "rejection of a signup by the account owner" }
+        LimitsChanged "limits_updated" { Issued | Active }
     }
 }
 
@@ -238,6 +251,9 @@ impl Entity for ApiKey {
             (Some(_), Command::Exchange { .. }) => Err(Rejection::Revoked),
             (Some(key), Command::Revoke) if key.is_active() => Ok(key.revoke(*id, context)),
             (Some(_), Command::Revoke) => Ok(Decision::answer(())),
+            (Some(key), Command::SetLimits(_)) if !key.is_active() => Err(Rejection::Revoked),
+            (Some(key), Command::SetLimits(limits)) if key.limits == limits => Ok(Decision::answer(())),
+            (Some(_), Command::SetLimits(limits)) => Ok(Decision::answer(()).event(Event::LimitsChanged(limits))),
         }
     }
 
@@ -259,6 +275,7 @@ impl Entity for ApiKey {
                 used_at: None,
                 revoked_at: None,
                 rejected_at: None,
+                limits: KeyLimits::default(),
             }),
             (None, Event::Rejected { owner, at }) => Ok(Self {
                 owner: *owner,
@@ -268,6 +285,7 @@ impl Entity for ApiKey {
                 used_at: None,
                 revoked_at: None,
                 rejected_at: Some(*at),
+                limits: KeyLimits::default(),
             }),
             (Some(key), Event::Activated(at)) if key.is_active() && key.used_at.is_none() => Ok(Self {
                 used_at: Some(*at),
@@ -281,6 +299,7 @@ impl Entity for ApiKey {
                 revoked_at: Some(*at),
                 ..key
             }),
+            (Some(key), Event::LimitsChanged(limits)) if key.is_active() => Ok(Self { limits: *limits, ..key }),
             (this, event) => Err(InvalidTransition::new(this.as_ref().map_or("-", Self::status), event)),
         }
     }
@@ -296,6 +315,7 @@ impl Entity for ApiKey {
             status: self.state(),
             created_at: self.created_at.into(),
             last_used_at: self.used_at.map(Time::from),
+            limits: KeyLimitsView::from(&self.limits),
         }
     }
 

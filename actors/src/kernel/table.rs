@@ -6,7 +6,7 @@ use purser_storage::RowKey;
 
 use crate::id::{
     ApiKeyId, ApprovalId, BankDestinationId, CardId, DepositId, DiscrepancyId, JobId, LateReturnId, OutgoingTransferId,
-    PaymentId, RefundId, RequestId, SessionId, StatementLineId, Wallet, WalletPaymentId, WithdrawalId,
+    PaymentId, RefundId, RequestId, SessionId, SpendApprovalId, StatementLineId, Wallet, WalletPaymentId, WithdrawalId,
 };
 use crate::kernel::EntityKind;
 use crate::port::Timestamp;
@@ -76,6 +76,10 @@ tables! {
     AUDIT_LOG = b'a',
     /// Operator tokens, by hash.
     OPERATOR_TOKEN = b'o',
+    /// Passkeys of operators, by the digest of their credential id.
+    OPERATOR_PASSKEY = b'U',
+    /// Sessions of operators, by the hash of their cookie.
+    OPERATOR_SESSION = b'V',
     /// Totals that operators gave alone today, by token name.
     OPERATOR_DAILY_TOTAL = b'L',
     /// Actions that wait for a second operator.
@@ -96,6 +100,10 @@ tables! {
     HTTP_RECORD = b'p',
     /// Slots of an account's active API keys.
     API_KEY_SLOT = b'K',
+    /// Slots of an account's active passkeys.
+    PASSKEY_SLOT = b'X',
+    /// Passkeys by the digest of their credential id, removed ones included.
+    PASSKEY_CREDENTIAL = b'Y',
     /// Webhook endpoints, by owner and URL.
     WEBHOOK = b'W',
     /// Reloadable cards ordered by tokens that a payment issued, by payment and order.
@@ -113,6 +121,14 @@ tables! {
     BASE = b'E',
     /// Data of the Solana settlement port: transactions it sends, treasury transfers. Only the port reads it.
     SOLANA = b'S',
+    /// Spends that wait for their owner or were declined, by owner and fingerprint; the value is the approval's id.
+    REQUESTED_SPEND = b'1',
+    /// Slots of an account's open spend approvals.
+    SPEND_APPROVAL_SLOT = b'2',
+    /// Spend approvals that can be used: the batch of the spend deletes the row.
+    APPROVED_SPEND = b'3',
+    /// What the sessions of an API key spent on one day, by key.
+    KEY_USAGE = b'4',
     /// Metadata of the store itself.
     META = b'm',
 }
@@ -174,7 +190,11 @@ pub fn owner_index_entry(owner: &Wallet, kind: EntityKind, at: Timestamp, id: u1
 pub const fn newest_first(kind: EntityKind) -> bool {
     matches!(
         kind,
-        EntityKind::TopUp | EntityKind::Payment | EntityKind::Session | EntityKind::WebhookDelivery
+        EntityKind::TopUp
+            | EntityKind::Payment
+            | EntityKind::Session
+            | EntityKind::WebhookDelivery
+            | EntityKind::SpendApproval
     )
 }
 
@@ -315,6 +335,17 @@ pub fn operator(token_hash: &[u8; 32]) -> RowKey {
     key(&[&[OPERATOR_TOKEN], token_hash])
 }
 
+/// A passkey of an operator by its credential id.
+pub fn operator_passkey(credential: &[u8]) -> RowKey {
+    use sha2::{Digest as _, Sha256};
+    key(&[&[OPERATOR_PASSKEY], &Sha256::digest(credential)])
+}
+
+/// A session of an operator by the hash of its cookie.
+pub fn operator_session(cookie_hash: &[u8; 32]) -> RowKey {
+    key(&[&[OPERATOR_SESSION], cookie_hash])
+}
+
 /// Idempotency record of an account, by the digest of its key.
 pub fn idempotency(owner: &Wallet, key_digest: u128) -> RowKey {
     key(&[&[IDEMPOTENCY], &owner.digest().to_be_bytes(), &key_digest.to_be_bytes()])
@@ -373,6 +404,47 @@ pub fn api_keys(owner: &Wallet) -> RowKey {
 /// One of these slots; the value is the key's id. The number of slots limits the number of keys.
 pub fn api_key(owner: &Wallet, place: u8) -> RowKey {
     key(&[&api_keys(owner), &[place]])
+}
+
+/// Prefix of the slots of a wallet's active passkeys.
+pub fn passkey_slots(owner: &Wallet) -> RowKey {
+    key(&[&[PASSKEY_SLOT], &owner.digest().to_be_bytes()])
+}
+
+/// One of these slots; the value is the passkey's id. The number of slots limits the number of passkeys.
+pub fn passkey_slot(owner: &Wallet, slot: u8) -> RowKey {
+    key(&[&passkey_slots(owner), &[slot]])
+}
+
+/// The passkey with this credential id; the value is the passkey's id.
+pub fn passkey_credential(credential: &[u8]) -> RowKey {
+    use sha2::{Digest as _, Sha256};
+    key(&[&[PASSKEY_CREDENTIAL], &Sha256::digest(credential)])
+}
+
+/// What the sessions of an API key spent on one day.
+pub fn key_usage(id: ApiKeyId) -> RowKey {
+    key(&[&[KEY_USAGE], &id.0.to_be_bytes()])
+}
+
+/// The latest approval of a spend with this fingerprint, while it is open or its refusal lasts.
+pub fn requested_spend(owner: &Wallet, fingerprint: &[u8; 32]) -> RowKey {
+    key(&[&[REQUESTED_SPEND], &owner.digest().to_be_bytes(), fingerprint])
+}
+
+/// Prefix of the slots of an account's open spend approvals.
+pub fn spend_approval_slots(owner: &Wallet) -> RowKey {
+    key(&[&[SPEND_APPROVAL_SLOT], &owner.digest().to_be_bytes()])
+}
+
+/// One of these slots; the value is the approval's id. The number of slots limits the number of open ones.
+pub fn spend_approval_slot(owner: &Wallet, slot: u8) -> RowKey {
+    key(&[&spend_approval_slots(owner), &[slot]])
+}
+
+/// Present while a spend approval can be used.
+pub fn approved_spend(id: SpendApprovalId) -> RowKey {
+    key(&[&[APPROVED_SPEND], &id.0.to_be_bytes()])
 }
 
 /// Prefix of a wallet's webhook endpoints.

@@ -1,11 +1,12 @@
 //! API key state machine: every command in every state.
 
-use purser_actors::entity::api_key::{ApiKey, Command, Event, REVEAL_WINDOW_MS, Rejection};
+use purser_actors::entity::api_key::{ApiKey, Command, Event, KeyLimits, REVEAL_WINDOW_MS, Rejection};
 use purser_actors::entity::session::{
     AgentInfo, AuthMethod, Command as OfSession, Event as InSession, ID_TOKEN_MAX_S, Session,
 };
 use purser_actors::id::{ApiKeyId, Wallet};
 use purser_actors::kernel::{Entity, StateMachine, table, to_json};
+use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
 use purser_storage::{Condition, Write, codec};
 
@@ -15,6 +16,10 @@ use crate::transitions::{assert_chart, commanded, listed};
 const ID: ApiKeyId = ApiKeyId(19);
 const OTHER: Wallet = Wallet::Evm([2; 20]);
 const SLOT: u8 = 3;
+const LIMITS: KeyLimits = KeyLimits {
+    per_call: Some(Cents::new(200)),
+    per_day: None,
+};
 
 const TABLE: &str = "
             -         issued          active          revoked         rejected
@@ -24,6 +29,7 @@ reject      Rejected  AlreadyClaimed  AlreadyClaimed  AlreadyClaimed  .
 reject-too  Rejected  AlreadyClaimed  AlreadyClaimed  AlreadyClaimed  AlreadyClaimed
 use         NotFound  Activated       Exchanged       Revoked         Revoked
 revoke      NotFound  Revoked         Revoked         .               .
+limits      NotFound  LimitsChanged   LimitsChanged   Revoked         Revoked
 ";
 
 fn events() -> Vec<Event> {
@@ -38,6 +44,7 @@ fn events() -> Vec<Event> {
         Event::Exchanged(NOW),
         Event::Revoked(NOW),
         Event::Rejected { owner: WALLET, at: NOW },
+        Event::LimitsChanged(LIMITS),
     ]
 }
 
@@ -45,7 +52,7 @@ fn keys() -> Vec<ApiKey> {
     let issued: ApiKey = fold(None, &ID, &events()[..1]);
     let active = fold(Some(issued.clone()), &ID, &events()[1..2]);
     let revoked = fold(Some(active.clone()), &ID, &events()[3..4]);
-    let rejected = fold(None, &ID, &events()[4..]);
+    let rejected = fold(None, &ID, &events()[4..5]);
     vec![issued, active, revoked, rejected]
 }
 
@@ -62,6 +69,7 @@ fn commands() -> Vec<(&'static str, Command)> {
         ("reject-too", Command::Reject { owner: OTHER }),
         ("use", Command::Exchange { session: session() }),
         ("revoke", Command::Revoke),
+        ("limits", Command::SetLimits(LIMITS)),
     ]
 }
 

@@ -128,16 +128,19 @@ impl Forms {
         forms.add_entity::<card_withdrawal::CardWithdrawal>();
         forms.add_entity::<agent_wallet::AgentWallet>();
         forms.add_entity::<wallet_payment::WalletPayment>();
+        forms.add_entity::<spend_approval::SpendApproval>();
         forms.add_entity::<banking::application::BankingApplication>();
         forms.add_entity::<banking::account::BankAccount>();
         forms.add_entity::<banking::transfer::BankTransfer>();
         forms.add_entity::<discrepancy::Discrepancy>();
         forms.add_entity::<api_key::ApiKey>();
+        forms.add_entity::<passkey::Passkey>();
         forms.add_entity::<webhook::WebhookEndpoint>();
         forms.add_entity::<webhook_delivery::WebhookDelivery>();
         forms.add_entity::<refund::Refund>();
         forms.add_entity::<incoming::Incoming>();
         forms.add_entity::<line::LineState>();
+        forms.add::<api_key::KeyUsage>();
         forms.add::<account::UnclaimedCapUsage>();
         forms.add::<account::LoginGrant>();
         forms.add::<account::StatementLine>();
@@ -148,6 +151,8 @@ impl Forms {
         forms.add::<purser_actors::ledger::LedgerTransaction>();
         forms.add::<purser_actors::lost_order::AttributedOrder>();
         forms.add::<purser_actors::operator::AuditRecord>();
+        forms.add::<purser_actors::operator::OperatorPasskey>();
+        forms.add::<purser_actors::operator::OperatorSession>();
         forms.add::<purser_actors::operator::OperatorToken>();
         forms.add::<purser_actors::port::AttributedTransfer>();
         forms.add::<purser_actors::port::payouts::BankDetails>();

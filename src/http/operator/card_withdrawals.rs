@@ -72,7 +72,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/card-withdrawals/fulfil" => post_fulfil {
-        Operator, unkeyed("names the withdrawal and its lease; a stale lease changes nothing"), operation(||
+        Operator, unkeyed("names the withdrawal and its lease; a stale lease changes nothing"), confirmed(), operation(||
             OperationDoc::post::<FulfilWithdrawalRequest>(
                 Operation { id: "fulfilCardWithdrawal", tag: "Card withdrawals" },
                 "Record that a withdrawal was paid",
@@ -87,7 +87,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/card-withdrawals/reject" => post_reject {
-        Operator, unkeyed("names the withdrawal and its lease; a stale lease changes nothing"), operation(||
+        Operator, unkeyed("names the withdrawal and its lease; a stale lease changes nothing"), confirmed(), operation(||
             OperationDoc::post::<RejectWithdrawalRequest>(
                 Operation { id: "rejectCardWithdrawal", tag: "Card withdrawals" },
                 "Reject a withdrawal. The issuer returns the amount to the card balance",

@@ -88,7 +88,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/intl-orders/reject" => post_reject {
-        Operator, unkeyed("names the order and its lease; a stale lease changes nothing"), operation(||
+        Operator, unkeyed("names the order and its lease; a stale lease changes nothing"), confirmed(), operation(||
             OperationDoc::post::<RejectOrderRequest>(
                 Operation { id: "rejectIntlOrder", tag: "International orders" },
                 "Reject an order and credit the full charge",

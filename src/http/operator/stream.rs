@@ -11,7 +11,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use futures_util::stream;
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Method};
 use purser_actors::id::Wallet;
 use purser_actors::operator::Permission;
 use purser_storage::{Cursor, StoreError};
@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use super::AdminState;
 #[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, any};
+use super::auth::Asked;
 use super::queues::{self, QueueList};
 use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
@@ -114,7 +115,12 @@ async fn get_stream(
 }
 
 async fn admit(admin: &AdminState, headers: &HeaderMap, request: RequestId) -> Result<(), ApiError> {
-    let admitted = admin.operator_auth.authenticate(headers, request, Permission::Read);
+    let asked = Asked {
+        method: &Method::GET,
+        path: "/admin/stream",
+        headers,
+    };
+    let admitted = admin.operator_auth.authenticate(asked, request, Permission::Read);
     admitted.await.map(drop)
 }
 

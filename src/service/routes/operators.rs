@@ -11,18 +11,27 @@ use crate::http::rate_limit::RateLimiter;
 use crate::http::route::{Access, path_rules};
 use crate::http::routes;
 use crate::http::web_apps;
+use crate::identity::IdentityKeys;
 use crate::metrics::Metrics;
 use crate::metrics::ledger_totals::LedgerTotaller;
 use crate::metrics::series::SeriesRecorder;
 use crate::service::copies::LiveCopies;
 
+/// What the operator address shares with the public one.
+pub(super) struct OperatorParts {
+    /// Keys of the challenges and users of passkeys.
+    pub(super) keys: IdentityKeys,
+    /// Controls of the sandbox, if there is one.
+    pub(super) sandbox: Option<Router>,
+}
+
 /// The same server configuration for the operator's routes, with a separate request limit: heavy public load does not
 /// lock operators out.
-pub(super) fn front(state: &AppState, public: &FrontConfig, metrics: Metrics, sandbox: Option<Router>) -> Front {
+pub(super) fn front(state: &AppState, public: &FrontConfig, parts: OperatorParts, metrics: Metrics) -> Front {
     let metrics = Arc::new(metrics);
     let inside = FrontConfig {
         request_metrics: metrics.requests.clone(),
-        routes: operator::router(Arc::new(admin(state, metrics, sandbox))).merge(web_apps::operator_router()),
+        routes: operator::router(Arc::new(admin(state, parts, metrics))).merge(web_apps::operator_router()),
         rules: path_rules(routes::operator(), &state.config),
         authenticator: Arc::new(operator::NoWalletAuth),
         limiter: Arc::new(RateLimiter::new(&state.config.limits)),
@@ -44,10 +53,17 @@ fn series(state: &AppState, metrics: &Arc<Metrics>) -> Arc<SeriesRecorder> {
     recorder
 }
 
-fn admin(state: &AppState, metrics: Arc<Metrics>, sandbox: Option<Router>) -> operator::AdminState {
+fn admin(state: &AppState, parts: OperatorParts, metrics: Arc<Metrics>) -> operator::AdminState {
+    let OperatorParts { keys, sandbox } = parts;
     let config = &state.config;
     operator::AdminState {
-        operator_auth: operator::OperatorAuth::new(state.engine.clone(), config.operator.tokens.clone()),
+        operator_auth: operator::OperatorAuth::new(
+            state.engine.clone(),
+            config.operator.tokens.clone(),
+            state.deps.clock.clone(),
+            keys,
+            state.nonces_valid_from,
+        ),
         engine: state.engine.clone(),
         sandbox,
         treasury: state.deps.chains.treasury.clone(),
