@@ -37,6 +37,7 @@ mod outgoing_holds;
 mod overview;
 pub mod owner;
 mod page_session;
+pub mod passkeys;
 pub mod payments;
 pub mod payouts;
 pub mod pricing;
@@ -82,6 +83,9 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &merchants::ROUTES,
     &overview::ROUTES,
     &owner::ROUTES,
+    &passkeys::ROUTES,
+    &passkeys::confirmation::ROUTES,
+    &passkeys::sign_in::ROUTES,
     &payments::ROUTES,
     &payouts::ROUTES,
     &recipients::ROUTES,

@@ -1,5 +1,5 @@
-//! Log of what an older backup must not bring back: revoked sessions, API keys and operator tokens, frozen accounts and
-//! stopped agents. The file lies beside the store, so a restore of the store does not replace it. Every line is on disk
+//! Log of what an older backup must not bring back: revoked sessions, API keys, passkeys and operator tokens, frozen
+//! accounts and stopped agents. The file lies beside the store, so a restore of the store does not replace it. Every line is on disk
 //! before its change is reported to anyone.
 //!
 //! Each line is a checksum over all lines before it and itself, then JSON. A last line without its end was reported to
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use purser_actors::entity::account;
-use purser_actors::id::{ApiKeyId, SessionId, Wallet};
+use purser_actors::id::{ApiKeyId, PasskeyId, SessionId, Wallet};
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::port::Entropy;
@@ -57,6 +57,10 @@ pub enum Entry {
     Session(String),
     /// An API key, with all tokens issued for it.
     ApiKey(String),
+    /// A passkey, with all sessions that it opened.
+    Passkey(String),
+    /// SHA-256 of the credential id of an operator's passkey.
+    OperatorPasskey(String),
     /// SHA-256 of an operator token.
     OperatorToken(String),
     Frozen {
@@ -307,6 +311,9 @@ pub fn entry_of(record: &EventRecord) -> Option<Entry> {
     }
     if record.kind == EntityKind::ApiKey as u8 && record.status == "revoked" {
         return Some(Entry::ApiKey(ApiKeyId(number()?).to_string()));
+    }
+    if record.kind == EntityKind::Passkey as u8 && record.status == "removed" {
+        return Some(Entry::Passkey(PasskeyId(number()?).to_string()));
     }
     if record.kind != EntityKind::Account as u8 || record.announcement.is_none() {
         return None;

@@ -29,6 +29,7 @@ pub use purser_actors::entity::identity_verification::State as IdentityStatus;
 pub use purser_actors::entity::intl_order::{IntlCardType, State as IntlCardStatus};
 pub use purser_actors::entity::issuer_link::State as IssuerLinkStatus;
 pub use purser_actors::entity::late_return::State as LateReturnStatus;
+pub use purser_actors::entity::passkey::State as PasskeyStatus;
 pub use purser_actors::entity::payment::{Resolution as PaymentResolution, State as PaymentStatus};
 pub use purser_actors::entity::payment_recipient::State as RecipientStatus;
 pub use purser_actors::entity::payout::{PayoutProduct, State as PayoutStatus};

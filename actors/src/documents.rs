@@ -15,9 +15,9 @@ use crate::{
     currency, engine,
     entity::{
         self, account, agent_wallet, api_key, bank_destination, banking, card, card_withdrawal, discrepancy, gift_card,
-        identity_verification, incoming, intl_order, issuer_link, late_return, line, payment, payment_recipient,
-        payout, refund, reloadable_card, session, spend_approval, top_up, wallet_payment, webhook, webhook_delivery,
-        withdrawal,
+        identity_verification, incoming, intl_order, issuer_link, late_return, line, passkey, payment,
+        payment_recipient, payout, refund, reloadable_card, session, spend_approval, top_up, wallet_payment, webhook,
+        webhook_delivery, withdrawal,
     },
     id, port, product, reconciliation,
 };
@@ -53,7 +53,7 @@ text! {
     Address, Time, UserId, currency::Country, currency::Currency, port::ExternalText,
     id::AddressId, id::ApiKeyId, id::ApprovalId, id::BankAccountId, id::BankDestinationId, id::BankRecipientId,
     id::BankTransferId, id::BankingApplicationId, id::CardId, id::DepositId, id::DiscrepancyId, id::DocumentId,
-    id::EventId, id::JobId, id::LateReturnId, id::OutgoingTransferId, id::PaymentId, id::PaymentRecipientId,
+    id::EventId, id::JobId, id::LateReturnId, id::OperatorPasskeyId, id::OperatorSessionId, id::OutgoingTransferId, id::PasskeyId, id::PaymentId, id::PaymentRecipientId,
     id::PayoutId, id::RefundId, id::RequestId, id::SessionId, id::SpendApprovalId, id::StatementLineId, id::TopUpId, id::WalletPaymentId,
     id::WebhookDeliveryId, id::WebhookId, id::WithdrawalId, entity::PurchasedProduct,
 }
@@ -109,6 +109,7 @@ states! {
     "Status of an account's link to the card issuer." IssuerLinkStatus: issuer_link::State;
     "Status of a late return." LateReturnStatus: late_return::State;
     "Status of a product line." LineStatus: line::State;
+    "Status of a passkey." PasskeyStatus: passkey::State;
     "Status of a payment, not of its product." PaymentStatus: payment::State;
     "Status of a payout." PayoutStatus: payout::State;
     "Status of a recipient of app payments." RecipientStatus: payment_recipient::State;

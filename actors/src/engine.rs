@@ -20,8 +20,10 @@ mod jobs;
 mod key_limits;
 mod lines;
 mod operator_actions;
+mod operator_sessions;
 mod operators;
 mod owner;
+mod passkeys;
 mod payments;
 mod payouts;
 mod permits;
@@ -72,7 +74,9 @@ pub use incoming::{IncomingDecision, IncomingDecisionError, LostHistory};
 pub use job_resolution::{JobOutcome, JobResolution, ResolveError};
 pub use jobs::table::{JOB_NAMES, job_types};
 pub use lines::{LineStatus, LineUnavailable};
-pub use operators::{ListPosition, QueuedOrder};
+pub use operator_sessions::OperatorPasskeyUse;
+pub use operators::{AuditProof, ListPosition, QueuedOrder};
+pub use passkeys::{Confirmation, LINK_CONFIRMED_MS, NewPasskey, PasskeyUse};
 pub use payments::{ClaimError, PaymentRequest, PaymentResult};
 pub use payouts::PayoutSettings;
 pub use permits::{AdmissionPermit, OverloadError};
@@ -87,8 +91,8 @@ pub use reloadable_cards::AnyWithdrawal;
 pub use spend_approvals::SpendNotApproved;
 pub use suspension::SuspendedItem;
 pub use untracked_transfers::{
-    Attribution, AttributionError, AttributionWait, GateHold, ReservationError, RestoreWindow, TreasuryReservation,
-    UntrackedTransfer, lost_windows,
+    Attribution, AttributionError, AttributionWait, FreezeEffect, GateHold, ReservationError, RestoreWindow,
+    TreasuryReservation, UntrackedTransfer, lost_windows,
 };
 
 /// Attempts before giving up. Each failure is a lost race, or a batch behind one that was rejected.

@@ -17,6 +17,7 @@ pub mod intl_order;
 pub mod issuer_link;
 pub mod late_return;
 pub mod line;
+pub mod passkey;
 pub mod payment;
 pub mod payment_recipient;
 pub mod payout;
@@ -65,6 +66,7 @@ macro_rules! entities {
             bank_transfers: crate::entity::banking::transfer::BankTransfer => crate::entity::banking::transfer::Job,
             discrepancies: crate::entity::discrepancy::Discrepancy => crate::entity::discrepancy::Job,
             api_keys: crate::entity::api_key::ApiKey,
+            passkeys: crate::entity::passkey::Passkey,
             webhooks: crate::entity::webhook::WebhookEndpoint => crate::entity::webhook::Job,
             webhook_deliveries: crate::entity::webhook_delivery::WebhookDelivery => crate::entity::webhook_delivery::Job,
             refunds: crate::entity::refund::Refund => crate::entity::refund::Job,

@@ -207,6 +207,26 @@ impl ApiKeyId {
 }
 
 define_id!(
+    /// Id of a passkey of an account owner.
+    PasskeyId, "pk_"
+);
+
+impl PasskeyId {
+    /// Session id under which the removal of a passkey is stored, for the sessions that it opened.
+    pub const fn session_id(self) -> SessionId {
+        SessionId(self.0)
+    }
+}
+
+define_id!(
+    /// Id of a passkey of an operator.
+    OperatorPasskeyId, "opk_"
+);
+define_id!(
+    /// Id of a session of an operator.
+    OperatorSessionId, "ops_"
+);
+define_id!(
     /// Id of a published event.
     EventId, "evt_"
 );

@@ -75,6 +75,8 @@ entity_kinds! {
     Discrepancy = 26 "discrepancy",
     /// An API key of an account.
     ApiKey = 25 "api_key",
+    /// A passkey of an account owner.
+    Passkey = 33 "passkey",
     /// A webhook endpoint.
     Webhook = 23 "webhook",
     /// Delivery of one event to one webhook endpoint.

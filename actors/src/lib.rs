@@ -6,7 +6,7 @@
 //!
 //! The layers, each of which imports only what stands before it:
 //! - values: [`id`], [`money`], [`time`], [`currency`], [`kinds`] (everything that is stored by number), [`ledger`],
-//!   [`operator`] (the staff and the audit log), and [`answer`] (how values look to clients);
+//!   [`credential`], [`operator`] (the staff and the audit log), and [`answer`] (how values look to clients);
 //! - [`port`]: the traits for external systems;
 //! - [`kernel`]: the machinery. It knows no entity and no product;
 //! - [`jobs`], [`lease`] (operators' claims) and [`product`] (what every product must answer);
@@ -18,6 +18,7 @@
 pub mod answer;
 pub mod approval;
 pub mod breaker;
+pub mod credential;
 pub mod currency;
 #[cfg(feature = "documents")]
 pub mod documents;

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use purser_storage::codec::Stored;
 use purser_storage::{Condition, Write};
 
-use crate::id::RequestId;
+use crate::credential::Credential;
+use crate::id::{OperatorPasskeyId, OperatorSessionId, RequestId};
 use crate::named_enum::named_enum;
 use crate::time::Timestamp;
 
@@ -178,6 +179,8 @@ named_enum! {
         CardWithdrawalReject = "card_withdrawal.reject",
         /// Release a claimed withdrawal.
         CardWithdrawalRelease = "card_withdrawal.release",
+        /// Extend the lease of a claimed withdrawal.
+        CardWithdrawalRenew = "card_withdrawal.renew",
         /// Accept a chain that replaced final blocks.
         ChainAccept = "chain.accept",
         /// Credit an incoming transfer.
@@ -194,6 +197,8 @@ named_enum! {
         IntlOrderReject = "intl_order.reject",
         /// Release a claimed order.
         IntlOrderRelease = "intl_order.release",
+        /// Extend the lease of a claimed order.
+        IntlOrderRenew = "intl_order.renew",
         /// Report a card's state at its issuer.
         IntlOrderReport = "intl_order.report",
         /// Credit the payment of a dead-lettered job.
@@ -210,12 +215,22 @@ named_enum! {
         LineOpen = "line.open",
         /// Attribute an order of a lost history.
         OrderBook = "order.book",
+        /// Add a passkey.
+        PasskeyAdd = "passkey.add",
+        /// Remove a passkey, with the sessions that it opened.
+        PasskeyRemove = "passkey.remove",
         /// Approve a refund.
         RefundApprove = "refund.approve",
         /// Reject a refund.
         RefundReject = "refund.reject",
         /// Request a refund.
         RefundRequest = "refund.request",
+        /// Confirm with a passkey, before money moves.
+        SessionConfirm = "session.confirm",
+        /// End a session of the desk.
+        SessionEnd = "session.end",
+        /// Sign in to the desk.
+        SessionOpen = "session.open",
         /// Confirm credentials from before a restore.
         SuspendedConfirm = "suspended.confirm",
         /// Create an operator token.
@@ -266,4 +281,47 @@ pub struct OperatorToken {
 
 impl Stored for OperatorToken {
     const SCHEMA: u16 = 81;
+}
+
+/// A passkey of an operator, stored by the digest of its credential id. It stands for the operator token that vouched
+/// for it: it has its name and role, and is worth nothing once that token is revoked.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct OperatorPasskey {
+    /// Id of the passkey.
+    pub id: OperatorPasskeyId,
+    /// Hash of the operator token.
+    pub token: [u8; 32],
+    /// Name chosen by the operator.
+    pub name: String,
+    /// What the authenticator gave.
+    pub credential: Credential,
+    /// Time at which it was added.
+    pub created_at: Timestamp,
+    /// Time of the last sign-in or confirmation.
+    pub used_at: Option<Timestamp>,
+}
+
+impl Stored for OperatorPasskey {
+    const SCHEMA: u16 = 282;
+}
+
+/// A session of an operator at the desk, stored by the hash of its cookie.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct OperatorSession {
+    /// Id of the session.
+    pub id: OperatorSessionId,
+    /// Hash of the operator token whose name and role the session has.
+    pub token: [u8; 32],
+    /// Passkey that opened it; `None` for the token itself.
+    pub passkey: Option<OperatorPasskeyId>,
+    /// Time at which it was opened.
+    pub created_at: Timestamp,
+    /// Time at which it ends by itself.
+    pub expires_at: Timestamp,
+    /// Until when a passkey has confirmed.
+    pub confirmed_until: Option<Timestamp>,
+}
+
+impl Stored for OperatorSession {
+    const SCHEMA: u16 = 283;
 }

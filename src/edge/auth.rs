@@ -7,7 +7,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use purser_actors::entity::session::AuthMethod;
-use purser_actors::id::{ApiKeyId, PaymentId, SessionId, Wallet};
+use purser_actors::id::{ApiKeyId, PasskeyId, PaymentId, SessionId, Wallet};
 use purser_actors::port::{BoxFuture, Timestamp};
 
 use super::error::{ApiError, ErrorCode};
@@ -34,9 +34,9 @@ pub struct AuthClaims {
 }
 
 impl AuthClaims {
-    /// Whether the wallet itself signed in.
+    /// Whether the account owner signed in: with the wallet, or with a passkey.
     pub fn is_signed_in(&self) -> bool {
-        self.amr == AuthMethod::Wallet
+        self.amr.is_owner()
     }
 
     /// Whether the owner sends the request at one of our pages. All other claims are an agent's, and end when the owner
@@ -65,10 +65,11 @@ impl AuthClaims {
     }
 
     /// Ids under which the token or cookie may be revoked: its session, the one that created its login link, and the
-    /// API key behind it.
+    /// API key or passkey behind it.
     pub fn revocation_ids(&self) -> [Option<SessionId>; 3] {
         let key = self.amr.key().map(ApiKeyId::session_id);
-        [Some(self.session), self.created_by, key]
+        let behind = key.or(self.amr.passkey().map(PasskeyId::session_id));
+        [Some(self.session), self.created_by, behind]
     }
 }
 

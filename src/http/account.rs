@@ -114,6 +114,7 @@ async fn state_sender(engine: &Engine, claims: &AuthClaims) -> Result<(), ApiErr
             AuthMethod::Wallet => EventActorType::Wallet,
             AuthMethod::Payment(_) => EventActorType::Payment,
             AuthMethod::Key(_) => EventActorType::ApiKey,
+            AuthMethod::Passkey(_) => EventActorType::Passkey,
         },
         session_id: claims.session,
         in_browser: claims.of_page,

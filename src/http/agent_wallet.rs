@@ -46,14 +46,14 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         ]
     }
     POST "/agentX402Pay" => pay::agent_x402_pay {
-        Callable, keyed(), refuses [
+        Callable, keyed(), confirmed(), refuses [
             TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
             AmountInvalid, UserIdMismatch, AccountFrozen, SignInRequired, IdempotencyKeyReused, AgentWalletNotFound,
             PolicyFiltered, InsufficientBalance, HttpError,
         ]
     }
     POST "/agentWalletTransfer" => transfer::agent_wallet_transfer {
-        Callable, keyed(), refuses [
+        Callable, keyed(), confirmed(), refuses [
             TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, AmountInvalid,
             ParameterInvalid, UserIdMismatch, AccountFrozen, SignInRequired, IdempotencyKeyReused, AgentWalletNotFound,
             AddressNotFound, TokenAccountMissing, PolicyFiltered, InsufficientBalance,
@@ -65,7 +65,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         ]
     }
     POST "/saveAddressBookEntry" => address_book::save_address_book_entry {
-        Callable, keyed(), refuses [
+        Callable, keyed(), confirmed(), refuses [
             TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
             UserIdMismatch, AccountFrozen, SignInRequired, IdempotencyKeyReused, AgentWalletNotFound, AddressNotFound,
             AddressLimitReached,

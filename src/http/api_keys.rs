@@ -34,7 +34,7 @@ type SharedState = State<Arc<App>>;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/createAgentApiKey" => create_agent_api_key {
-        Callable, unkeyed("a key is shown once and not stored, so no response could be replayed; revoke one whose response was lost"), refuses [
+        Callable, unkeyed("a key is shown once and not stored, so no response could be replayed; revoke one whose response was lost"), confirmed(), refuses [
             TokenMissing, ParameterUnrecognized, ParameterInvalid, UserIdMismatch, AccountFrozen, SignInRequired,
             ApiKeyLimitReached,
         ]

@@ -27,6 +27,7 @@ use crate::identity::challenge::SignInChallenges;
 use crate::identity::credentials::CredentialIssuer;
 use crate::identity::login::SessionCookies;
 use crate::identity::origin::Origin;
+use crate::identity::passkey::site::PasskeySite;
 use crate::identity::proof::ProofVerifier;
 use crate::page::PageFrame;
 use crate::provider::Providers;
@@ -60,6 +61,8 @@ pub struct App {
     pub credentials: Arc<CredentialIssuer>,
     pub cookies: SessionCookies,
     pub authenticator: Arc<TokenAuthenticator>,
+    /// Passkeys of account owners.
+    pub passkeys: PasskeySite,
     /// Creates the 402 of a sign-in.
     pub challenges: SignInChallenges,
     pub verifier: ProofVerifier,

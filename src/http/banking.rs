@@ -68,13 +68,13 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         ]
     }
     POST "/createBankingRecipient" => recipients::create_banking_recipient {
-        Callable, keyed(), refuses [
+        Callable, keyed(), confirmed(), refuses [
             TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
             UserIdMismatch, AccountFrozen, IdempotencyKeyReused,
         ]
     }
     POST "/addBankingDestination" => recipients::add_banking_destination {
-        Callable, keyed(), refuses [
+        Callable, keyed(), confirmed(), refuses [
             TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
             UserIdMismatch, AccountFrozen, IdempotencyKeyReused, RecipientNotFound, DestinationLimitReached,
         ]
@@ -85,7 +85,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         ]
     }
     POST "/updateBankingDestination" => destination::update_banking_destination {
-        Callable, keyed(), refuses [
+        Callable, keyed(), confirmed(), refuses [
             TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
             UserIdMismatch, AccountFrozen, SignInRequired, IdempotencyKeyReused, DestinationNotFound,
         ]
@@ -97,14 +97,14 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         ]
     }
     POST "/createBankingTransfer" => transfers::create_banking_transfer {
-        Callable, keyed(), refuses [
+        Callable, keyed(), confirmed(), refuses [
             TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterInvalid, ParameterMissing,
             AmountInvalid, AmountOutOfRange, UserIdMismatch, AccountFrozen, SignInRequired, IdempotencyKeyReused,
             BankAccountNotFound, BankAccountReceiveOnly, InsufficientBalance,
         ]
     }
     POST "/sendBankingPayout" => transfers::send_banking_payout {
-        Callable, keyed(), refuses [
+        Callable, keyed(), confirmed(), refuses [
             TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, AmountInvalid,
             AmountOutOfRange, UserIdMismatch, AccountFrozen, SignInRequired, IdempotencyKeyReused, DestinationNotFound,
             DestinationTypeNotSupported, InsufficientBalance,

@@ -26,7 +26,7 @@ use super::withdrawals::{CreateWithdrawalResponse, address, in_range, require_ac
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/withdraw-card-balance" => withdraw_card_balance {
-        Token, keyed(), refuses [
+        Token, keyed(), confirmed(), refuses [
             TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterMissing, AmountInvalid, AmountOutOfRange,
             ParameterInvalid, AccountFrozen, SignInRequired, IdempotencyKeyReused, IssuerNotLinked,
             InsufficientCardBalance,

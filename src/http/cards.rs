@@ -45,7 +45,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         ]
     }
     GET "/get-card-data" => get_card_data {
-        Token, without_head(), refuses [
+        Token, without_head(), confirmed_secrets(), refuses [
             TokenInvalid, ParameterUnrecognized, AccountFrozen, CardNotFound, CardAccessDenied, SignInRequired,
             IssuerUnavailable, TokenMissing, ParameterInvalid,
         ]

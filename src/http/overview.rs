@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, Method};
-use purser_actors::answer::ExactDecimal;
+use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::entity::account::{Account, AccountView};
 use purser_actors::entity::agent_wallet::AgentWalletView;
 use purser_actors::entity::api_key::{ApiKey, ApiKeyView};
@@ -23,6 +23,7 @@ use super::auth::AuthClaims;
 use super::error::ApiError;
 use super::json;
 use super::page_session::{require_own_page, session};
+use super::passkeys::confirmation;
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
@@ -156,6 +157,11 @@ struct AccountOverview<'a> {
     api_keys: Vec<ApiKeyOverview<'a>>,
     /// Sessions of programs that announced an agent or have an API key, newest first.
     connected_agents: Vec<SessionItem<'a>>,
+    /// Number of active passkeys. `GET /account/passkeys` lists them.
+    passkeys: usize,
+    /// Until when this session may do what needs a confirmation (RFC 3339).
+    #[cfg_attr(feature = "documents", schema(required))]
+    confirmed_until: Option<Time>,
 }
 
 /// Read the account overview
@@ -180,6 +186,7 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
     let identity = engine.identity(&wallet).await.map_err(|_| ApiError::internal())?;
     let link = engine.issuer_link(&wallet).await.map_err(|_| ApiError::internal())?;
     let keys = engine.api_keys_of(&wallet).await.map_err(|_| ApiError::internal())?;
+    let passkeys = engine.passkeys_of(&wallet).await.map_err(|_| ApiError::internal())?;
     let mut api_keys = Vec::with_capacity(keys.len());
     for (id, key) in &keys {
         api_keys.push(app.key_overview(*id, key).await?);
@@ -211,6 +218,8 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
             .filter(|(_, session)| session.agent.is_some() || session.amr.key().is_some())
             .map(|(id, session)| app.session_item(*id, session))
             .collect(),
+        passkeys: passkeys.len(),
+        confirmed_until: confirmation::until(&app, &claims).await?,
     }))
 }
 

@@ -29,6 +29,7 @@ use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::overview::{AgentWalletOverview, ApiKeyOverview, BUDGETS, CapOverview, IdentityOverview};
 use super::page_session::{require_own_page, require_signed_in, session};
+use super::passkeys::require_confirmed;
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
@@ -44,12 +45,12 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/account/link" => post_link { Owner, unkeyed("starts a link; linking again changes nothing") }
     POST "/account/unlink" => post_unlink { Owner, unkeyed("unlinking again changes nothing") }
     POST "/account/caps" => post_caps {
-        Owner, unkeyed("sets the given values"), refuses [
+        Owner, unkeyed("sets the given values"), confirmed_raise(), refuses [
             OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, BodyMalformed, ParameterUnrecognized,
             ParameterInvalid,
         ]
     }
-    POST "/account/spending" => post_spending { Owner, unkeyed("sets the given values") }
+    POST "/account/spending" => post_spending { Owner, unkeyed("sets the given values"), confirmed_raise() }
     POST "/account/api-keys/revoke" => post_revoke { Owner, unkeyed("revoking again changes nothing") }
 }
 
@@ -211,6 +212,16 @@ struct CapsRequest {
 async fn post_caps(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = owner(&app, &headers).await?;
     let caps = app.body::<CapsRequest>(body).await?.parse()?;
+    let account = app.engine.account(&claims.wallet).await;
+    let account = account.map_err(|_| ApiError::internal())?;
+    let old = account.map(|account| account.owner_caps).unwrap_or_default();
+    let raises = BUDGETS.iter().any(|(line, _)| {
+        let (old, new) = (old.for_line(*line), caps.for_line(*line));
+        is_raised(old.count, new.count) || is_raised(old.sum, new.sum)
+    });
+    if raises {
+        require_confirmed(&app, &claims).await?;
+    }
     match app.engine.set_owner_caps(claims.wallet, caps).await {
         Ok(()) => {}
         Err(OperationError::Rejected(rejection)) => return Err(account_error(rejection)),
@@ -250,6 +261,11 @@ struct SpendingRequest {
 async fn post_spending(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = owner(&app, &headers).await?;
     let limits = app.body::<SpendingRequest>(body).await?.parse()?;
+    let wallet = app.engine.agent_wallet(&claims.wallet).await;
+    let old = wallet.map_err(|_| ApiError::internal())?.map(|wallet| wallet.caps);
+    if old.is_some_and(|old| limits.per_call > old.per_call || is_raised(old.per_day, limits.per_day)) {
+        require_confirmed(&app, &claims).await?;
+    }
     match app.engine.set_wallet_caps(claims.wallet, limits).await {
         Ok(()) => {}
         Err(OperationError::Rejected(why)) => return Err(agent_wallet::payment_error(&why)),
@@ -310,6 +326,25 @@ pub(super) async fn signed_in_owner(app: &App, headers: &HeaderMap) -> Result<Au
     refuse_frozen(&app.engine, &claims).await?;
     require_signed_in(&claims)?;
     Ok(claims)
+}
+
+/// As [`owner`], for what the owner must have confirmed.
+///
+/// # Errors
+/// As [`owner`], then 403 `confirmation_required`.
+pub(super) async fn confirmed_owner(app: &App, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
+    let claims = owner(app, headers).await?;
+    require_confirmed(app, &claims).await?;
+    Ok(claims)
+}
+
+/// Whether the new limit permits more than the old one. `None` is no limit.
+fn is_raised<T: Ord>(old: Option<T>, new: Option<T>) -> bool {
+    match (old, new) {
+        (None, _) => false,
+        (Some(_), None) => true,
+        (Some(old), Some(new)) => new > old,
+    }
 }
 
 /// The text of a number or a string; `None` if it is absent, null or empty.

@@ -10,9 +10,13 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method};
 use std::sync::Arc;
 
+use super::account::refuse_frozen;
 use super::app::App;
 use super::auth::{AuthClaims, Authenticator as _, BearerAuth, MaybeBearer, RequestExtensions};
 use super::error::{ApiError, ErrorCode};
+use super::passkeys::require_confirmed;
+use super::query::Query;
+use super::route::{Confirmed, Route};
 use super::routes;
 
 /// Browsers say here which site the page of a request is from.
@@ -37,7 +41,7 @@ impl FromRequestParts<Arc<App>> for MaybeClaims {
 ///
 /// # Errors
 /// 403 `origin_not_allowed` for a page that is not ours, 401 for a session that is not valid, 403 `sign_in_required` for
-/// an act in a session that may only read.
+/// an act in a session that may only read, 403 `confirmation_required` for one that its owner has to confirm.
 pub(super) async fn of_request(app: &App, parts: &mut Parts) -> Result<Option<AuthClaims>, ApiError> {
     let cookie = cookie_of(&parts.headers);
     if parts.headers.contains_key(AUTHORIZATION) || !app.cookies.is_in(cookie) {
@@ -45,8 +49,18 @@ pub(super) async fn of_request(app: &App, parts: &mut Parts) -> Result<Option<Au
     }
     require_own_page(&parts.method, &parts.headers, app.origin.as_str())?;
     let claims = app.authenticator.authenticate_session(cookie).await?;
-    if !is_read(&parts.method, parts.uri.path()) {
+    let route = route_of(&parts.method, parts.uri.path());
+    if !route.is_some_and(Route::only_reads) {
         require_signed_in(&claims)?;
+    }
+    let confirms = match route.map_or(Confirmed::Nothing, |route| route.confirmed) {
+        Confirmed::Always => true,
+        Confirmed::Secrets => asks_for_secrets(parts.uri.query()),
+        Confirmed::Nothing | Confirmed::Raise => false,
+    };
+    if confirms {
+        refuse_frozen(&app.engine, &claims).await?;
+        require_confirmed(app, &claims).await?;
     }
     if let Some(asked) = parts.extensions.get_mut::<RequestExtensions>() {
         asked.bearer = BearerAuth::Valid(claims.clone());
@@ -113,12 +127,19 @@ fn has_json_or_no_body(headers: &HeaderMap) -> bool {
     kind.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// Whether the route changes nothing.
-fn is_read(method: &Method, path: &str) -> bool {
+/// Whether a query asks for one card with its details. One that is not understood here does.
+fn asks_for_secrets(query: Option<&str>) -> bool {
+    let known = ["card_id", "details", "card_type", "limit", "starting_after"];
+    Query::parse(query, &known).map_or(true, |query| {
+        query.get("card_id").is_some() && query.get("details") != Some("false")
+    })
+}
+
+/// The row of a route.
+fn route_of(method: &Method, path: &str) -> Option<&'static Route> {
     let method = if *method == Method::HEAD { &Method::GET } else { method };
     let mut routes = routes::public();
-    let route = routes.find(|route| route.path == path && route.method == method.as_str());
-    route.is_some_and(|route| route.only_reads())
+    routes.find(|route| route.path == path && route.method == method.as_str())
 }
 
 /// Requires a wallet that signed in. A hostile seller may have relayed a payment and have its token, and an agent with
@@ -213,7 +234,10 @@ mod tests {
             (Method::HEAD, "/events"),
             (Method::POST, "/listBankingAccounts"),
         ] {
-            assert!(is_read(&method, path), "{method} {path}");
+            assert!(
+                route_of(&method, path).is_some_and(Route::only_reads),
+                "{method} {path}"
+            );
         }
         for (method, path) in [
             (Method::POST, "/withdraw"),
@@ -222,7 +246,10 @@ mod tests {
             (Method::POST, "/revokeAgentApiKey"),
             (Method::GET, "/no-such-route"),
         ] {
-            assert!(!is_read(&method, path), "{method} {path}");
+            assert!(
+                !route_of(&method, path).is_some_and(Route::only_reads),
+                "{method} {path}"
+            );
         }
     }
 }

@@ -30,7 +30,7 @@ use super::schemas;
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/payment-recipients" => get_payment_recipients { Token }
     POST "/payment-recipients" => post_payment_recipients {
-        Token, keyed(), refuses [
+        Token, keyed(), confirmed(), refuses [
             TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterMissing, InvalidDisplayName, InvalidArchived,
             AccountFrozen, IdempotencyKeyReused, RecipientNotFound, RecipientAccessDenied,
         ]

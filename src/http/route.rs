@@ -64,6 +64,31 @@ pub enum Repeat {
 /// Why a callable function that only reads has no key: `unkeyed("reads")`.
 const READS: &str = "reads";
 
+/// What a session of a page needs the owner's confirmation for (`passkeys/confirmation.rs`). Tokens need none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmed {
+    /// Nothing.
+    Nothing,
+    /// Every request.
+    Always,
+    /// An answer with secrets.
+    Secrets,
+    /// A limit that is raised or removed.
+    Raise,
+}
+
+impl Confirmed {
+    /// For docs/routes.md.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Always => "confirmed",
+            Self::Secrets => "confirmed, with secrets",
+            Self::Raise => "confirmed, if it raises a limit",
+        }
+    }
+}
+
 /// Time limit of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeLimit {
@@ -98,6 +123,8 @@ pub struct Route {
     /// Limit of the body in bytes; `None` is `server.max_body_bytes`.
     pub body_limit: Option<usize>,
     pub time_limit: TimeLimit,
+    /// What a session of a page needs the owner's confirmation for.
+    pub confirmed: Confirmed,
     /// Errors of the route in order of precedence, each once, without those that every request can get.
     pub refuses: &'static [ErrorCode],
     /// The operation in the document of the operator API. Public operations are described at their handlers.
@@ -115,6 +142,7 @@ impl Route {
             serves_head: matches!(repeat, Repeat::Read),
             body_limit: None,
             time_limit: TimeLimit::Standard,
+            confirmed: Confirmed::Nothing,
             refuses: &[],
             #[cfg(feature = "documents")]
             operation: None,
@@ -134,6 +162,24 @@ impl Route {
 
     pub const fn time_limit(self, time_limit: TimeLimit) -> Self {
         Self { time_limit, ..self }
+    }
+
+    /// A session of a page may do it only while its owner's confirmation lasts.
+    pub const fn confirmed(self) -> Self {
+        let confirmed = Confirmed::Always;
+        Self { confirmed, ..self }
+    }
+
+    /// The same, if the answer has secrets: of one card, unless `details=false`.
+    pub const fn confirmed_secrets(self) -> Self {
+        let confirmed = Confirmed::Secrets;
+        Self { confirmed, ..self }
+    }
+
+    /// The same, if it raises or removes a limit. The handler compares.
+    pub const fn confirmed_raise(self) -> Self {
+        let confirmed = Confirmed::Raise;
+        Self { confirmed, ..self }
     }
 
     pub const fn refuses(self, refuses: &'static [ErrorCode]) -> Self {

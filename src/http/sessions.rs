@@ -22,6 +22,7 @@ use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::owner::{owner, unavailable};
 use super::page_session::{require_own_page, session};
+use super::passkeys::require_confirmed;
 use super::route::routes;
 use crate::checkout::account_error;
 
@@ -37,7 +38,7 @@ routes! { pub(super) static ROUTES: Arc<App>, openapi;
     POST "/account/sessions/end" => post_end { Owner, unkeyed("an ended session stays ended") }
     POST "/account/sign-out" => post_sign_out { Owner, unkeyed("an ended session stays ended") }
     POST "/account/stop-agents" => post_stop_agents { Owner, unkeyed("stopping again changes nothing") }
-    POST "/account/resume-agents" => post_resume_agents { Owner, unkeyed("resuming again changes nothing") }
+    POST "/account/resume-agents" => post_resume_agents { Owner, unkeyed("resuming again changes nothing"), confirmed() }
 }
 
 /// Where a session is.
@@ -62,6 +63,8 @@ enum SessionOpening {
     Payment,
     /// An API key.
     ApiKey,
+    /// A passkey of the account owner.
+    Passkey,
 }
 
 /// A session of the account.
@@ -72,7 +75,7 @@ pub(super) struct SessionItem<'a> {
     session_id: SessionId,
     /// `browser` or `token`.
     kind: SessionKind,
-    /// `wallet`, `payment` or `api_key`: what opened it. A browser session has the rights of the session whose login link
+    /// `wallet`, `payment`, `api_key` or `passkey`: what opened it. A browser session has the rights of the session whose login link
     /// opened it.
     opened_by: SessionOpening,
     /// The payment that opened it.
@@ -236,6 +239,10 @@ async fn post_resume_agents(State(app): SharedState, headers: HeaderMap) -> Resu
 
 async fn set_stopped(app: &App, headers: &HeaderMap, stopped: bool) -> Result<Response, ApiError> {
     let claims = owner(app, headers).await?;
+    // To stop must always be possible.
+    if !stopped {
+        require_confirmed(app, &claims).await?;
+    }
     match app.engine.set_agents_stopped(claims.wallet, stopped).await {
         Ok(()) => {}
         Err(OperationError::Rejected(rejection)) => return Err(account_error(rejection)),
@@ -247,6 +254,11 @@ async fn set_stopped(app: &App, headers: &HeaderMap, stopped: bool) -> Result<Re
         .ok_or_else(ApiError::internal)?;
     let AccountView { agents_stopped_at, .. } = account.view(&claims.wallet);
     Ok(json::private_ok(&AgentsAnswer { agents_stopped_at }))
+}
+
+/// Whether a login link or a passkey opened the session.
+const fn is_of_browser(session: &Session) -> bool {
+    session.created_by.is_some() || session.amr.passkey().is_some()
 }
 
 impl App {
@@ -290,14 +302,16 @@ impl App {
     pub(super) fn session_item<'a>(&self, id: SessionId, session: &'a Session) -> SessionItem<'a> {
         SessionItem {
             session_id: id,
-            kind: match session.created_by {
-                Some(_) => SessionKind::Browser,
-                None => SessionKind::Token,
+            kind: if is_of_browser(session) {
+                SessionKind::Browser
+            } else {
+                SessionKind::Token
             },
             opened_by: match session.amr {
                 AuthMethod::Wallet => SessionOpening::Wallet,
                 AuthMethod::Payment(_) => SessionOpening::Payment,
                 AuthMethod::Key(_) => SessionOpening::ApiKey,
+                AuthMethod::Passkey(_) => SessionOpening::Passkey,
             },
             payment_id: session.amr.payment(),
             api_key_id: session.amr.key(),
@@ -313,9 +327,10 @@ impl App {
     /// A browser's cookie has a time of its own.
     fn session_expiry(&self, session: &Session) -> Timestamp {
         let cookie_ms = self.config.identity.browser_session_seconds.saturating_mul(1_000);
-        match session.created_by {
-            Some(_) => session.created_at.plus_ms(cookie_ms),
-            None => session.expires_at,
+        if is_of_browser(session) {
+            session.created_at.plus_ms(cookie_ms)
+        } else {
+            session.expires_at
         }
     }
 }

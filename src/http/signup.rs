@@ -51,7 +51,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     }
     GET "/claim" => claim::get_claim { Public }
     POST "/claim" => claim::post_claim {
-        Owner, unkeyed("a signup is claimed once"), refuses [
+        Owner, unkeyed("a signup is claimed once"), confirmed(), refuses [
             OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, ParameterUnrecognized, ParameterMissing,
             SignupNotFound, ParameterInvalid, ApiKeyLimitReached,
         ]

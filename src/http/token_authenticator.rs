@@ -169,7 +169,13 @@ impl AccountStatus for TokenAuthenticator {
 impl EventSink for TokenAuthenticator {
     fn publish(&self, events: &[StoredEvent]) {
         // This runs on the committing thread, and few events are of these kinds.
-        let kinds = [EntityKind::Account, EntityKind::ApiKey, EntityKind::Session].map(|kind| kind as u8);
+        let kinds = [
+            EntityKind::Account,
+            EntityKind::ApiKey,
+            EntityKind::Passkey,
+            EntityKind::Session,
+        ]
+        .map(|kind| kind as u8);
         let read = |event: &StoredEvent| {
             let kind = EventRecord::kind_of(&event.payload)?;
             let record = kinds
@@ -182,13 +188,14 @@ impl EventSink for TokenAuthenticator {
         self.log.record(&ended);
         for (seq, record) in records {
             let of_key = record.kind == EntityKind::ApiKey as u8;
-            if of_key || record.kind == EntityKind::Session as u8 {
+            let of_passkey = record.kind == EntityKind::Passkey as u8;
+            if of_key || of_passkey || record.kind == EntityKind::Session as u8 {
                 let Ok(id) = <[u8; 16]>::try_from(record.id.as_slice()) else {
                     continue;
                 };
                 let id = u128::from_be_bytes(id);
-                if record.status == "revoked" {
-                    // A key's id is also its session family.
+                if record.status == "revoked" || record.status == "removed" {
+                    // The id of a key or passkey is also that of its session family.
                     let session = SessionId(id);
                     self.purge_expired();
                     self.revoked.insert(session, record.at.seconds() + ID_TOKEN_MAX_S);

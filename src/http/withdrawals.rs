@@ -38,7 +38,7 @@ const MIN_AMOUNT: Cents = Cents::new(1);
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/withdraw" => post_withdraw {
-        Token, keyed(), refuses [
+        Token, keyed(), confirmed(), refuses [
             TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterUnrecognized, AmountInvalid, AmountOutOfRange,
             ParameterInvalid, AccountFrozen, SignInRequired, IdempotencyKeyReused, InsufficientBalance,
             TokenAccountMissing,

@@ -9,6 +9,7 @@
 //! - [`token`] mints and verifies id tokens; [`refresh`] writes and parses refresh tokens.
 //! - [`login`] creates login codes and the dashboard's cookie.
 //! - [`api_key`] writes API keys and signups.
+//! - [`passkey`] verifies passkeys of owners and operators.
 //! - [`operator_token`] writes the tokens of operators.
 //! - [`keys`] and [`key_file`] provide the keys for all of it.
 
@@ -21,6 +22,7 @@ pub mod login;
 pub mod nonce;
 pub mod operator_token;
 pub mod origin;
+pub mod passkey;
 pub mod payout_form_link;
 pub mod proof;
 pub mod refresh;
@@ -49,6 +51,10 @@ pub struct IdentityKeys {
     pub api_key: Key32,
     /// Key of [`api_key::SignupCodec`].
     pub signup: Key32,
+    /// Key of [`passkey::challenge::PasskeyChallenges`].
+    pub passkey_challenge: Key32,
+    /// Key of the handles of [`passkey::options::PasskeyUser`].
+    pub passkey_user: Key32,
     /// For the challenges of [`crate::payment::mpp::Mpp`]: the current key, and the one before the last rotation.
     pub challenge: (MacKey, Option<MacKey>),
 }
@@ -63,6 +69,8 @@ impl IdentityKeys {
             form: keys.derive("purser/identity/payout-form"),
             api_key: keys.derive("purser/identity/api-key"),
             signup: keys.derive("purser/identity/signup"),
+            passkey_challenge: keys.derive("purser/identity/passkey-challenge"),
+            passkey_user: keys.derive("purser/identity/passkey-user"),
             challenge: keys.rotating_macs("purser/payment/mpp-challenge"),
         }
     }

@@ -208,6 +208,12 @@ async fn replay(engine: &Engine, log: LogCoverage<'_>) -> Result<(), ServiceErro
             Entry::Session(id) => engine.end_session(id.parse().map_err(|_| wrong(id))?).await?,
             Entry::ApiKey(_) if mutants::is_enabled(Mutant::RevokedKeyAccepted) => {}
             Entry::ApiKey(id) => engine.end_api_key(id.parse().map_err(|_| wrong(id))?).await?,
+            Entry::Passkey(id) => engine.end_passkey(id.parse().map_err(|_| wrong(id))?).await?,
+            Entry::OperatorPasskey(digest) => {
+                let mut bytes = [0; 32];
+                hex::decode_to_slice(digest, &mut bytes).map_err(|_| wrong(digest))?;
+                engine.end_operator_passkey(&bytes).await?;
+            }
             Entry::OperatorToken(hash) => {
                 let mut bytes = [0; 32];
                 hex::decode_to_slice(hash, &mut bytes).map_err(|_| wrong(hash))?;

@@ -39,6 +39,7 @@ use crate::identity::keys::IdentityKeyRing;
 use crate::identity::login::SessionCookies;
 use crate::identity::nonce::Nonces;
 use crate::identity::origin::Origin;
+use crate::identity::passkey::site::PasskeySite;
 use crate::identity::payout_form_link::PayoutFormLinks;
 use crate::identity::proof::ProofVerifier;
 use crate::identity::refresh::RefreshTokenCodec;
@@ -81,6 +82,8 @@ struct AuthContext {
     cookies: SessionCookies,
     authenticator: Arc<TokenAuthenticator>,
     nonces: Nonces,
+    passkeys: PasskeySite,
+    keys: IdentityKeys,
     mpp: Arc<Mpp>,
     form_links: PayoutFormLinks,
     api_keys: ApiKeyCodec,
@@ -138,12 +141,13 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(discovery::router(discovery))
         .merge(web_apps::router())
         .merge(event_routes(&state, &entrance.authenticator));
-    if let Some(own) = &state.deps.sandbox {
+    let controls = state.deps.sandbox.as_ref().map(|own| sandbox::router(&state, own));
+    if let Some(controls) = &controls {
         routes = routes
-            .merge(sandbox::router(&state, own))
+            .merge(controls.clone())
             .merge(openapi::sandbox_router(&described.others));
     }
-    let authenticator = entrance.authenticator.clone();
+    let (authenticator, keys) = (entrance.authenticator.clone(), entrance.keys.clone());
     let routes = routes.merge(routes::router(Arc::new(app(&state, entrance, &terms, checkout)?)));
     let inside = FrontConfig {
         routes,
@@ -157,7 +161,15 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         cors: true,
     };
     Ok(Fronts {
-        operator: operators::front(&state, &inside, metrics),
+        operator: operators::front(
+            &state,
+            &inside,
+            operators::OperatorParts {
+                keys,
+                sandbox: controls,
+            },
+            metrics,
+        ),
         public: Front::new(config, inside),
     })
 }
@@ -187,6 +199,7 @@ fn app(
         uploads: Arc::default(),
         challenges: SignInChallenges::new(&entrance.origin, terms, entrance.nonces.clone()),
         verifier: ProofVerifier::new(entrance.origin.clone(), entrance.nonces),
+        passkeys: entrance.passkeys,
         origin: entrance.origin,
         credentials: entrance.credentials,
         cookies: entrance.cookies,
@@ -266,6 +279,8 @@ async fn auth_context(state: &AppState) -> Result<AuthContext, ServiceError> {
         credentials,
         cookies,
         authenticator: Arc::new(authenticator),
+        passkeys: PasskeySite::new(&origin, &derived, state.nonces_valid_from),
+        keys: derived.clone(),
         nonces: Nonces::new(&derived.nonce, &origin).not_before(state.nonces_valid_from),
         origin,
     })

@@ -14,7 +14,7 @@ use purser_storage::{Seq, Store, StoreError};
 use super::money_history::MoneyHistory;
 use super::{
     StoreContents, VerifyReport, agent_wallets, api_keys, banking, discrepancies, identity, incoming, late_returns,
-    lines, payees, products, refunds, reloadable_cards, spend_approvals, webhooks,
+    lines, passkeys, payees, products, refunds, reloadable_cards, spend_approvals, webhooks,
 };
 
 /// The folded events of one entity.
@@ -100,6 +100,7 @@ fn fold_event(
             let result = result.or_else(|| agent_wallets::fold(kind, &record.event));
             let result = result.or_else(|| spend_approvals::fold(kind, &record.event));
             let result = result.or_else(|| api_keys::fold(kind, &record.event));
+            let result = result.or_else(|| passkeys::fold(kind, &record.event));
             let result = result.or_else(|| webhooks::fold(kind, &record.event));
             result.transpose().map(|result| match result {
                 Some(Some(status)) => trail.status = status.into(),
@@ -180,7 +181,7 @@ fn session_event(record: &EventRecord, trail: &mut EntityEvents) -> Result<(), D
             record_event(trail, record);
         }
         session::Event::Revoked(_) => trail.status = "revoked".into(),
-        session::Event::AgentAnnounced(_) => record_event(trail, record),
+        session::Event::AgentAnnounced(_) | session::Event::Confirmed(_) => record_event(trail, record),
     }
     Ok(())
 }

@@ -23,6 +23,7 @@ mod money_history;
 mod onchain;
 mod outcomes;
 mod outgoing_transfers;
+mod passkeys;
 mod payees;
 mod products;
 mod received;
@@ -158,6 +159,7 @@ pub(crate) struct StoreContents {
     pub(crate) spend_approvals: spend_approvals::SpendApprovals,
     /// API keys and the slots that they occupy.
     pub(crate) api_keys: api_keys::ApiKeys,
+    pub(crate) passkeys: passkeys::Passkeys,
     /// Endpoints and deliveries.
     pub(crate) webhooks: webhooks::WebhookRecords,
     /// Transfers from the treasury for products.
@@ -214,6 +216,7 @@ async fn check(store: &dyn Store, chain: Option<&ChainList>) -> Result<VerifyRep
     agent_wallets::check(&contents, &mut report);
     spend_approvals::check(&contents, &mut report);
     api_keys::check(&contents, &mut report);
+    passkeys::check(&contents, &mut report);
     payees::check(store, &contents, &mut report).await?;
     webhooks::check(store, &contents, &mut report).await?;
     banking::check(&contents, &history, &holders, &mut report);
@@ -235,7 +238,10 @@ async fn check(store: &dyn Store, chain: Option<&ChainList>) -> Result<VerifyRep
         ("identities", contents.identity.identities.len()),
         (
             "banking",
-            contents.banking.len() - contents.webhooks.count() - lines::count(contents.banking.keys()),
+            contents.banking.len()
+                - contents.webhooks.count()
+                - lines::count(contents.banking.keys())
+                - contents.passkeys.len(),
         ),
         ("issuer_links", contents.identity.links.len()),
         ("withdrawals", contents.withdrawals.len()),
@@ -244,6 +250,7 @@ async fn check(store: &dyn Store, chain: Option<&ChainList>) -> Result<VerifyRep
         ("late_returns", contents.late_returns.len()),
         ("discrepancies", contents.discrepancies.all.len()),
         ("api_keys", contents.api_keys.len()),
+        ("passkeys", contents.passkeys.len()),
         ("webhooks", contents.webhooks.endpoints),
         ("webhook_deliveries", contents.webhooks.deliveries),
         ("refunds", contents.refunds.all.len()),
@@ -333,6 +340,7 @@ async fn read_entities(store: &dyn Store, report: &mut VerifyReport) -> Result<S
             .or_else(|| contents.agent_wallets.read(kind, id, row))
             .or_else(|| contents.spend_approvals.read(kind, id, row))
             .or_else(|| contents.api_keys.read(kind, id, row))
+            .or_else(|| contents.passkeys.read(kind, id, row))
             .or_else(|| contents.webhooks.read(kind, id, row))
             .or_else(|| lines::read(kind, id, row))
         {
@@ -366,6 +374,7 @@ async fn read_rows(
     contents.agent_wallets.read_rows(store, report).await?;
     contents.spend_approvals.read_rows(store).await?;
     contents.api_keys.read_rows(store).await?;
+    contents.passkeys.read_rows(store).await?;
     contents.refunds.read_rows(store).await?;
     contents.incoming.read_rows(store, report).await?;
     for work in [table::OUTBOX, table::TIMER] {

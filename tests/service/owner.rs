@@ -30,6 +30,13 @@ impl Owner {
         }
     }
 
+    /// A person with the cookie that a response has set.
+    pub(crate) fn by_set_cookie(set: &str) -> Self {
+        Self {
+            cookie: set.split(';').next().unwrap().to_owned(),
+        }
+    }
+
     /// The owner of a wallet that signs in.
     pub(crate) async fn of(site: &ServiceClient<'_>, agent: &Agent) -> Self {
         Self::by_token(site, &agent.token(site).await).await

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser::http::route::{Access, Repeat, Route};
+use purser::http::route::{Access, Confirmed, Repeat, Route};
 use purser::http::routes;
 use serde_json::Value;
 
@@ -35,12 +35,11 @@ fn table() -> String {
             operation["tags"][0].as_str().unwrap(),
             operation["summary"].as_str().unwrap(),
         );
-        let row = format!(
-            "| `{} {}` | {} | {summary} |\n",
-            route.method,
-            route.path,
-            route.access.name()
-        );
+        let caller = match route.confirmed {
+            Confirmed::Nothing => route.access.name().to_owned(),
+            confirmed => format!("{}; page: {}", route.access.name(), confirmed.name()),
+        };
+        let row = format!("| `{} {}` | {caller} | {summary} |\n", route.method, route.path);
         match tables.iter_mut().find(|(known, _)| *known == tag) {
             Some((_, rows)) => rows.push_str(&row),
             None => tables.push((tag, row)),

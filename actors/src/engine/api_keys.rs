@@ -5,7 +5,7 @@ use purser_storage::StoreError;
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::entity::api_key::{ApiKey, Command, Rejection};
 use crate::entity::payment::SessionSeed;
-use crate::entity::session::{self, AgentInfo, Session};
+use crate::entity::session::{self, AgentInfo, AuthMethod, Session};
 use crate::id::{ApiKeyId, SessionId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, table};
@@ -160,8 +160,8 @@ impl Engine {
         Err(OperationError::Unavailable)
     }
 
-    /// Whether a session is no longer valid: it was revoked, or the API key behind it, or the session that created its
-    /// login link, or that is unknown after a restore, or it is an agent's from before a stop of the agents.
+    /// Whether a session is no longer valid: it was revoked, or the API key or passkey behind it, or the session that
+    /// created its login link, or that is unknown after a restore, or it is an agent's from before a stop of the agents.
     ///
     /// # Errors
     /// When storage fails.
@@ -181,9 +181,10 @@ impl Engine {
         {
             return Ok(true);
         }
-        match session.amr.key() {
-            None => Ok(false),
-            Some(key) => Ok(self.api_key(&key).await?.is_none_or(|key| !key.is_active())),
+        match session.amr {
+            AuthMethod::Wallet | AuthMethod::Payment(_) => Ok(false),
+            AuthMethod::Key(key) => Ok(self.api_key(&key).await?.is_none_or(|key| !key.is_active())),
+            AuthMethod::Passkey(id) => Ok(self.passkey(&id).await?.is_none_or(|passkey| !passkey.is_active())),
         }
     }
 

@@ -11,8 +11,9 @@ use super::operator_actions::AuditEntry;
 use super::operators::{corrupt, put_row};
 use super::{Engine, OperationError, commit};
 use crate::entity::api_key;
+use crate::entity::passkey;
 use crate::entity::session;
-use crate::id::{ApiKeyId, SessionId};
+use crate::id::{ApiKeyId, PasskeyId, SessionId};
 use crate::kernel::{AskError, table};
 use crate::operator::{AuditAction, AuditExtras, OperatorAction, OperatorToken};
 use crate::port::Timestamp;
@@ -46,8 +47,8 @@ pub enum SuspendedItem {
 }
 
 impl Engine {
-    /// First start on a restored store, once per restore. Login codes from before are deleted, since they may have been
-    /// used. Without the log of revocations, all earlier credentials are suspended. Returns the time of that start by
+    /// First start on a restored store, once per restore. Login codes and operators' sessions from before are deleted, since
+    /// they may have been used or ended. Without the log of revocations, all earlier credentials are suspended. Returns the time of that start by
     /// the service's clock.
     ///
     /// # Errors
@@ -65,8 +66,10 @@ impl Engine {
         };
         let both = [restored.0.to_be_bytes(), now.0.to_be_bytes()].concat();
         let mut writes = vec![put(key, both)];
-        let codes = store.scan(&[table::LOGIN_CODE], None, usize::MAX).await?;
-        writes.extend(codes.into_iter().map(|(key, _)| Write::Delete { key }));
+        for table in [table::LOGIN_CODE, table::OPERATOR_SESSION] {
+            let rows = store.scan(&[table], None, usize::MAX).await?;
+            writes.extend(rows.into_iter().map(|(key, _)| Write::Delete { key }));
+        }
         // Tokens contain the second in which they were issued. From here on none is issued in this second.
         let since_s = now.seconds().saturating_add(1);
         if !has_log {
@@ -216,6 +219,20 @@ impl Engine {
         match self.revoke_api_key(id).await {
             Ok(()) => Ok(()),
             Err(OperationError::Rejected(api_key::Rejection::NotFound)) => {
+                self.record_revocation(id.session_id()).await
+            }
+            Err(denied) => Err(corrupt(format!("{id}: {denied:?}"))),
+        }
+    }
+
+    /// Removes a passkey that the log of revocations names.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn end_passkey(&self, id: PasskeyId) -> Result<(), StoreError> {
+        match self.remove_passkey(id).await {
+            Ok(()) => Ok(()),
+            Err(OperationError::Rejected(passkey::Rejection::NotFound)) => {
                 self.record_revocation(id.session_id()).await
             }
             Err(denied) => Err(corrupt(format!("{id}: {denied:?}"))),

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::answer::Time;
 use crate::entity::payment::SessionSeed;
-use crate::id::{ApiKeyId, PaymentId, SessionId, Wallet};
+use crate::id::{ApiKeyId, PasskeyId, PaymentId, SessionId, Wallet};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, NewEntity, StateMachine as _, table};
 use crate::port::Timestamp;
 
@@ -31,6 +31,8 @@ pub enum AuthMethod {
     /// An API key, which the account owner created for an agent. It spends from the agent wallet within the caps that a
     /// person has set, and has no other permission that needs the owner.
     Key(ApiKeyId),
+    /// A passkey of the account owner, in a browser. It counts as the wallet's sign-in.
+    Passkey(PasskeyId),
 }
 
 impl AuthMethod {
@@ -38,7 +40,7 @@ impl AuthMethod {
     pub const fn key(self) -> Option<ApiKeyId> {
         match self {
             Self::Key(id) => Some(id),
-            Self::Wallet | Self::Payment(_) => None,
+            Self::Wallet | Self::Payment(_) | Self::Passkey(_) => None,
         }
     }
 
@@ -46,8 +48,21 @@ impl AuthMethod {
     pub const fn payment(self) -> Option<PaymentId> {
         match self {
             Self::Payment(id) => Some(id),
-            Self::Wallet | Self::Key(_) => None,
+            Self::Wallet | Self::Key(_) | Self::Passkey(_) => None,
         }
+    }
+
+    /// Passkey, if the session was opened by one.
+    pub const fn passkey(self) -> Option<PasskeyId> {
+        match self {
+            Self::Passkey(id) => Some(id),
+            Self::Wallet | Self::Payment(_) | Self::Key(_) => None,
+        }
+    }
+
+    /// Whether the account owner signed in: with the wallet, or with a passkey.
+    pub const fn is_owner(self) -> bool {
+        matches!(self, Self::Wallet | Self::Passkey(_))
     }
 }
 
@@ -86,6 +101,8 @@ pub struct Session {
     pub revoked: Option<RevocationReason>,
     /// Agent behind the session, if it was announced.
     pub agent: Option<AgentInfo>,
+    /// Until when the owner has confirmed acts of this browser session with a passkey.
+    pub confirmed_until: Option<Timestamp>,
 }
 
 /// Reason why a session was revoked.
@@ -111,6 +128,11 @@ pub enum Command {
     },
     /// Revokes the session.
     Revoke,
+    /// Records that a passkey of the owner confirmed, for the time until then.
+    Confirm {
+        /// End of the confirmation.
+        until: Timestamp,
+    },
     /// Records the agent behind the session.
     AnnounceAgent(AgentInfo),
 }
@@ -144,6 +166,8 @@ pub enum Event {
     Revoked(RevocationReason),
     /// The agent behind the session was recorded.
     AgentAnnounced(AgentInfo),
+    /// A passkey of the owner confirmed, until this time.
+    Confirmed(Timestamp),
 }
 
 /// A session of an account.
@@ -162,6 +186,9 @@ pub struct SessionView<'a> {
     pub api_key_id: Option<ApiKeyId>,
     /// Creation time (RFC 3339).
     pub created_at: Time,
+    /// Until when a passkey has confirmed acts of this browser session (RFC 3339).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmed_until: Option<Time>,
     /// What the agent announced about itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentInfoView<'a>>,
@@ -194,10 +221,11 @@ pub enum SessionEndReason {
 crate::state_machine! { Session, Event;
     states { Active = "active", Revoked = "revoked" }
     events {
-        Opened - { - => Active: "sign-in, payment, login link or API key" }
+        Opened - { - => Active: "sign-in, payment, login link, API key or passkey" }
         Refreshed - { Active }
         Revoked "revoked" { Active => Revoked: "reuse of a replaced token, or revocation by the account owner" }
         AgentAnnounced "agent_announced" { Active }
+        Confirmed "confirmed" { Active }
     }
 }
 
@@ -289,6 +317,7 @@ impl Session {
         match self.amr {
             AuthMethod::Wallet => self.created_by.is_none(),
             AuthMethod::Payment(_) | AuthMethod::Key(_) => true,
+            AuthMethod::Passkey(_) => false,
         }
     }
 
@@ -335,6 +364,7 @@ impl Entity for Session {
         };
         match command {
             Command::Revoke => Ok(revoke(id, Reply::Done, RevocationReason::Owner, context)),
+            Command::Confirm { until } => Ok(Decision::answer(Reply::Done).event(Event::Confirmed(until))),
             Command::AnnounceAgent(agent) => Ok(Decision::answer(Reply::Done).event(Event::AgentAnnounced(agent))),
             Command::Refresh { .. } if context.now >= session.expires_at => Err(Rejection::Expired),
             Command::Refresh {
@@ -382,6 +412,7 @@ impl Entity for Session {
                 rotated_at: *at,
                 revoked: None,
                 agent: None,
+                confirmed_until: None,
             }),
             (Some(s), Event::Refreshed { next, at }) if s.is_active() => Ok(Self {
                 // `decide` has checked that there is a next generation.
@@ -398,6 +429,10 @@ impl Entity for Session {
             }),
             (Some(s), Event::AgentAnnounced(agent)) if s.is_active() => Ok(Self {
                 agent: Some(agent.clone()),
+                ..s
+            }),
+            (Some(s), Event::Confirmed(until)) if s.is_active() => Ok(Self {
+                confirmed_until: Some(*until),
                 ..s
             }),
             (this, event) => Err(InvalidTransition::new(this.as_ref().map_or("-", Self::status), event)),
@@ -419,6 +454,7 @@ impl Entity for Session {
             reason,
             api_key_id: self.amr.key(),
             created_at: self.created_at.into(),
+            confirmed_until: self.confirmed_until.map(Time::from),
             agent: self.agent.as_ref().map(AgentInfo::view),
         }
     }

@@ -70,6 +70,7 @@ entity_id!(
     crate::id::BankTransferId,
     crate::id::DiscrepancyId,
     crate::id::ApiKeyId,
+    crate::id::PasskeyId,
     crate::id::WebhookId,
     crate::id::WebhookDeliveryId,
     crate::id::RefundId,

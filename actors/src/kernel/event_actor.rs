@@ -15,13 +15,15 @@ pub enum EventActorType {
     Payment,
     /// An API key.
     ApiKey,
+    /// A passkey of the account owner.
+    Passkey,
 }
 
 /// Who caused an event, for events that a request of a session caused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct EventActor {
-    /// `wallet`, `payment` or `api_key`: what opened the session.
+    /// `wallet`, `payment`, `api_key` or `passkey`: what opened the session.
     pub r#type: EventActorType,
     /// `ses_…` is the id of the session.
     pub session_id: SessionId,

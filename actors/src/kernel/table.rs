@@ -76,6 +76,10 @@ tables! {
     AUDIT_LOG = b'a',
     /// Operator tokens, by hash.
     OPERATOR_TOKEN = b'o',
+    /// Passkeys of operators, by the digest of their credential id.
+    OPERATOR_PASSKEY = b'U',
+    /// Sessions of operators, by the hash of their cookie.
+    OPERATOR_SESSION = b'V',
     /// Totals that operators gave alone today, by token name.
     OPERATOR_DAILY_TOTAL = b'L',
     /// Actions that wait for a second operator.
@@ -96,6 +100,10 @@ tables! {
     HTTP_RECORD = b'p',
     /// Slots of an account's active API keys.
     API_KEY_SLOT = b'K',
+    /// Slots of an account's active passkeys.
+    PASSKEY_SLOT = b'X',
+    /// Passkeys by the digest of their credential id, removed ones included.
+    PASSKEY_CREDENTIAL = b'Y',
     /// Webhook endpoints, by owner and URL.
     WEBHOOK = b'W',
     /// Reloadable cards ordered by tokens that a payment issued, by payment and order.
@@ -327,6 +335,17 @@ pub fn operator(token_hash: &[u8; 32]) -> RowKey {
     key(&[&[OPERATOR_TOKEN], token_hash])
 }
 
+/// A passkey of an operator by its credential id.
+pub fn operator_passkey(credential: &[u8]) -> RowKey {
+    use sha2::{Digest as _, Sha256};
+    key(&[&[OPERATOR_PASSKEY], &Sha256::digest(credential)])
+}
+
+/// A session of an operator by the hash of its cookie.
+pub fn operator_session(cookie_hash: &[u8; 32]) -> RowKey {
+    key(&[&[OPERATOR_SESSION], cookie_hash])
+}
+
 /// Idempotency record of an account, by the digest of its key.
 pub fn idempotency(owner: &Wallet, key_digest: u128) -> RowKey {
     key(&[&[IDEMPOTENCY], &owner.digest().to_be_bytes(), &key_digest.to_be_bytes()])
@@ -385,6 +404,22 @@ pub fn api_keys(owner: &Wallet) -> RowKey {
 /// One of these slots; the value is the key's id. The number of slots limits the number of keys.
 pub fn api_key(owner: &Wallet, place: u8) -> RowKey {
     key(&[&api_keys(owner), &[place]])
+}
+
+/// Prefix of the slots of a wallet's active passkeys.
+pub fn passkey_slots(owner: &Wallet) -> RowKey {
+    key(&[&[PASSKEY_SLOT], &owner.digest().to_be_bytes()])
+}
+
+/// One of these slots; the value is the passkey's id. The number of slots limits the number of passkeys.
+pub fn passkey_slot(owner: &Wallet, slot: u8) -> RowKey {
+    key(&[&passkey_slots(owner), &[slot]])
+}
+
+/// The passkey with this credential id; the value is the passkey's id.
+pub fn passkey_credential(credential: &[u8]) -> RowKey {
+    use sha2::{Digest as _, Sha256};
+    key(&[&[PASSKEY_CREDENTIAL], &Sha256::digest(credential)])
 }
 
 /// What the sessions of an API key spent on one day.

@@ -22,6 +22,7 @@ mod ledger;
 mod lines;
 mod lost_orders;
 mod own_service_payments;
+mod passkeys;
 mod payments;
 mod payouts;
 mod provisional_credits;

@@ -146,3 +146,20 @@ fn case_26_last_generation_and_timestamp_do_not_wrap() {
     let forgiven = refresh(&late, 0, 0, u64::MAX - 1 - NOW.0).unwrap();
     assert_eq!(*forgiven.reply(), Reply::Generation(u32::MAX));
 }
+
+#[test]
+fn confirmation_lasts_until_its_end_and_extends_nothing() {
+    // Checks: an active session takes over the end of a confirmation, and nothing else changes. An ended one takes none.
+    let until = Timestamp(NOW.0 + 5);
+    let confirmed = Session::decide(Some(&opened()), &ID, Command::Confirm { until }, &at(NOW)).unwrap();
+    let session = fold(Some(opened()), &ID, confirmed.events());
+    let expected = Session {
+        confirmed_until: Some(until),
+        ..opened()
+    };
+    assert_eq!(session, expected);
+    let ended = Session::decide(Some(&session), &ID, Command::Revoke, &at(NOW)).unwrap();
+    let ended = fold(Some(session), &ID, ended.events());
+    let again = Session::decide(Some(&ended), &ID, Command::Confirm { until }, &at(NOW));
+    assert_eq!(again.map(drop).unwrap_err(), Rejection::Revoked);
+}

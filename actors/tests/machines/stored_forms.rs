@@ -134,6 +134,7 @@ impl Forms {
         forms.add_entity::<banking::transfer::BankTransfer>();
         forms.add_entity::<discrepancy::Discrepancy>();
         forms.add_entity::<api_key::ApiKey>();
+        forms.add_entity::<passkey::Passkey>();
         forms.add_entity::<webhook::WebhookEndpoint>();
         forms.add_entity::<webhook_delivery::WebhookDelivery>();
         forms.add_entity::<refund::Refund>();
@@ -150,6 +151,8 @@ impl Forms {
         forms.add::<purser_actors::ledger::LedgerTransaction>();
         forms.add::<purser_actors::lost_order::AttributedOrder>();
         forms.add::<purser_actors::operator::AuditRecord>();
+        forms.add::<purser_actors::operator::OperatorPasskey>();
+        forms.add::<purser_actors::operator::OperatorSession>();
         forms.add::<purser_actors::operator::OperatorToken>();
         forms.add::<purser_actors::port::AttributedTransfer>();
         forms.add::<purser_actors::port::payouts::BankDetails>();

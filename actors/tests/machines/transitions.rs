@@ -173,6 +173,7 @@ fn session_events() -> Vec<session::Event> {
         Event::Refreshed { next: [2; 32], at: NOW },
         Event::Revoked(RevocationReason::Owner),
         Event::Revoked(RevocationReason::Reuse),
+        Event::Confirmed(NOW),
     ]
 }
 

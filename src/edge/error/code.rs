@@ -162,6 +162,40 @@ errors! {
     ApiKeyAccessDenied = 403 "api_key_access_denied" Never;
     /// No such API key.
     ApiKeyNotFound = 404 "api_key_not_found" Never;
+    /// A session of a page needs the owner's confirmation for this. `reason` is `passkey`: confirm with one of the
+    /// account's, then send the request again. Or it is `login_link`: the account has no passkey, and the session is not
+    /// one of a login link that the wallet signed and that was opened within ten minutes.
+    ConfirmationRequired = 403 "confirmation_required" AfterChange;
+    /// Operators: a session that a token opened must add a passkey first.
+    PasskeyRequired = 403 "passkey_required" AfterChange;
+    /// Browsers offer no passkeys at this address: it needs a host name with TLS, or `localhost`.
+    PasskeysUnavailable = 409 "passkeys_unavailable" Never;
+    /// The browser's answer is not that of a passkey.
+    PasskeyMalformed = 400 "passkey_malformed" Never;
+    /// The passkey's key is none of ES256, EdDSA and RS256.
+    PasskeyAlgorithmUnsupported = 400 "passkey_algorithm_unsupported" Never;
+    /// The answer belongs to another ceremony or session, or its challenge has expired or was answered before.
+    PasskeyChallengeInvalid = 403 "passkey_challenge_invalid" Never;
+    /// The answer was made at another address.
+    PasskeyOriginMismatch = 403 "passkey_origin_mismatch" Never;
+    /// The device did not check who uses it (PIN, fingerprint, face).
+    PasskeyUserNotVerified = 403 "passkey_user_not_verified" Never;
+    /// The signature of the answer does not match.
+    PasskeySignatureInvalid = 403 "passkey_signature_invalid" Never;
+    /// The signature counter did not grow, so there may be a copy of the passkey. Remove it.
+    PasskeyCounterRegressed = 403 "passkey_counter_regressed" Never;
+    /// No account, or another one, has this passkey.
+    PasskeyUnknown = 403 "passkey_unknown" Never;
+    /// The passkey was removed from the account.
+    PasskeyRemoved = 403 "passkey_removed" Never;
+    /// The service was restored from a backup without its revocation log. Sign in with a login link.
+    PasskeySuspended = 403 "passkey_suspended" AfterChange;
+    /// No such passkey of the account.
+    PasskeyNotFound = 404 "passkey_not_found" Never;
+    /// The passkey was added before.
+    PasskeyAlreadyAdded = 409 "passkey_already_added" Never;
+    /// The maximum number of passkeys is reached. Remove one first.
+    PasskeyLimitReached = 409 "passkey_limit_reached" Never;
     /// The account has the maximum number of API keys, `signup.max_keys_per_account`.
     ApiKeyLimitReached = 409 "api_key_limit_reached" Never;
     /// The claim token was not issued by this service. Final: start again with `POST /signup`.
@@ -443,6 +477,8 @@ errors! {
     /// this order yet, or a payment from the time lost by a restore may still turn out to have paid for it. Try again
     /// in some minutes.
     TransferMayStillSettle = 409 "transfer_may_still_settle" Never;
+    /// Operators: no such session of the desk, or another operator's.
+    OperatorSessionNotFound = 404 "operator_session_not_found" Never;
     /// Another operator token has this name.
     OperatorTokenNameTaken = 409 "operator_token_name_taken" Never;
     /// The token is defined in the settings. Remove it there.

@@ -23,6 +23,7 @@ use super::super::schemas;
     schemas::IdentityResource,
     schemas::IssuerLinkResource,
     schemas::LateReturn,
+    schemas::PasskeyResource,
     schemas::PaymentRecipientResource,
     schemas::RefundResource,
     schemas::SessionResource,

@@ -216,13 +216,14 @@ impl QueryParameter {
 }
 
 /// Tags of the operations.
-const TAGS: [(&str, &str); 13] = [
+const TAGS: [(&str, &str); 14] = [
     ("Accounts", "Customers with what they have, and frozen accounts."),
     ("Approvals", "Actions that need a second operator."),
     (
         "Availability",
         "Product lines that are sold, and chains that are accepted.",
     ),
+    ("Desk", "Sessions and passkeys of operators in a browser."),
     ("Card withdrawals", "Withdrawals from the balance at the card issuer."),
     (
         "Incoming transfers",

@@ -38,7 +38,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/approvals/approve" => post_approve {
-        Operator, unkeyed("names the action; it is decided once"), operation(||
+        Operator, unkeyed("names the action; it is decided once"), confirmed(), operation(||
             OperationDoc::post::<ApproveRequest>(
                 Operation { id: "approveAction", tag: "Approvals" },
                 "Approve and execute an action that another operator requested",

@@ -7,18 +7,17 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::response::Response;
 use futures_util::stream;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue};
 use purser_actors::id::Network;
-use purser_actors::operator::Permission;
 use purser_actors::port::BoxFuture;
 use serde::Serialize;
 
 use super::AdminState;
-use crate::http::auth::RequestId;
+use super::extractors::AdministratorRead;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
@@ -87,14 +86,8 @@ pub trait Copies: Send + Sync {
 
 async fn get_copy(
     State(admin): State<Arc<AdminState>>,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
+    AdministratorRead { act, query }: AdministratorRead,
 ) -> Result<Response, ApiError> {
-    let act = admin
-        .operator_auth
-        .authenticate(&headers, request, Permission::ManageTokens)
-        .await?;
     let query = Query::parse(query.as_deref(), &["part", "network", "after"])?;
     let part = query.choice("part", &["store", "documents", "transfers"])?;
     let network = match query.choice("network", &["base", "solana"])? {

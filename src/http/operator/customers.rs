@@ -167,7 +167,7 @@ async fn find(
 ) -> Result<(Vec<customers::CustomerResource>, Option<String>), ApiError> {
     let engine = &admin.engine;
     let failed = |_| ApiError::internal();
-    if quoted.len() == 4 && quoted.bytes().all(|b| b.is_ascii_digit()) {
+    if is_last4(quoted) {
         let after = after.map(|text| CardScanCursor::parse(text).ok_or_else(invalid_cursor));
         let (found, next) = engine
             .customers_by_last4(quoted, after.transpose()?)
@@ -198,8 +198,13 @@ async fn find(
     Ok((found, next.map(|wallet| wallet.address())))
 }
 
+/// Whether the text can be the last digits of a card number.
+pub(super) fn is_last4(quoted: &str) -> bool {
+    quoted.len() == 4 && quoted.bytes().all(|b| b.is_ascii_digit())
+}
+
 /// Whether the text can be the `user_id` of a Solana wallet: 32 bytes in base58, lowercased.
-fn is_user_id(quoted: &str) -> bool {
+pub(super) fn is_user_id(quoted: &str) -> bool {
     let lower = |b: u8| b.is_ascii_lowercase() || matches!(b, b'1'..=b'9');
     (32..=44).contains(&quoted.len()) && quoted.bytes().all(lower)
 }

@@ -8,6 +8,7 @@ use purser_actors::operator::{OperatorAction, Permission};
 use serde::de::DeserializeOwned;
 
 use super::AdminState;
+use super::auth::Asked;
 use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
@@ -64,9 +65,28 @@ impl FromRequestParts<Arc<AdminState>> for AuthorizedRead {
     }
 }
 
+/// Extractor: an administrator's read.
+pub(super) struct AdministratorRead {
+    pub(super) act: OperatorAction,
+    pub(super) query: Option<String>,
+}
+
+impl FromRequestParts<Arc<AdminState>> for AdministratorRead {
+    type Rejection = ApiError;
+
+    /// # Errors
+    /// Those of [`OperatorAuth::authenticate`](super::auth::OperatorAuth::authenticate).
+    async fn from_request_parts(parts: &mut Parts, admin: &Arc<AdminState>) -> Result<Self, ApiError> {
+        let act = admitted(parts, admin, Permission::ManageTokens).await?;
+        let query = parts.uri.query().map(str::to_owned);
+        Ok(Self { act, query })
+    }
+}
+
 async fn admitted(parts: &mut Parts, admin: &AdminState, task: Permission) -> Result<OperatorAction, ApiError> {
     let request = RequestId::from_request_parts(parts, &()).await?;
-    admin.operator_auth.authenticate(&parts.headers, request, task).await
+    let asked = Asked::from(&*parts);
+    admin.operator_auth.authenticate(asked, request, task).await
 }
 
 /// Checks that an operator's note is neither empty nor too long. `about` is its purpose, for the error message.

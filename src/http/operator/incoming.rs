@@ -34,7 +34,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/incoming-transfers/credit" => post_credit {
-        Operator, unkeyed("names the transfer, which is decided once"), operation(||
+        Operator, unkeyed("names the transfer, which is decided once"), confirmed(), operation(||
             OperationDoc::post::<CreditDepositRequest>(
                 Operation { id: "creditIncomingTransfer", tag: "Incoming transfers" },
                 "Credit a transfer to its sender or to another account, once",
@@ -46,7 +46,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/incoming-transfers/operator-funds" => post_operator_funds {
-        Operator, unkeyed("names the transfer, which is decided once"), operation(||
+        Operator, unkeyed("names the transfer, which is decided once"), confirmed(), operation(||
             OperationDoc::post::<OperatorFundsRequest>(
                 Operation { id: "recordOperatorFunds", tag: "Incoming transfers" },
                 "Record a transfer as funds that the operator added to the treasury",
@@ -57,7 +57,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/incoming-transfers/return" => post_return {
-        Operator, unkeyed("names the transfer, which is decided once"), operation(||
+        Operator, unkeyed("names the transfer, which is decided once"), confirmed(), operation(||
             OperationDoc::post::<ReturnDepositRequest>(
                 Operation { id: "returnIncomingTransfer", tag: "Incoming transfers" },
                 "Return a transfer to its sender as a withdrawal from their account",

@@ -43,7 +43,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/intl-cards/report" => post_report {
-        Operator, unkeyed("names the card and its state; the returned amount is a total, credited once"), operation(||
+        Operator, unkeyed("names the card and its state; the returned amount is a total, credited once"), confirmed(), operation(||
             OperationDoc::post::<CardReportRequest>(
                 Operation { id: "reportIntlCard", tag: "International cards" },
                 "Report the status of an international card at its issuer: whether it can be charged, its charges, and the amount \

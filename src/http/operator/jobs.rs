@@ -52,7 +52,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/jobs/resolve" => post_resolve {
-        Operator, unkeyed("names the job; one with an outcome accepts no other"), operation(||
+        Operator, unkeyed("names the job; one with an outcome accepts no other"), confirmed(), operation(||
             OperationDoc::post::<ResolveJobRequest>(
                 Operation { id: "resolveJob", tag: "Jobs" },
                 "Record the outcome of a dead-lettered job, with evidence, as if the provider had reported it",
@@ -67,7 +67,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/jobs/credit" => post_credit {
-        Operator, unkeyed("names the job; a credited one is no longer dead-lettered"), operation(||
+        Operator, unkeyed("names the job; a credited one is no longer dead-lettered"), confirmed(), operation(||
             OperationDoc::post::<CreditJobRequest>(
                 Operation { id: "creditJob", tag: "Jobs" },
                 "Credit the account owner with the payment of a dead-lettered job",
@@ -82,7 +82,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/jobs/keep" => post_withhold_credit {
-        Operator, unkeyed("names the job; one that was ended is no longer dead-lettered"), operation(||
+        Operator, unkeyed("names the job; one that was ended is no longer dead-lettered"), confirmed(), operation(||
             OperationDoc::post::<WithholdCreditRequest>(
                 Operation { id: "keepJob", tag: "Jobs" },
                 "Close a withheld credit without crediting it, because the chain reversed the payment. The service retains the money",

@@ -45,7 +45,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/refunds" => post_refund {
-        Operator, unkeyed("a payment has one refund"), operation(||
+        Operator, unkeyed("a payment has one refund"), confirmed(), operation(||
             OperationDoc::post::<CreateRefundRequest>(
                 Operation { id: "requestRefund", tag: "Refunds" },
                 "Refund a payer up to the amount charged, once per payment. Above a limit, a second operator must approve",
@@ -60,7 +60,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/refunds/approve" => post_approve {
-        Operator, unkeyed("names the refund; it is decided once"), operation(||
+        Operator, unkeyed("names the refund; it is decided once"), confirmed(), operation(||
             OperationDoc::post::<ApproveRefundRequest>(
                 Operation { id: "approveRefund", tag: "Refunds" },
                 "Approve a refund that another operator requested",

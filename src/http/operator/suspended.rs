@@ -17,7 +17,7 @@ use crate::http::route::routes;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     POST "/admin/suspended/confirm" => post_confirm {
-        Operator, unkeyed("confirms what it names; a second call is 404"), operation(||
+        Operator, unkeyed("confirms what it names; a second call is 404"), confirmed(), operation(||
             OperationDoc::post::<ConfirmRequest>(
                 Operation { id: "confirmSuspended", tag: "Reconciliation" },
                 "Confirm an API key, an operator token or all earlier credentials after a restore without the revocation log",

@@ -4,8 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use axum::extract::{RawQuery, State};
-use http::HeaderMap;
+use axum::extract::State;
 use purser_actors::answer::rfc3339;
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id;
@@ -17,9 +16,8 @@ use zeroize::Zeroizing;
 #[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::closed_sets::OperatorRole;
-use super::extractors::{AuthorizedRequest, OperatorRequest};
+use super::extractors::{AdministratorRead, AuthorizedRequest, OperatorRequest};
 use super::{AdminState, SharedState, unavailable};
-use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::Private;
 use crate::http::query::Query;
@@ -41,7 +39,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/tokens" => post_token {
-        Operator, unkeyed("creates a token, which an administrator can revoke"), operation(||
+        Operator, unkeyed("creates a token, which an administrator can revoke"), confirmed(), operation(||
             OperationDoc::post::<CreateTokenRequest>(
                 Operation { id: "createOperatorToken", tag: "Tokens" },
                 "Create an operator token. It is shown once",
@@ -121,14 +119,8 @@ struct RevokedOperatorToken {
 
 async fn get_tokens(
     State(admin): SharedState,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
+    AdministratorRead { query, .. }: AdministratorRead,
 ) -> Result<Private<OperatorTokenList>, ApiError> {
-    admin
-        .operator_auth
-        .authenticate(&headers, request, Permission::ManageTokens)
-        .await?;
     Query::parse(query.as_deref(), &[])?;
     let stored = admin.engine.operator_tokens().await.map_err(|_| ApiError::internal())?;
     let configured = admin.operator_auth.configured().map(|(name, role)| OperatorToken {

@@ -25,7 +25,7 @@ use crate::statuses::named_values;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     POST "/admin/untracked-transfers/attribute" => post_attribute {
-        Operator, unkeyed("names the transfer, which is attributed once"), operation(||
+        Operator, unkeyed("names the transfer, which is attributed once"), confirmed(), operation(||
             OperationDoc::post::<AttributeTransferRequest>(
                 Operation { id: "attributeTransfer", tag: "Reconciliation" },
                 "Attribute an outgoing transfer or order that is missing from the ledger. `deposit_id` links it to the incoming transfer that paid for it",

@@ -8,7 +8,8 @@ use purser_actors::entity::top_up::TopUpView;
 use purser_actors::entity::withdrawal::WithdrawalView;
 use purser_actors::entity::{
     account, api_key, bank_destination, banking, card, gift_card, identity_verification, intl_order, issuer_link,
-    payment_recipient, refund, reloadable_card, session, spend_approval, wallet_payment, webhook, webhook_delivery,
+    passkey, payment_recipient, refund, reloadable_card, session, spend_approval, wallet_payment, webhook,
+    webhook_delivery,
 };
 use serde::Serialize;
 
@@ -39,6 +40,7 @@ pub type IdentityResource = identity_verification::IdentityView<'static>;
 pub type IntlCard = intl_order::IntlCardView<'static>;
 pub type IssuerLinkResource = issuer_link::IssuerLinkView<'static>;
 pub type LateReturn = LateReturnView<'static>;
+pub type PasskeyResource = passkey::PasskeyView<'static>;
 pub type Payment = PaymentView<'static>;
 pub type PaymentRecipientResource = payment_recipient::PaymentRecipientView<'static>;
 pub type RefundResource = refund::RefundView;

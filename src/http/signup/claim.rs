@@ -18,6 +18,7 @@ use super::super::error::{ApiError, ErrorCode, with_prebuilt_body};
 use super::super::form_pages::{accepts, error_page, parse_form, redirect_to_agents};
 use super::super::owner::signed_in_owner;
 use super::super::page_session::{cookie_of, has_origin};
+use super::super::passkeys::require_confirmed;
 use super::super::query::Query;
 use super::{SharedState, claim_page, expired};
 use crate::http::app::App;
@@ -60,7 +61,7 @@ pub(super) async fn get_claim(
     responses((status = 200, description = "Rejected.", body = String, content_type = "text/html"),
         (status = 303, description = "Made: to the account page, which lists it."),
         (status = 400, description = "A field that it cannot have."), (status = 401, description = "No session."),
-        (status = 403, description = "Another page's form, a session from a payment or an API key, or frozen."),
+        (status = 403, description = "Another page's form, a session from a payment or an API key, not confirmed, or frozen."),
         (status = 404, description = "There is no such signup."), (status = 408, description = "The body did not come."),
         (status = 409, description = "Another account approved the signup, or this account has the maximum number of keys."),
         (status = 410, description = "Too late."), (status = 413, description = "Too long."))))]
@@ -147,6 +148,8 @@ impl App {
                 ),
                 _ => error,
             })?;
+        // The key spends and reads without a page.
+        require_confirmed(self, &claims).await?;
         let body = self.collect(body, MAX_FORM_BYTES).await?;
         let form = Query::parse(Some(parse_form(&body)?), &["signup", "name", "answer"])?;
         let link = self

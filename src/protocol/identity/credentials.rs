@@ -61,7 +61,8 @@ impl CredentialIssuer {
 
     pub fn issue(&self, wallet: &Wallet, session: SessionId, amr: AuthMethod, generation: u32) -> Credentials {
         let method = match amr {
-            AuthMethod::Wallet => TokenAuthMethod::Wallet,
+            // The refresh token of a browser session is given to nobody.
+            AuthMethod::Wallet | AuthMethod::Passkey(_) => TokenAuthMethod::Wallet,
             AuthMethod::Payment(payment) => TokenAuthMethod::Payment(payment),
             AuthMethod::Key(key) => TokenAuthMethod::Key(key),
         };
