@@ -8,6 +8,7 @@ pub mod account;
 pub mod agent_wallet;
 pub mod api_keys;
 pub mod app;
+pub mod approvals;
 pub mod banking;
 pub mod callable;
 pub mod callbacks;
@@ -22,7 +23,9 @@ pub mod gift_card_orders;
 pub mod gift_cards;
 pub mod health;
 pub mod idempotency;
+pub mod index_page;
 pub mod intl_orders;
+pub mod key_limits;
 pub mod kyc;
 mod list_order;
 pub mod login;
@@ -64,6 +67,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &account::ROUTES,
     &agent_wallet::ROUTES,
     &api_keys::ROUTES,
+    &approvals::ROUTES,
     &banking::ROUTES,
     &callbacks::ROUTES,
     &card_actions::ROUTES,
@@ -73,6 +77,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &gift_card_orders::ROUTES,
     &gift_cards::ROUTES,
     &intl_orders::ROUTES,
+    &key_limits::ROUTES,
     &kyc::ROUTES,
     &login::ROUTES,
     &merchants::ROUTES,

@@ -16,8 +16,8 @@ use crate::{
     entity::{
         self, account, agent_wallet, api_key, bank_destination, banking, card, card_withdrawal, discrepancy, gift_card,
         identity_verification, incoming, intl_order, issuer_link, late_return, line, passkey, payment,
-        payment_recipient, payout, refund, reloadable_card, session, top_up, wallet_payment, webhook, webhook_delivery,
-        withdrawal,
+        payment_recipient, payout, refund, reloadable_card, session, spend_approval, top_up, wallet_payment, webhook,
+        webhook_delivery, withdrawal,
     },
     id, port, product, reconciliation,
 };
@@ -54,7 +54,7 @@ text! {
     id::AddressId, id::ApiKeyId, id::ApprovalId, id::BankAccountId, id::BankDestinationId, id::BankRecipientId,
     id::BankTransferId, id::BankingApplicationId, id::CardId, id::DepositId, id::DiscrepancyId, id::DocumentId,
     id::EventId, id::JobId, id::LateReturnId, id::OperatorPasskeyId, id::OperatorSessionId, id::OutgoingTransferId, id::PasskeyId, id::PaymentId, id::PaymentRecipientId,
-    id::PayoutId, id::RefundId, id::RequestId, id::SessionId, id::StatementLineId, id::TopUpId, id::WalletPaymentId,
+    id::PayoutId, id::RefundId, id::RequestId, id::SessionId, id::SpendApprovalId, id::StatementLineId, id::TopUpId, id::WalletPaymentId,
     id::WebhookDeliveryId, id::WebhookId, id::WithdrawalId, entity::PurchasedProduct,
 }
 
@@ -116,6 +116,7 @@ states! {
     "Status of a refund." RefundStatus: refund::State;
     "Status of a reloadable card." ReloadableCardStatus: reloadable_card::State;
     "Status of a session." SessionStatus: session::State;
+    "Status of a spend over a limit of the account owner." ApprovalStatus: spend_approval::State;
     "Status of a top-up." TopUpStatus: top_up::State;
     "Status of a wallet payment." WalletPaymentStatus: wallet_payment::State;
     "Status of a delivery." WebhookDeliveryStatus: webhook_delivery::State;
@@ -157,6 +158,8 @@ names! {
     "Reason of a dropped delivery." WebhookDroppedReason: webhook_delivery::DroppedReason
         = ["endpoint_disabled", "endpoint_deleted", "event_expired"];
     "Reason of a hold." HoldReason: engine::GateHold = engine::GateHold::ALL.map(engine::GateHold::name);
+    "Limit of the account owner." SpendLimitName: spend_approval::SpendLimit
+        = spend_approval::SpendLimit::ALL.map(spend_approval::SpendLimit::name);
     "Source of external records." ReconciliationSourceName: reconciliation::ReconciliationSource
         = reconciliation::ReconciliationSource::ALL.map(reconciliation::ReconciliationSource::name);
     "Status of a card transaction." CardTransactionStatus: port::TransactionStatus

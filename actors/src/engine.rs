@@ -17,6 +17,7 @@ mod idempotency;
 mod incoming;
 mod job_resolution;
 mod jobs;
+mod key_limits;
 mod lines;
 mod operator_actions;
 mod operator_sessions;
@@ -35,6 +36,7 @@ mod refunds;
 mod registries;
 mod reloadable_cards;
 mod secret;
+mod spend_approvals;
 pub mod stats;
 mod suspension;
 mod untracked_transfers;
@@ -86,6 +88,7 @@ pub use reconciler::{
 pub use refunds::{RefundError, RefundParams};
 pub use registries::{charts, event_types};
 pub use reloadable_cards::AnyWithdrawal;
+pub use spend_approvals::SpendNotApproved;
 pub use suspension::SuspendedItem;
 pub use untracked_transfers::{
     Attribution, AttributionError, AttributionWait, FreezeEffect, GateHold, ReservationError, RestoreWindow,
@@ -129,6 +132,8 @@ struct Inner {
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<Wallet, usize>,
     claim_locks: claim_lock::ClaimLocks,
+    /// Spends of one API key take turns.
+    key_turns: claim_lock::ClaimLocks,
     keys_in_progress: idempotency::KeysInProgress,
     overloads: stats::OverloadCounters,
     attempts: Arc<AttemptCounters>,
@@ -214,6 +219,7 @@ impl Engine {
             permits: Arc::new(Semaphore::new(settings.max_in_flight)),
             payers: dashmap::DashMap::new(),
             claim_locks: claim_lock::ClaimLocks::default(),
+            key_turns: claim_lock::ClaimLocks::default(),
             keys_in_progress: idempotency::KeysInProgress::default(),
             overloads: stats::OverloadCounters::default(),
             payout_events_ready: Arc::default(),
@@ -356,6 +362,7 @@ impl Inner {
             webhooks: self.webhooks.clone(),
             lines: self.lines.clone(),
             attempts: self.attempts.clone(),
+            key_turns: self.key_turns.clone(),
             settings: self.settings,
             secret: self.secret,
             outgoing_guard: self.outgoing_guard.clone(),

@@ -24,6 +24,7 @@ pub mod payout;
 pub mod refund;
 pub mod reloadable_card;
 pub mod session;
+pub mod spend_approval;
 pub mod top_up;
 pub mod wallet_payment;
 pub mod webhook;
@@ -59,6 +60,7 @@ macro_rules! entities {
             card_withdrawals: crate::entity::card_withdrawal::CardWithdrawal => crate::entity::card_withdrawal::Job,
             agent_wallets: crate::entity::agent_wallet::AgentWallet => crate::entity::agent_wallet::Job,
             wallet_payments: crate::entity::wallet_payment::WalletPayment => crate::entity::wallet_payment::Job,
+            spend_approvals: crate::entity::spend_approval::SpendApproval => crate::entity::spend_approval::Job,
             applications: crate::entity::banking::application::BankingApplication => crate::entity::banking::application::Job,
             bank_accounts: crate::entity::banking::account::BankAccount => crate::entity::banking::account::Job,
             bank_transfers: crate::entity::banking::transfer::BankTransfer => crate::entity::banking::transfer::Job,

@@ -267,6 +267,10 @@ define_id!(
     WalletPaymentId, "wpay_"
 );
 define_id!(
+    /// Id of an owner's approval of a spend.
+    SpendApprovalId, "sap_"
+);
+define_id!(
     /// Id of an address in an agent wallet's address book.
     AddressId, "adr_"
 );

@@ -81,6 +81,8 @@ entity_kinds! {
     Webhook = 23 "webhook",
     /// Delivery of one event to one webhook endpoint.
     WebhookDelivery = 24 "webhook_delivery",
+    /// The owner's approval of a spend over a limit.
+    SpendApproval = 40 "approval",
     /// A refund of a payment, at Purser's cost.
     Refund = 27 "refund",
     /// A transfer to our treasury that no payment claims.

@@ -42,6 +42,7 @@ impl AgentWalletConfig {
         WalletCaps {
             per_call: self.default_per_call_cap_usd,
             per_day: (self.default_daily_cap_usd > Cents::ZERO).then_some(self.default_daily_cap_usd),
+            approvals: false,
         }
     }
 }

@@ -13,10 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_actors::entity::agent_wallet::{AgentWallet, Rejection};
+use purser_actors::entity::spend_approval::SpendAgent;
 use purser_actors::id::{Network, Wallet};
 use serde::Deserialize;
 
 use super::app::App;
+use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::rate_limit::RateLimitKey;
 use super::readable::is_readable;
@@ -134,6 +136,19 @@ pub(super) fn payment_error(rejection: &Rejection) -> ApiError {
             let error = format!("A day may spend {cap} US dollars (UTC), and {left} are left.");
             policy_filtered(error).hint("The account's owner sets the cap on the account page.")
         }
+        Rejection::KeyPerCallCap { cap } => {
+            let error = format!("One call of this API key may spend {} US dollars.", cap.decimal());
+            policy_filtered(error).hint("The account's owner sets the limit of the key on the account page.")
+        }
+        Rejection::KeyDailyCap { cap, left } => {
+            let (cap, left) = (cap.decimal(), left.decimal());
+            let error = format!("A day of this API key may spend {cap} US dollars (UTC), and {left} are left.");
+            policy_filtered(error).hint("The account's owner sets the limit of the key on the account page.")
+        }
+        // The engine asks the owner instead, so that no key records it.
+        Rejection::ApprovalRequired => {
+            ApiError::unavailable(ErrorCode::ServiceUnavailable, "The owner could not be asked now.", 1)
+        }
         Rejection::Insufficient { available } => {
             let error = format!("Only {} USDC is available on that network.", available.decimal());
             ApiError::new(ErrorCode::InsufficientBalance, error)
@@ -146,6 +161,14 @@ pub(super) fn payment_error(rejection: &Rejection) -> ApiError {
         ),
         Rejection::AddressNotFound => ApiError::new(ErrorCode::AddressNotFound, "No such address is kept."),
         Rejection::AddressBookFull => ApiError::new(ErrorCode::AddressLimitReached, "The address book is full."),
+    }
+}
+
+/// The agent behind a token.
+fn agent(claims: &AuthClaims) -> SpendAgent {
+    SpendAgent {
+        session: Some(claims.session),
+        key: claims.amr.key(),
     }
 }
 

@@ -29,6 +29,7 @@ use crate::identity::login::SessionCookies;
 use crate::identity::origin::Origin;
 use crate::identity::passkey::site::PasskeySite;
 use crate::identity::proof::ProofVerifier;
+use crate::page::PageFrame;
 use crate::provider::Providers;
 use crate::provider::connect::ProviderCallbackKeys;
 use crate::stream::Hub;
@@ -72,6 +73,8 @@ pub struct App {
     /// Polls that wait for an approval.
     pub signup_waiters: Arc<SignupWaiters>,
     pub login_page: LoginPage,
+    /// Frame of the pages without a script.
+    pub frame: PageFrame,
     pub callback_keys: ProviderCallbackKeys,
 
     /// Creates managed wallets, signs for them and reads their balances.

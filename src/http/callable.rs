@@ -235,6 +235,14 @@ pub fn reply_verbatim(answer: &impl Serialize) -> RecordedReply {
     }
 }
 
+/// [`reply`] with 202: nothing was done yet.
+pub fn accepted(answer: &impl Serialize) -> RecordedReply {
+    RecordedReply {
+        status: StatusCode::ACCEPTED,
+        ..reply(answer)
+    }
+}
+
 /// A part of a verbatim answer with its members in camel case.
 ///
 /// # Errors

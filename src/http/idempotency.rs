@@ -326,8 +326,16 @@ fn route_fingerprint(route: &str) -> [u8; ROUTE_FINGERPRINT_BYTES] {
 /// # Errors
 /// 500 if the request can't be serialized. That never happens.
 pub fn keyed_fingerprint(vault: &Vault, request: &impl Serialize) -> Result<String, ApiError> {
+    keyed_digest(vault, request).map(hex::encode)
+}
+
+/// The digest of [`keyed_fingerprint`].
+///
+/// # Errors
+/// As [`keyed_fingerprint`].
+pub fn keyed_digest(vault: &Vault, request: &impl Serialize) -> Result<[u8; 32], ApiError> {
     let body = serde_json::to_vec(request).map(Zeroizing::new);
-    Ok(hex::encode(vault.digest(&body.map_err(|_| ApiError::internal())?)))
+    Ok(vault.digest(&body.map_err(|_| ApiError::internal())?))
 }
 
 fn replay(status: u16, body: String) -> Result<RecordedReply, ApiError> {

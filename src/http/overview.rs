@@ -8,10 +8,10 @@ use http::{HeaderMap, Method};
 use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::entity::account::{Account, AccountView};
 use purser_actors::entity::agent_wallet::AgentWalletView;
-use purser_actors::entity::api_key::ApiKeyView;
+use purser_actors::entity::api_key::{ApiKey, ApiKeyView};
 use purser_actors::entity::identity_verification::{IdentityVerification, IdentityView, Status as IdentityStatus};
 use purser_actors::entity::issuer_link::IssuerLinkView;
-use purser_actors::id::Wallet;
+use purser_actors::id::{ApiKeyId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Cents;
 use purser_actors::product::{DailyCap, ProductLine};
@@ -29,7 +29,6 @@ use super::route::routes;
 use super::schemas;
 use super::sessions::SessionItem;
 use crate::config::Mode;
-use crate::identity::api_key::ApiKeyCodec;
 use crate::stream;
 
 /// Maximum cards in the account overview. The stream reports new ones.
@@ -117,6 +116,8 @@ pub(super) struct ApiKeyOverview<'a> {
     prefix: String,
     /// Last four characters of the key.
     last4: String,
+    /// US dollars that its sessions spent or reserved today (UTC).
+    spent_today_usd: ExactDecimal,
 }
 
 /// The managed wallet.
@@ -186,6 +187,10 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
     let link = engine.issuer_link(&wallet).await.map_err(|_| ApiError::internal())?;
     let keys = engine.api_keys_of(&wallet).await.map_err(|_| ApiError::internal())?;
     let passkeys = engine.passkeys_of(&wallet).await.map_err(|_| ApiError::internal())?;
+    let mut api_keys = Vec::with_capacity(keys.len());
+    for (id, key) in &keys {
+        api_keys.push(app.key_overview(*id, key).await?);
+    }
     let sessions = app.open_sessions(&wallet).await?;
     Ok(json::private_ok(&AccountOverview {
         account: account.view(&wallet),
@@ -206,10 +211,7 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
             .map(|identity| IdentityOverview::of(identity, &claims)),
         issuer_link: link.as_ref().map(|link| link.view(&wallet)),
         agent_wallet: app.wallet_of(&wallet).await?,
-        api_keys: keys
-            .iter()
-            .map(|(id, key)| ApiKeyOverview::of(&app.api_keys, key.view(id)))
-            .collect(),
+        api_keys,
         connected_agents: sessions
             .iter()
             .filter(|(_, session)| session.created_by.is_none())
@@ -236,14 +238,22 @@ impl<'a> IdentityOverview<'a> {
     }
 }
 
-impl<'a> ApiKeyOverview<'a> {
-    pub(super) fn of(api_keys: &ApiKeyCodec, key: ApiKeyView<'a>) -> Self {
-        let (prefix, last4) = api_keys.hints(key.api_key_id);
-        Self { key, prefix, last4 }
-    }
-}
-
 impl App {
+    /// An API key as its owner sees it.
+    ///
+    /// # Errors
+    /// 500 when storage fails.
+    pub(super) async fn key_overview<'a>(&self, id: ApiKeyId, key: &'a ApiKey) -> Result<ApiKeyOverview<'a>, ApiError> {
+        let spent = self.engine.api_key_spent_today(id).await;
+        let (prefix, last4) = self.api_keys.hints(id);
+        Ok(ApiKeyOverview {
+            key: key.view(&id),
+            prefix,
+            last4,
+            spent_today_usd: spent.map_err(|_| ApiError::internal())?.into(),
+        })
+    }
+
     /// The caps of an account by product.
     pub(super) fn caps_of(&self, account: &Account) -> Vec<CapOverview> {
         let now = self.clock.now();

@@ -89,9 +89,9 @@ struct AgentWalletAnswer {
 /// The API key after an action.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-struct ApiKeyAnswer<'a> {
-    /// The key, revoked.
-    api_key: ApiKeyOverview<'a>,
+pub(super) struct ApiKeyAnswer<'a> {
+    /// The key as it is now.
+    pub(super) api_key: ApiKeyOverview<'a>,
 }
 
 /// Start the identity check of the account owner
@@ -246,6 +246,8 @@ struct SpendingRequest {
     /// US dollars per day (UTC); absent, null or empty for no daily cap.
     #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::ExactDecimal>))]
     per_day_usd: Option<Box<RawValue>>,
+    /// Whether a spend over a limit waits for the owner's approval. By default it is refused.
+    approvals: Option<bool>,
 }
 
 /// Set the spend limits of the managed wallet
@@ -302,7 +304,7 @@ async fn post_revoke(State(app): SharedState, headers: HeaderMap, body: Body) ->
     let done = app.engine.revoke_api_key(id).await;
     done.map_err(|denied| api_keys::map_error(&denied))?;
     let key = read().await?.ok_or_else(unknown)?;
-    let api_key = ApiKeyOverview::of(&app.api_keys, key.view(&id));
+    let api_key = app.key_overview(id, &key).await?;
     Ok(json::private_ok(&ApiKeyAnswer { api_key }))
 }
 
@@ -337,7 +339,7 @@ pub(super) async fn confirmed_owner(app: &App, headers: &HeaderMap) -> Result<Au
 }
 
 /// Whether the new limit permits more than the old one. `None` is no limit.
-fn is_raised<T: Ord>(old: Option<T>, new: Option<T>) -> bool {
+pub(super) fn is_raised<T: Ord>(old: Option<T>, new: Option<T>) -> bool {
     match (old, new) {
         (None, _) => false,
         (Some(_), None) => true,
@@ -413,6 +415,7 @@ impl SpendingRequest {
         Ok(WalletCaps {
             per_call: per_call.ok_or_else(|| invalid("per_call_usd", "It must lie between 1 and 50000."))?,
             per_day: amount("per_day_usd", &self.per_day_usd)?,
+            approvals: self.approvals.unwrap_or(false),
         })
     }
 }

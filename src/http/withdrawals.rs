@@ -8,8 +8,8 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationError, TreasuryReservation};
-use purser_actors::entity::account::{Account, Rejection};
-use purser_actors::entity::account::{StatementLine, StatementLineView};
+use purser_actors::entity::account::{Account, Rejection, StatementLine, StatementLineView};
+use purser_actors::entity::agent_wallet::refusal_of;
 use purser_actors::entity::withdrawal;
 use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
 use purser_actors::kernel::idempotency::CommandResult;
@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::account::{BearerClaims, refuse_frozen};
+use super::agent_wallet;
 use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
@@ -123,7 +124,7 @@ impl CreateWithdrawalResponse {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = CreateWithdrawalResponse),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "A frozen account, or a token issued for a payment and another address than the wallet's."),
+        (status = 403, description = "A frozen account, a limit of the API key (`policy_filtered`), or a token issued for a payment and another address than the wallet's."),
         (status = 409, description = "More than is available, an owner on Solana without a token account, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 503, description = "Not now: too little on this chain, after a restore, or no answer."))))]
@@ -145,6 +146,7 @@ async fn post_withdraw(
     let usdc = Usdc::from_cents(amount).map_err(|_| out_of_range("amount", MIN_AMOUNT, None))?;
     let id = WithdrawalId::mint(claims.wallet.shard(), state.entropy.random());
     let (engine, from, public_url) = (state.engine.clone(), claims.wallet, state.public_url.clone());
+    let api_key = claims.amr.key();
     key.run(&state.engine, &claims, "/withdraw", &order, move |place| async move {
         let url = public_url.clone();
         let recorder = place.map(|place| {
@@ -154,7 +156,7 @@ async fn post_withdraw(
         });
         require_withdrawals_active(&engine)?;
         let promise = check_transferable(&engine, &from, (id, &to, usdc)).await?;
-        match engine.withdraw(from, (id, to, usdc), recorder).await {
+        match engine.withdraw_by(api_key, from, (id, to, usdc), recorder).await {
             Ok(()) => {
                 promise.into_iter().for_each(TreasuryReservation::commit);
                 accepted(id, usdc, &public_url, Ok(()))
@@ -205,6 +207,7 @@ fn accepted(
             let error = format!("Only {} is available.", available.decimal());
             Err(ApiError::new(ErrorCode::InsufficientBalance, error).param("amount"))
         }
+        Err(Rejection::KeyLimit(over)) => Err(agent_wallet::payment_error(&refusal_of(over))),
         // An account that does not exist yet has no balance.
         Err(_) => Err(ApiError::new(ErrorCode::InsufficientBalance, "Nothing is available.").param("amount")),
     }

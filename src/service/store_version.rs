@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 pub const STORE_VERSION: u32 = 5;
 
 /// Oldest version that can be upgraded. Version 1 had jobs in another form, version 2 events, version 3 accounts and all
-/// numbers, version 4 sessions; none was in a release.
+/// numbers, version 4 sessions, agent wallets and API keys without approvals and limits; none was in a release.
 const OLDEST_VERSION: u32 = 5;
 
 /// Steps from each version that can be upgraded to the next, in order.

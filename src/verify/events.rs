@@ -14,7 +14,7 @@ use purser_storage::{Seq, Store, StoreError};
 use super::money_history::MoneyHistory;
 use super::{
     StoreContents, VerifyReport, agent_wallets, api_keys, banking, discrepancies, identity, incoming, late_returns,
-    lines, passkeys, payees, products, refunds, reloadable_cards, webhooks,
+    lines, passkeys, payees, products, refunds, reloadable_cards, spend_approvals, webhooks,
 };
 
 /// The folded events of one entity.
@@ -98,6 +98,7 @@ fn fold_event(
             let result = result.or_else(|| incoming::fold(kind, &record.event));
             let result = result.or_else(|| lines::fold(kind, &record.event));
             let result = result.or_else(|| agent_wallets::fold(kind, &record.event));
+            let result = result.or_else(|| spend_approvals::fold(kind, &record.event));
             let result = result.or_else(|| api_keys::fold(kind, &record.event));
             let result = result.or_else(|| passkeys::fold(kind, &record.event));
             let result = result.or_else(|| webhooks::fold(kind, &record.event));

@@ -29,6 +29,7 @@ mod products;
 mod received;
 mod refunds;
 mod reloadable_cards;
+mod spend_approvals;
 mod vault;
 mod webhooks;
 mod withdrawals;
@@ -155,6 +156,7 @@ pub(crate) struct StoreContents {
     pub(crate) banking: banking::BankingSnapshots,
     /// Agent wallets and their wallet payments.
     pub(crate) agent_wallets: agent_wallets::AgentWallets,
+    pub(crate) spend_approvals: spend_approvals::SpendApprovals,
     /// API keys and the slots that they occupy.
     pub(crate) api_keys: api_keys::ApiKeys,
     pub(crate) passkeys: passkeys::Passkeys,
@@ -212,6 +214,7 @@ async fn check(store: &dyn Store, chain: Option<&ChainList>) -> Result<VerifyRep
     discrepancies::check(&contents.discrepancies, &mut report);
     gate::check(store, &contents, &holders, &mut report).await?;
     agent_wallets::check(&contents, &mut report);
+    spend_approvals::check(&contents, &mut report);
     api_keys::check(&contents, &mut report);
     passkeys::check(&contents, &mut report);
     payees::check(store, &contents, &mut report).await?;
@@ -335,6 +338,7 @@ async fn read_entities(store: &dyn Store, report: &mut VerifyReport) -> Result<S
             }
         } else if let Some(read) = banking::read(kind, id, row)
             .or_else(|| contents.agent_wallets.read(kind, id, row))
+            .or_else(|| contents.spend_approvals.read(kind, id, row))
             .or_else(|| contents.api_keys.read(kind, id, row))
             .or_else(|| contents.passkeys.read(kind, id, row))
             .or_else(|| contents.webhooks.read(kind, id, row))
@@ -368,6 +372,7 @@ async fn read_rows(
     contents.reloadable_cards.read_rows(store).await?;
     contents.discrepancies.read_rows(store).await?;
     contents.agent_wallets.read_rows(store, report).await?;
+    contents.spend_approvals.read_rows(store).await?;
     contents.api_keys.read_rows(store).await?;
     contents.passkeys.read_rows(store).await?;
     contents.refunds.read_rows(store).await?;

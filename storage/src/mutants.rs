@@ -113,6 +113,9 @@ pub enum Mutant {
     WalletTimeoutReleasesHold,
     /// Money that left an agent wallet is released to its daily cap. Needs a cap, and wallet payments that exceed it.
     WalletCapRefunded,
+    /// A spend over a limit leaves the owner's approval as it was, so that another spend can use it too. Needs two calls
+    /// of one approved spend at once.
+    ApprovalUsedAgain,
     /// A bank that does not answer counts as a decline: the amount it moved is credited. Needs a lost response.
     BankTimeoutCredits,
     /// The id of an incoming bank transfer is derived from its position in the bank's list. Needs a bank that lists it
@@ -206,6 +209,7 @@ impl Mutant {
         Self::WalletPaymentSentBeforeDurable,
         Self::WalletTimeoutReleasesHold,
         Self::WalletCapRefunded,
+        Self::ApprovalUsedAgain,
         Self::BankTimeoutCredits,
         Self::DepositKeyedByPosition,
         Self::ReviewKeyPerAttempt,

@@ -13,6 +13,7 @@ mod admin_sandbox_cli;
 mod agent;
 mod agent_wallet;
 mod agent_wallet_addresses;
+mod agent_wallet_approvals;
 mod agent_wallet_offers;
 mod agents_stopped;
 mod api_keys;

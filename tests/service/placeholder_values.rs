@@ -55,7 +55,17 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
             "card_balance_usd",
         ],
     ),
-    ("/account/spending", &["per_call_usd", "per_day_usd"]),
+    ("/account/spending", &["per_call_usd", "per_day_usd", "approvals"]),
+    // Of the session's own account: `limits_of_an_api_key_hold_for_wallet_and_balance` and
+    // `approval_errors_follow_precedence` send another's.
+    (
+        "/account/api-keys/limits",
+        &["api_key_id", "per_call_usd", "per_day_usd"],
+    ),
+    ("/account/approvals", &["starting_after"]),
+    ("/account/approvals/approve", &["approval_id"]),
+    ("/account/approvals/decline", &["approval_id"]),
+    ("/get-approval", &["approval_id"]),
     // Of the session's own account: `sessions_act_for_their_own_account_only` sends another's.
     ("/account/api-keys/revoke", &["api_key_id"]),
     ("/account/sessions/end", &["session_id"]),
@@ -69,7 +79,10 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
         &["type", "firstName", "lastName", "businessName", "email"],
     ),
     // The payee and the terms.
-    ("/agentWalletTransfer", &["amountUsdc", "toAddress", "note"]),
+    (
+        "/agentWalletTransfer",
+        &["amountUsdc", "toAddress", "note", "approvalId"],
+    ),
     (
         "/agentX402Pay",
         &[
@@ -83,6 +96,7 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
             "expectedAsset",
             "expectedNetwork",
             "expectedPayTo",
+            "approvalId",
         ],
     ),
     ("/saveAddressBookEntry", &["name", "address"]),
@@ -110,6 +124,8 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
         "/send-payment",
         &["recipient_first_name", "recipient_last_name", "recipient_email"],
     ),
+    ("/get-push-to-card", &["message"]),
+    ("/signup", &["agent_name"]),
     // These authenticate their bearer.
     ("/agentAuth", &["apiKey"]),
     ("/auth", &["grant_type", "refresh_token"]),

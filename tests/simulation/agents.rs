@@ -9,7 +9,8 @@ use purser::agent_wallet::offer_selection::{OwnAddresses, PaymentPins, SelectedO
 use purser::payment::terms::Token;
 use purser::wallet::PaymentRequired;
 use purser_actors::engine::{KeyState, OperationError};
-use purser_actors::entity::agent_wallet::{AgentWallet, WalletCaps};
+use purser_actors::entity::agent_wallet::{AgentWallet, WalletCaps, WalletSpend};
+use purser_actors::entity::spend_approval::{SpendAgent, SpendApproval, Status as Consent};
 use purser_actors::entity::wallet_payment::{PaymentMethod, WalletPayment, WalletPaymentOrder};
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
 use purser_actors::kernel::idempotency::{CommandResult, RecordedResponse};
@@ -39,6 +40,10 @@ pub(crate) enum WalletPaymentStep {
     /// Its owner sets other limits.
     Limits(u8, u8),
     Pays(u32),
+    /// Its owner sets limits, and wants to be asked about spends over them.
+    Asks(u8, u8),
+    /// Its owner approves or declines what waits.
+    Decides(u8, bool),
 }
 
 /// Adds managed wallets to a plan by chance of their own, so that all else in it stays as it was.
@@ -92,7 +97,45 @@ pub(crate) fn add(plan: &mut Plan) {
             at += 1;
         }
     }
+    add_approvals(plan);
 }
+
+/// Lets owners be asked, by chance of their own too: two agents want the same spend, and have one approval.
+fn add_approvals(plan: &mut Plan) {
+    let mut chance = SeededRng::new(plan.seed ^ 0x636f_6e73_656e_7400);
+    let pays = |(at, step): (usize, &Step)| match step {
+        Step::Agent(WalletPaymentStep::Pays(nth)) if !is_transfer(*nth) => Some((at, *nth)),
+        _ => None,
+    };
+    let pays: Vec<(usize, u32)> = plan.steps.iter().enumerate().filter_map(pays).collect();
+    let Some((first, _)) = pays.first().copied() else {
+        return;
+    };
+    if chance.one_in(2) {
+        return;
+    }
+    for (at, nth) in pays.into_iter().rev() {
+        if chance.one_in(2) {
+            continue;
+        }
+        let agrees = !chance.one_in(4);
+        let ms = pick(&mut chance, &[100, 700, 3_000]);
+        let steps = [
+            Step::Wait { ms },
+            Step::Agent(WalletPaymentStep::Decides(owner(nth), agrees)),
+            Step::Agent(WalletPaymentStep::Pays(nth + SECOND_AGENT)),
+            Step::Agent(WalletPaymentStep::Pays(nth)),
+        ];
+        plan.steps.splice(at + 1..at + 1, steps);
+    }
+    for number in 0..OWNERS as u8 {
+        let asks = WalletPaymentStep::Asks(number, chance.next_below(4) as u8);
+        plan.steps.insert(first, Step::Agent(asks));
+    }
+}
+
+/// The spends of a second agent are those of the first, each this much further. Divisible by all that a number decides.
+const SECOND_AGENT: u32 = 120;
 
 pub(crate) const fn owner(nth: u32) -> u8 {
     (nth % OWNERS) as u8
@@ -115,6 +158,7 @@ fn limits(which: u8) -> WalletCaps {
     WalletCaps {
         per_call: Cents::new(per_call),
         per_day: per_day.map(Cents::new),
+        approvals: false,
     }
 }
 
@@ -241,6 +285,24 @@ impl Clients {
                     let result = engine.set_wallet_caps(wallet(number), limits(which)).await;
                     world.trace(|| format!("owner {number} sets the limits {which}: {result:?}"));
                 }
+                WalletPaymentStep::Asks(number, which) => {
+                    let approvals = true;
+                    let limits = WalletCaps {
+                        approvals,
+                        ..limits(which)
+                    };
+                    let result = engine.set_wallet_caps(wallet(number), limits).await;
+                    world.trace(|| format!("owner {number} wants to be asked over the limits {which}: {result:?}"));
+                }
+                WalletPaymentStep::Decides(number, agrees) => {
+                    for _ in 0..5 {
+                        if world.is_crashed() {
+                            return;
+                        }
+                        this.decide_spends(&wallet(number), agrees).await;
+                        world.delay(150).await;
+                    }
+                }
                 WalletPaymentStep::Pays(nth) => {
                     for _ in 0..20 {
                         if world.is_crashed() || this.pay_once(nth).await {
@@ -280,6 +342,31 @@ impl Clients {
         };
         let host = "shop.example.com:443".into();
         Some((to, amount, PaymentMethod::PaidCall { host }))
+    }
+
+    /// The owner decides on everything that waits. What was said is durable.
+    async fn decide_spends(&self, owner: &Wallet, agrees: bool) {
+        let (world, engine) = (&self.environment, &self.engine);
+        let Ok((all, _)) = engine.spend_approvals_of(owner, None, 50).await else {
+            return;
+        };
+        for (id, _) in all
+            .into_iter()
+            .filter(|(_, approval)| approval.status == Consent::Pending)
+        {
+            let result = match agrees {
+                true => engine.approve_spend(id).await,
+                false => engine.decline_spend(id).await,
+            };
+            if world.is_crashed() {
+                return;
+            }
+            world.trace(|| format!("the owner decides on {id}: {agrees}, answered {result:?}"));
+            let stored: Option<SpendApproval> = durable(world, EntityKind::SpendApproval, &id.0.to_be_bytes());
+            if result.is_ok() && stored.is_none_or(|stored| stored.status == Consent::Pending) {
+                world.report_violation("answer.early", format!("the decision on {id} is not durable"));
+            }
+        }
     }
 
     /// Whether it has a final answer.
@@ -330,15 +417,22 @@ impl Clients {
         );
         let holds = funded(world, &addresses(&holder).on(to.network()));
         let note = None;
-        let order = WalletPaymentOrder {
-            to,
-            amount,
-            note,
-            method: way,
+        let spend = WalletSpend {
+            payment: id,
+            order: WalletPaymentOrder {
+                to,
+                amount,
+                note,
+                method: way,
+            },
+            call,
+            chain_balance: holds,
+            agent: SpendAgent::default(),
+            call_digest: [(nth % SECOND_AGENT) as u8; 32],
         };
         let result = self
             .engine
-            .start_wallet_payment(holder, (id, holds), (order, call), Some(recorder))
+            .start_wallet_payment(holder, spend, None, Some(recorder))
             .await;
         drop(turn);
         if world.is_crashed() {

@@ -2,16 +2,29 @@
 
 use purser_storage::{Store, StoreError};
 
-use super::{Engine, OperationError};
-use crate::entity::agent_wallet::{self, AgentWallet, SavedAddress, WalletCaps};
-use crate::entity::wallet_payment::{HttpRecordPart, WalletPayment, WalletPaymentOrder};
-use crate::id::{AddressId, Network, Wallet, WalletPaymentId, WithdrawalId};
+use super::spend_approvals::{Consent, SpendNotApproved};
+use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
+use crate::entity::agent_wallet::{
+    self, AgentWallet, RefusedSpend, Rejection, SavedAddress, WalletCaps, WalletSpend, refusal_of,
+};
+use crate::entity::spend_approval::ExceededLimit;
+use crate::entity::wallet_payment::{HttpRecordPart, WalletPayment};
+use crate::id::{AddressId, Network, SpendApprovalId, Wallet, WalletPaymentId, WithdrawalId};
 use crate::kernel::registry::LoadError;
-use crate::kernel::{IdempotencyRecorder, table};
+use crate::kernel::{AskError, IdempotencyRecorder, table};
 use crate::money::Usdc;
 use crate::port::WalletAddresses;
 
-type WalletError = OperationError<agent_wallet::Rejection>;
+type WalletError = OperationError<Rejection>;
+type SpendError = OperationError<Rejection, SpendNotApproved>;
+
+fn unreadable(_: LoadError) -> SpendError {
+    OperationError::Unavailable
+}
+
+fn unread_row(_: StoreError) -> SpendError {
+    OperationError::Unavailable
+}
 
 impl Engine {
     /// An account's agent wallet.
@@ -77,39 +90,115 @@ impl Engine {
         self.ask_agent_wallet(owner, command, None).await
     }
 
-    /// Places the hold for a wallet payment and starts it. `call` is the sealed [`HttpRecordPart::Request`], empty for
-    /// a transfer. `holds` is the wallet's balance on chain.
+    /// Places the hold for a wallet payment and starts it. A spend over a limit needs an approval of the owner, if the
+    /// owner wants to be asked: it is requested, or used once it was given. `approval` is the one that the agent names.
     ///
     /// # Errors
-    /// The wallet's rejection; [`OperationError::AlreadyUsed`] when an earlier request with the idempotency key was
-    /// executed.
+    /// The wallet's rejection; [`SpendNotApproved`] for a spend over a limit; [`OperationError::AlreadyUsed`] when an
+    /// earlier request with the idempotency key was executed.
     pub async fn start_wallet_payment(
         &self,
         owner: Wallet,
-        (spend, holds): (WalletPaymentId, Usdc),
-        (order, call): (WalletPaymentOrder, Vec<u8>),
+        spend: WalletSpend,
+        approval: Option<SpendApprovalId>,
         recorder: Option<IdempotencyRecorder<AgentWallet>>,
-    ) -> Result<(), WalletError> {
+    ) -> Result<(), SpendError> {
         // The wallet is its agents': nobody spends from it meanwhile. A stop that comes later keeps the payment unsigned.
-        let account = self.account(&owner).await.map_err(|_| OperationError::Unavailable)?;
+        let account = self.account(&owner).await.map_err(unreadable)?;
         if account.is_some_and(|account| account.agents_stopped_at().is_some()) {
-            return Err(OperationError::Rejected(agent_wallet::Rejection::AgentsStopped));
+            return Err(OperationError::Rejected(Rejection::AgentsStopped));
         }
-        let before = match self.agent_wallet(&owner).await {
+        let mut given = None;
+        if let Some(id) = approval {
+            match self.named_consent(&owner, &spend, id).await.map_err(unreadable)? {
+                Consent::Given(approval) => given = Some(approval),
+                Consent::Missing(why) => return Err(OperationError::Specific(why)),
+                Consent::TooMany => {}
+            }
+        }
+        let _turn = self.key_turn(spend.agent.key).await;
+        for _ in 0..MAX_CONFLICT_RETRIES {
+            let before = self.spent_before_of(&owner).await.ok_or(OperationError::Unavailable)?;
+            let key = match spend.agent.key {
+                Some(key) => Some(self.key_allowance(key).await.map_err(unreadable)?),
+                None => None,
+            };
+            let command = agent_wallet::Command::Hold {
+                spend: Box::new(spend.clone()),
+                spent_before: before,
+                approval: given.clone(),
+                key: key.map(Box::new),
+            };
+            let wallets = &self.0.registries.agent_wallets;
+            match wallets.ask_idempotent(owner, command, recorder.clone()).await {
+                Ok(()) => return Ok(()),
+                Err(AskError::Rejected(Rejection::ApprovalRequired)) => {
+                    let wallet = self.agent_wallet(&owner).await.map_err(unreadable)?;
+                    let now = self.0.clock.now();
+                    let exceeded =
+                        wallet.map(|wallet| wallet.exceeded_limits(spend.order.amount, before, key.as_ref(), now));
+                    let exceeded = exceeded.unwrap_or_default();
+                    // The limits may have been raised in between.
+                    let Some(over) = exceeded.first() else { continue };
+                    match self.consent(owner, &spend, &exceeded).await.map_err(unreadable)? {
+                        Consent::Given(approval) if given.is_none() => given = Some(approval),
+                        Consent::Missing(why) => return Err(OperationError::Specific(why)),
+                        // It was given for other limits than those that are exceeded now, or there are too many.
+                        Consent::Given(_) | Consent::TooMany => {
+                            self.record_refusal(owner, &spend, exceeded.clone()).await;
+                            return Err(OperationError::Rejected(refusal_of(over)));
+                        }
+                    }
+                }
+                Err(AskError::Rejected(why)) => {
+                    if why.is_by_limit()
+                        && let Ok(Some(wallet)) = self.agent_wallet(&owner).await
+                    {
+                        let exceeded =
+                            wallet.exceeded_limits(spend.order.amount, before, key.as_ref(), self.0.clock.now());
+                        self.record_refusal(owner, &spend, exceeded).await;
+                    }
+                    return Err(OperationError::Rejected(why));
+                }
+                Err(AskError::Conflict) => {
+                    if let Some(recorder) = &recorder
+                        && self.is_recorded(recorder.slot()).await.map_err(unread_row)?
+                    {
+                        return Err(OperationError::AlreadyUsed);
+                    }
+                    if let Some(approval) = &given
+                        && !self.is_unused(approval.id).await.map_err(unread_row)?
+                    {
+                        return Err(OperationError::Specific(SpendNotApproved::Used(approval.id)));
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(OperationError::Unavailable)
+    }
+
+    /// Tells the owner of a spend that a limit refused. Without the event nothing else is missing.
+    async fn record_refusal(&self, owner: Wallet, spend: &WalletSpend, exceeded: Vec<ExceededLimit>) {
+        let refused = RefusedSpend {
+            terms: spend.terms(),
+            exceeded,
+            agent: spend.agent,
+            at: self.0.clock.now(),
+        };
+        let command = agent_wallet::Command::RecordRefusal(Box::new(refused));
+        if let Err(error) = self.ask_agent_wallet(owner, command, None).await {
+            tracing::warn!(%owner, ?error, "a refused spend could not be announced");
+        }
+    }
+
+    /// [`Engine::spent_before`] of an owner's wallet, if there is one.
+    async fn spent_before_of(&self, owner: &Wallet) -> Option<Usdc> {
+        match self.agent_wallet(owner).await {
             Ok(Some(wallet)) => self.spent_before(&wallet).await,
             Ok(None) => Some(Usdc::ZERO),
             Err(_) => None,
-        };
-        let before = before.ok_or(OperationError::Unavailable)?;
-        let order = Box::new(order);
-        let command = agent_wallet::Command::Hold {
-            payment: spend,
-            order,
-            call,
-            chain_balance: holds,
-            spent_before: before,
-        };
-        self.ask_agent_wallet(owner, command, recorder).await
+        }
     }
 
     /// What an agent wallet spent today in a history that a restore lost. It counts against the daily cap. `None` while

@@ -2,16 +2,56 @@
 
 use purser_storage::{Row, RowKey, StoreError, codec};
 
-use super::{Engine, ListStart, OperationError};
+use super::{Engine, ListStart, MAX_CONFLICT_RETRIES, OperationError};
 use crate::entity::account::{self, Account, StatementLine};
 use crate::entity::withdrawal::Withdrawal;
-use crate::id::{StatementLineId, Wallet, WithdrawalId};
+use crate::id::{ApiKeyId, StatementLineId, Wallet, WithdrawalId};
 use crate::kernel::registry::LoadError;
-use crate::kernel::{IdempotencyRecorder, table};
+use crate::kernel::{AskError, IdempotencyRecorder, table};
 use crate::money::Usdc;
 use crate::port::Timestamp;
 
 impl Engine {
+    /// As [`Engine::withdraw`], by a session of this API key if there is one: within the limits of the key, and counted
+    /// against them.
+    ///
+    /// # Errors
+    /// As [`Engine::withdraw`], and [`account::Rejection::KeyLimit`].
+    pub async fn withdraw_by(
+        &self,
+        key: Option<ApiKeyId>,
+        from: Wallet,
+        (id, to, amount): (WithdrawalId, Wallet, Usdc),
+        recorder: Option<IdempotencyRecorder<Account>>,
+    ) -> Result<(), OperationError<account::Rejection>> {
+        let Some(key_id) = key else {
+            return self.withdraw(from, (id, to, amount), recorder).await;
+        };
+        let _turn = self.key_turn(key).await;
+        for _ in 0..MAX_CONFLICT_RETRIES {
+            let key = self
+                .key_allowance(key_id)
+                .await
+                .map_err(|_| OperationError::Unavailable)?;
+            let key = Some(Box::new(key));
+            let command = account::Command::Withdraw { id, to, amount, key };
+            let accounts = &self.0.registries.accounts;
+            match accounts.ask_idempotent(from, command, recorder.clone()).await {
+                Err(AskError::Conflict) => {}
+                result => return Ok(result?),
+            }
+            if let Some(recorder) = &recorder
+                && self
+                    .is_recorded(recorder.slot())
+                    .await
+                    .map_err(|_| OperationError::Unavailable)?
+            {
+                return Err(OperationError::AlreadyUsed);
+            }
+        }
+        Err(OperationError::Unavailable)
+    }
+
     /// Starts a withdrawal from a balance. The amount is put on hold and the transfer is queued.
     ///
     /// # Errors
@@ -23,7 +63,12 @@ impl Engine {
         (id, to, amount): (WithdrawalId, Wallet, Usdc),
         recorder: Option<IdempotencyRecorder<Account>>,
     ) -> Result<(), OperationError<account::Rejection>> {
-        let command = account::Command::Withdraw { id, to, amount };
+        let command = account::Command::Withdraw {
+            id,
+            to,
+            amount,
+            key: None,
+        };
         self.ask_idempotent(&self.0.registries.accounts, from, command, recorder)
             .await
     }

@@ -89,7 +89,8 @@ impl Engine {
         Err(OperationError::Unavailable)
     }
 
-    async fn is_recorded(&self, place: &IdempotencySlot) -> Result<bool, StoreError> {
+    /// Whether an earlier request has recorded its response in this slot.
+    pub(super) async fn is_recorded(&self, place: &IdempotencySlot) -> Result<bool, StoreError> {
         let known = self.idempotency_record(place).await?;
         Ok(known.is_some_and(|known| place.replaces != Some(known.expires_s)))
     }

@@ -19,6 +19,7 @@ mod refunds;
 mod reloadable_cards;
 mod reorg;
 mod sent_transfer_match;
+mod spend_approvals;
 mod spent_before;
 pub(super) mod table;
 mod top_ups;
@@ -34,6 +35,7 @@ use std::time::Duration;
 use purser_storage::Store;
 
 use super::account_map::AccountMap;
+use super::claim_lock::ClaimLocks;
 use super::incoming::{IncomingTracker, LostHistory};
 use super::lines::LineBreakers;
 use super::registries::Registries;
@@ -63,6 +65,8 @@ pub(super) struct JobHandlers {
     pub(super) lines: Arc<LineBreakers>,
     /// Counts attempts by result.
     pub(super) attempts: Arc<AttemptCounters>,
+    /// Spends of one API key take turns.
+    pub(super) key_turns: ClaimLocks,
     pub(super) settings: EngineSettings,
     /// Key from which payment ids are derived.
     pub(super) secret: [u8; 32],

@@ -26,8 +26,10 @@ pub use self::view::{AccountView, OwnerCapView, OwnerCapsView, StatementLineView
 use purser_storage::codec::Stored;
 
 use crate::entity::Purchase;
+use crate::entity::api_key::KeyAllowance;
 use crate::entity::payment::{ResolvedPreconditions, SessionSeed};
 use crate::entity::session::AuthMethod;
+use crate::entity::spend_approval::ExceededLimit;
 use crate::id::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, SessionId, Wallet, WithdrawalId};
 use crate::lost_order::AttributedOrder;
 use crate::money::{Cents, Usdc};
@@ -245,6 +247,8 @@ pub enum Command {
         to: Wallet,
         /// Amount in USDC.
         amount: Usdc,
+        /// Limits and usage of the API key that withdraws. What fails later still counts for the day.
+        key: Option<Box<KeyAllowance>>,
     },
     /// A withdrawal has ended.
     SettleHold {
@@ -428,6 +432,8 @@ pub enum Rejection {
         /// Balance less holds, in USDC.
         available: Usdc,
     },
+    /// A limit of the API key would be exceeded.
+    KeyLimit(ExceededLimit),
     /// The code, hold or account does not exist.
     NotFound,
 }

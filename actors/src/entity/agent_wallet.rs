@@ -15,15 +15,21 @@
 
 mod address_book;
 mod job;
+mod limits;
 mod machine;
+mod refusal;
 mod view;
 
+pub use self::limits::refusal_of;
+pub use self::refusal::{RefusedSpend, RefusedSpendView};
 pub use self::view::{AgentWalletAddresses, AgentWalletLimits, AgentWalletView};
 use purser_storage::codec::Stored;
 
 use crate::entity::account::counted_day;
+use crate::entity::api_key::{KeyAllowance, KeyShare};
+use crate::entity::spend_approval::{SpendAgent, SpendLimit, SpendTerms};
 use crate::entity::wallet_payment::WalletPaymentOrder;
-use crate::id::{AddressId, CardId, JobId, Network, Wallet, WalletPaymentId};
+use crate::id::{AddressId, CardId, JobId, Network, SpendApprovalId, Wallet, WalletPaymentId};
 use crate::money::{Cents, Usdc};
 use crate::port::{Timestamp, WalletAddresses};
 
@@ -49,6 +55,8 @@ pub struct AgentWallet {
     day: u32,
     /// Reserved or spent on that day.
     used: Usdc,
+    /// The latest spend that a limit refused.
+    pub last_refusal: Option<RefusedSpend>,
 }
 
 /// Caps of an agent wallet in US dollars; USDC counts one to one.
@@ -58,6 +66,8 @@ pub struct WalletCaps {
     pub per_call: Cents,
     /// Cap per day (UTC); `None` is without a cap.
     pub per_day: Option<Cents>,
+    /// Whether a spend over a limit waits for the owner's approval. If not, it is refused.
+    pub approvals: bool,
 }
 
 impl WalletCaps {
@@ -78,6 +88,53 @@ pub struct WalletHold {
     pub amount: Usdc,
     /// Day whose cap it counts toward.
     pub day: u32,
+    /// Part of the usage of the agent's API key, if it has one.
+    pub key: Option<KeyShare>,
+    /// The owner's approval that it used, if it was over a limit.
+    pub approval: Option<SpendApprovalId>,
+}
+
+/// A spend, and what the wallet must know to decide on it.
+#[derive(Clone, Debug)]
+pub struct WalletSpend {
+    /// Id of the new wallet payment.
+    pub payment: WalletPaymentId,
+    /// Amount, recipient and payment method.
+    pub order: WalletPaymentOrder,
+    /// Of a paid call: its `HttpRecordPart::Request`.
+    pub call: Vec<u8>,
+    /// Balance of the wallet on that chain.
+    pub chain_balance: Usdc,
+    /// Agent that spends.
+    pub agent: SpendAgent,
+    /// Keyed digest of the call for the owner's approval: URL, method and body. Zeros for a transfer.
+    pub call_digest: [u8; 32],
+}
+
+impl WalletSpend {
+    /// What an approval of this spend is for.
+    pub fn terms(&self) -> SpendTerms {
+        SpendTerms {
+            to: self.order.to,
+            amount: self.order.amount,
+            method: self.order.method.clone(),
+            call: self.call_digest,
+            key: self.agent.key,
+        }
+    }
+}
+
+/// An approval that a spend wants to use, as it was read. Whether it can still be used is a condition of the batch.
+#[derive(Clone, Debug)]
+pub struct UsableApproval {
+    /// Id of the approval.
+    pub id: SpendApprovalId,
+    /// What it is for.
+    pub terms: SpendTerms,
+    /// Limits that it passes.
+    pub limits: Vec<SpendLimit>,
+    /// It cannot be used from then on.
+    pub expires_at: Timestamp,
 }
 
 /// Commands to an agent wallet.
@@ -96,17 +153,17 @@ pub enum Command {
     SetCaps(WalletCaps),
     /// Reserves the amount and starts a wallet payment.
     Hold {
-        /// Id of the new wallet payment.
-        payment: WalletPaymentId,
-        /// Amount, recipient and payment method.
-        order: Box<WalletPaymentOrder>,
-        /// Of a paid call: its `HttpRecordPart::Request`.
-        call: Vec<u8>,
-        /// Balance of the wallet on that chain.
-        chain_balance: Usdc,
+        /// The spend.
+        spend: Box<WalletSpend>,
         /// Amount of the day that a lost history has spent; no wallet payment records it.
         spent_before: Usdc,
+        /// The owner's approval, if it was given.
+        approval: Option<Box<UsableApproval>>,
+        /// Limits and usage of the agent's API key, if it has one.
+        key: Option<Box<KeyAllowance>>,
     },
+    /// A limit refused a spend: the owner is told.
+    RecordRefusal(Box<RefusedSpend>),
     /// A wallet payment has ended.
     SettleHold {
         /// Job that reports it.
@@ -115,6 +172,8 @@ pub enum Command {
         payment: WalletPaymentId,
         /// Whether the money left; if not, the daily cap gets it back.
         paid: bool,
+        /// Limits and usage of the API key that gets it back too.
+        key: Option<Box<KeyAllowance>>,
     },
     /// Saves an address, or changes a saved one.
     SaveAddress(SavedAddress),
@@ -144,6 +203,8 @@ pub enum Event {
     AddressSaved(SavedAddress),
     /// An address was deleted.
     AddressDeleted(AddressId),
+    /// A limit refused a spend.
+    SpendRefused(Box<RefusedSpend>),
 }
 
 crate::state_machine! { AgentWallet, Event;
@@ -155,6 +216,7 @@ crate::state_machine! { AgentWallet, Event;
         HoldSettled - { Active }
         AddressSaved "address_saved" { Active }
         AddressDeleted "address_deleted" { Active }
+        SpendRefused "spend_refused" { Active }
     }
 }
 
@@ -183,6 +245,20 @@ pub enum Rejection {
         /// Amount left of the daily cap.
         left: Usdc,
     },
+    /// The cap per call of the agent's API key would be exceeded.
+    KeyPerCallCap {
+        /// The cap that would be exceeded.
+        cap: Cents,
+    },
+    /// The daily cap of the agent's API key would be exceeded.
+    KeyDailyCap {
+        /// The cap that would be exceeded.
+        cap: Cents,
+        /// Amount left of the daily cap.
+        left: Usdc,
+    },
+    /// It is over a limit, and the account owner may approve it.
+    ApprovalRequired,
     /// The balance on that network less reservations is too low.
     Insufficient {
         /// Balance that is not held for other wallet payments.
@@ -194,6 +270,16 @@ pub enum Rejection {
     AddressNotFound,
     /// [`AgentWallet::MAX_ADDRESSES`] addresses are saved.
     AddressBookFull,
+}
+
+impl Rejection {
+    /// Whether a limit of the account owner refuses the spend.
+    pub const fn is_by_limit(&self) -> bool {
+        matches!(
+            self,
+            Self::PerCallCap { .. } | Self::DailyCap { .. } | Self::KeyPerCallCap { .. } | Self::KeyDailyCap { .. }
+        )
+    }
 }
 
 impl Stored for AgentWallet {
@@ -250,7 +336,9 @@ impl AgentWallet {
             used.checked_sub(open.amount).unwrap_or(Usdc::ZERO)
         });
         let used = used.checked_add(before).unwrap_or(Usdc::from_atomic(u64::MAX));
-        self.holds[at].day == self.day && self.caps.per_day.is_some_and(|cap| used > in_usdc(cap))
+        // The owner has approved this one over the cap.
+        let is_approved = self.holds[at].approval.is_some();
+        self.holds[at].day == self.day && !is_approved && self.caps.per_day.is_some_and(|cap| used > in_usdc(cap))
     }
 }
 

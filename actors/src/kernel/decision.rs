@@ -121,6 +121,18 @@ impl<E: Entity> Decision<E> {
         self
     }
 
+    /// Writes a row that must be at this revision; 0 if it did not exist.
+    #[must_use]
+    pub fn put_revision(mut self, key: RowKey, revision: u64, value: Vec<u8>) -> Self {
+        self.conditions.push(Condition::Revision(key.clone(), revision));
+        self.writes.push(Write::Put {
+            key,
+            revision: revision.saturating_add(1),
+            value,
+        });
+        self
+    }
+
     /// Writes a row that must not exist.
     #[must_use]
     pub fn put_new(mut self, key: RowKey, value: Vec<u8>) -> Self {

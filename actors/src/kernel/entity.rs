@@ -65,6 +65,7 @@ entity_id!(
     crate::id::WithdrawalId,
     crate::id::PaymentRecipientId,
     crate::id::WalletPaymentId,
+    crate::id::SpendApprovalId,
     crate::id::BankAccountId,
     crate::id::BankTransferId,
     crate::id::DiscrepancyId,

@@ -6,7 +6,7 @@ use purser_storage::RowKey;
 
 use crate::id::{
     ApiKeyId, ApprovalId, BankDestinationId, CardId, DepositId, DiscrepancyId, JobId, LateReturnId, OutgoingTransferId,
-    PaymentId, RefundId, RequestId, SessionId, StatementLineId, Wallet, WalletPaymentId, WithdrawalId,
+    PaymentId, RefundId, RequestId, SessionId, SpendApprovalId, StatementLineId, Wallet, WalletPaymentId, WithdrawalId,
 };
 use crate::kernel::EntityKind;
 use crate::port::Timestamp;
@@ -121,6 +121,14 @@ tables! {
     BASE = b'E',
     /// Data of the Solana settlement port: transactions it sends, treasury transfers. Only the port reads it.
     SOLANA = b'S',
+    /// Spends that wait for their owner or were declined, by owner and fingerprint; the value is the approval's id.
+    REQUESTED_SPEND = b'1',
+    /// Slots of an account's open spend approvals.
+    SPEND_APPROVAL_SLOT = b'2',
+    /// Spend approvals that can be used: the batch of the spend deletes the row.
+    APPROVED_SPEND = b'3',
+    /// What the sessions of an API key spent on one day, by key.
+    KEY_USAGE = b'4',
     /// Metadata of the store itself.
     META = b'm',
 }
@@ -182,7 +190,11 @@ pub fn owner_index_entry(owner: &Wallet, kind: EntityKind, at: Timestamp, id: u1
 pub const fn newest_first(kind: EntityKind) -> bool {
     matches!(
         kind,
-        EntityKind::TopUp | EntityKind::Payment | EntityKind::Session | EntityKind::WebhookDelivery
+        EntityKind::TopUp
+            | EntityKind::Payment
+            | EntityKind::Session
+            | EntityKind::WebhookDelivery
+            | EntityKind::SpendApproval
     )
 }
 
@@ -408,6 +420,31 @@ pub fn passkey_slot(owner: &Wallet, slot: u8) -> RowKey {
 pub fn passkey_credential(credential: &[u8]) -> RowKey {
     use sha2::{Digest as _, Sha256};
     key(&[&[PASSKEY_CREDENTIAL], &Sha256::digest(credential)])
+}
+
+/// What the sessions of an API key spent on one day.
+pub fn key_usage(id: ApiKeyId) -> RowKey {
+    key(&[&[KEY_USAGE], &id.0.to_be_bytes()])
+}
+
+/// The latest approval of a spend with this fingerprint, while it is open or its refusal lasts.
+pub fn requested_spend(owner: &Wallet, fingerprint: &[u8; 32]) -> RowKey {
+    key(&[&[REQUESTED_SPEND], &owner.digest().to_be_bytes(), fingerprint])
+}
+
+/// Prefix of the slots of an account's open spend approvals.
+pub fn spend_approval_slots(owner: &Wallet) -> RowKey {
+    key(&[&[SPEND_APPROVAL_SLOT], &owner.digest().to_be_bytes()])
+}
+
+/// One of these slots; the value is the approval's id. The number of slots limits the number of open ones.
+pub fn spend_approval_slot(owner: &Wallet, slot: u8) -> RowKey {
+    key(&[&spend_approval_slots(owner), &[slot]])
+}
+
+/// Present while a spend approval can be used.
+pub fn approved_spend(id: SpendApprovalId) -> RowKey {
+    key(&[&[APPROVED_SPEND], &id.0.to_be_bytes()])
 }
 
 /// Prefix of a wallet's webhook endpoints.

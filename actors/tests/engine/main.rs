@@ -43,6 +43,7 @@ mod reloadable_cards;
 mod reorg_decisions;
 mod reorgs;
 mod restored;
+mod spend_approvals;
 mod stats;
 mod timers;
 mod top_ups;

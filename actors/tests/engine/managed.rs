@@ -28,6 +28,7 @@ async fn opened() -> Harness {
     let limits = WalletCaps {
         per_call: Cents::new(100_000),
         per_day: None,
+        approvals: false,
     };
     let made = world
         .engine
@@ -104,6 +105,7 @@ async fn case_82_credit_before_the_wallet_was_known_is_returned() {
     let limits = WalletCaps {
         per_call: Cents::new(100_000),
         per_day: None,
+        approvals: false,
     };
     for _ in 0..2 {
         let keys = (ADDRESSES, b"keys".to_vec());

@@ -29,6 +29,7 @@ use crate::payouts::{OWN_DESTINATION, register};
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::ports::{IssuerBehavior, PaymentBehavior, outgoing};
 use crate::support::{eventually, in_time};
+use crate::wallet_payments::spend;
 
 const OWNER: Wallet = evm(1);
 const ONE: Usdc = Usdc::from_atomic(1_000_000);
@@ -68,6 +69,7 @@ async fn harness_with_wallet(per_day: Option<Cents>) -> Harness {
     let limits = WalletCaps {
         per_call: Cents::new(10_00),
         per_day,
+        approvals: false,
     };
     let addresses = WalletAddresses {
         base: [8; 20],
@@ -88,7 +90,7 @@ async fn start_payment(world: &Harness, id: WalletPaymentId) {
     };
     let asked = world
         .engine
-        .start_wallet_payment(OWNER, (id, ALL), (order, Vec::new()), None);
+        .start_wallet_payment(OWNER, spend(id, ALL, order), None, None);
     in_time("an answer", asked).await.expect("it is reserved");
 }
 

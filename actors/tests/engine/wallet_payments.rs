@@ -1,7 +1,8 @@
 //! Agent wallets through the engine: caps, every server behavior, and crashes.
 
-use purser_actors::engine::{GateHold, OperationError};
-use purser_actors::entity::agent_wallet::{AgentWallet, Rejection, WalletCaps};
+use purser_actors::engine::{GateHold, OperationError, SpendNotApproved};
+use purser_actors::entity::agent_wallet::{AgentWallet, Rejection, WalletCaps, WalletSpend};
+use purser_actors::entity::spend_approval::SpendAgent;
 use purser_actors::entity::wallet_payment;
 use purser_actors::entity::wallet_payment::{
     HTTP_RECORD_RETENTION_MS, HttpRecordPart, PaymentMethod, Status, WalletPayment, WalletPaymentOrder,
@@ -28,6 +29,7 @@ pub(crate) async fn opened(per_call: u64, per_day: Option<u64>) -> Harness {
     let limits = WalletCaps {
         per_call: Cents::new(per_call * 100),
         per_day: per_day.map(|cap| Cents::new(cap * 100)),
+        approvals: false,
     };
     let addresses = WalletAddresses {
         base: [8; 20],
@@ -48,6 +50,22 @@ fn order(amount: Usdc, way: PaymentMethod) -> WalletPaymentOrder {
     }
 }
 
+/// A spend of an agent whose wallet signed in.
+pub(crate) fn spend(payment: WalletPaymentId, chain_balance: Usdc, order: WalletPaymentOrder) -> WalletSpend {
+    let call = match order.method {
+        PaymentMethod::Transfer => Vec::new(),
+        PaymentMethod::PaidCall { .. } => b"call".to_vec(),
+    };
+    WalletSpend {
+        payment,
+        order,
+        call,
+        chain_balance,
+        agent: SpendAgent::default(),
+        call_digest: [0; 32],
+    }
+}
+
 fn paid_call() -> PaymentMethod {
     PaymentMethod::PaidCall {
         host: "shop.example.com:443".into(),
@@ -63,14 +81,10 @@ pub(crate) async fn start_payment(
     world: &Harness,
     id: WalletPaymentId,
     way: PaymentMethod,
-) -> Result<(), OperationError<Rejection>> {
-    let call = match way {
-        PaymentMethod::Transfer => Vec::new(),
-        PaymentMethod::PaidCall { .. } => b"call".to_vec(),
-    };
+) -> Result<(), OperationError<Rejection, SpendNotApproved>> {
     let asked = world
         .engine
-        .start_wallet_payment(OWNER, (id, PLENTY), (order(ONE, way), call), None);
+        .start_wallet_payment(OWNER, spend(id, PLENTY, order(ONE, way)), None, None);
     in_time("an answer", asked).await
 }
 
@@ -155,12 +169,8 @@ async fn wallet_caps_hold_under_a_hundred_concurrent_payments() {
     let calls: Vec<_> = (0..100)
         .map(|n| {
             let engine = world.engine.clone();
-            let asked = (order(ONE, paid_call()), b"call".to_vec());
-            tokio::spawn(async move {
-                engine
-                    .start_wallet_payment(OWNER, (WalletPaymentId(1_000 + n), PLENTY), asked, None)
-                    .await
-            })
+            let asked = spend(WalletPaymentId(1_000 + n), PLENTY, order(ONE, paid_call()));
+            tokio::spawn(async move { engine.start_wallet_payment(OWNER, asked, None, None).await })
         })
         .collect();
     let mut reserved = 0;
@@ -196,10 +206,10 @@ async fn wallet_payment_above_a_cap_or_the_balance_is_rejected() {
     // Checks: above the cap per call, above the balance less holds, and an amount of zero; nothing is signed.
     let world = opened(2, None).await;
     let ask = |amount, holds| {
-        let asked = (order(Usdc::from_atomic(amount), PaymentMethod::Transfer), Vec::new());
+        let asked = order(Usdc::from_atomic(amount), PaymentMethod::Transfer);
         world
             .engine
-            .start_wallet_payment(OWNER, (ID, Usdc::from_atomic(holds)), asked, None)
+            .start_wallet_payment(OWNER, spend(ID, Usdc::from_atomic(holds), asked), None, None)
     };
     let refusal = async |amount, holds| match ask(amount, holds).await {
         Err(OperationError::Rejected(why)) => why,
@@ -366,14 +376,9 @@ async fn assert_one_payment_after_crash(way: PaymentMethod, served: &[SellerBeha
         world.store.hold_after(after, last_is_answered);
         let asked = tokio::spawn({
             let (engine, way) = (world.engine.clone(), way.clone());
-            let call = if way == PaymentMethod::Transfer {
-                Vec::new()
-            } else {
-                b"call".to_vec()
-            };
             async move {
                 engine
-                    .start_wallet_payment(OWNER, (ID, PLENTY), (order(ONE, way), call), None)
+                    .start_wallet_payment(OWNER, spend(ID, PLENTY, order(ONE, way)), None, None)
                     .await
             }
         });

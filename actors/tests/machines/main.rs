@@ -33,6 +33,7 @@ mod refunds;
 mod reloadable_cards;
 mod sessions;
 mod signatures;
+mod spend_approvals;
 mod stored_forms;
 mod top_ups;
 mod transfer_names;

@@ -128,6 +128,7 @@ impl Forms {
         forms.add_entity::<card_withdrawal::CardWithdrawal>();
         forms.add_entity::<agent_wallet::AgentWallet>();
         forms.add_entity::<wallet_payment::WalletPayment>();
+        forms.add_entity::<spend_approval::SpendApproval>();
         forms.add_entity::<banking::application::BankingApplication>();
         forms.add_entity::<banking::account::BankAccount>();
         forms.add_entity::<banking::transfer::BankTransfer>();
@@ -139,6 +140,7 @@ impl Forms {
         forms.add_entity::<refund::Refund>();
         forms.add_entity::<incoming::Incoming>();
         forms.add_entity::<line::LineState>();
+        forms.add::<api_key::KeyUsage>();
         forms.add::<account::UnclaimedCapUsage>();
         forms.add::<account::LoginGrant>();
         forms.add::<account::StatementLine>();

@@ -2,8 +2,10 @@
 
 use purser_actors::entity::agent_wallet;
 use purser_actors::entity::agent_wallet::{
-    AgentWallet, Command as Ask, Event as WalletEvent, Rejection as No, SavedAddress, WalletCaps, WalletHold,
+    AgentWallet, Command as Ask, Event as WalletEvent, RefusedSpend, Rejection as No, SavedAddress, WalletCaps,
+    WalletHold, WalletSpend,
 };
+use purser_actors::entity::spend_approval::{SpendAgent, SpendTerms};
 use purser_actors::entity::wallet_payment::{
     Command, Event, PaymentMethod, Rejection, SendTarget, SignedWalletPayment, WalletPayment, WalletPaymentOrder,
 };
@@ -229,6 +231,7 @@ fn wallet_payment_transitions_match_apply() {
 const LIMITS: WalletCaps = WalletCaps {
     per_call: Cents::new(1_000),
     per_day: Some(Cents::new(3_000)),
+    approvals: false,
 };
 
 fn opened() -> WalletEvent {
@@ -263,6 +266,8 @@ fn wallet_events() -> Vec<WalletEvent> {
         network: Network::Base,
         amount: Usdc::from_atomic(1),
         day: DAY,
+        key: None,
+        approval: None,
     };
     vec![
         opened(),
@@ -271,6 +276,18 @@ fn wallet_events() -> Vec<WalletEvent> {
         WalletEvent::HoldSettled(PAYMENT_ID, true),
         WalletEvent::AddressSaved(saved(1)),
         WalletEvent::AddressDeleted(AddressId(1)),
+        WalletEvent::SpendRefused(Box::new(RefusedSpend {
+            terms: SpendTerms {
+                to: WALLET,
+                amount: Usdc::from_atomic(1),
+                method: PaymentMethod::Transfer,
+                call: [0; 32],
+                key: None,
+            },
+            exceeded: Vec::new(),
+            agent: SpendAgent::default(),
+            at: NOW,
+        })),
     ]
 }
 
@@ -280,12 +297,19 @@ fn reserve(wallet: &AgentWallet, spend: u128, now: Timestamp) -> Result<Decision
 
 /// An agent wallet after a restore whose lost history spent this much of the daily cap.
 fn reserve_after(wallet: &AgentWallet, spend: u128, before: Usdc, now: Timestamp) -> Result<Decision<AgentWallet>, No> {
-    let command = Ask::Hold {
+    let spend = WalletSpend {
         payment: WalletPaymentId(spend),
-        order: Box::new(order(call())),
+        order: order(call()),
         call: vec![1; 20_000],
         chain_balance: Usdc::from_atomic(100_000_000),
+        agent: SpendAgent::default(),
+        call_digest: [0; 32],
+    };
+    let command = Ask::Hold {
+        spend: Box::new(spend),
         spent_before: before,
+        approval: None,
+        key: None,
     };
     AgentWallet::decide(Some(wallet), &WALLET, command, &at(now))
 }
@@ -295,6 +319,7 @@ fn end(wallet: &AgentWallet, spend: u128, paid: bool, now: Timestamp) -> AgentWa
         job: JOB,
         payment: WalletPaymentId(spend),
         paid,
+        key: None,
     };
     let decision = AgentWallet::decide(Some(wallet), &WALLET, command, &at(now)).unwrap();
     fold(Some(wallet.clone()), &WALLET, decision.events())
@@ -379,6 +404,7 @@ fn wallet_payment_is_rejected_above_its_caps_or_limits() {
     let tight = WalletCaps {
         per_call: Cents::new(499),
         per_day: None,
+        approvals: false,
     };
     let tight = fold(Some(wallet(None)), &WALLET, &[WalletEvent::CapsChanged(tight)]);
     let cap = Cents::new(499);
@@ -396,6 +422,8 @@ fn wallet_payment_is_rejected_above_its_caps_or_limits() {
             network: Network::Solana,
             amount: Usdc::from_atomic(1),
             day: DAY,
+            key: None,
+            approval: None,
         })
     };
     let most = AgentWallet::MAX_PENDING as u128;

@@ -202,6 +202,8 @@ errors! {
     ClaimTokenInvalid = 401 "claim_token_invalid" AfterChange;
     /// The signup was not approved in time.
     SignupExpired = 410 "signup_expired" Never;
+    /// The account owner rejected the signup.
+    SignupRejected = 410 "signup_rejected" Never;
     /// The API key was used, was revoked or is older than ten minutes: it is not shown again.
     ApiKeyNoLongerAvailable = 410 "api_key_no_longer_available" Never;
     /// The claim page's form names no known signup.
@@ -224,6 +226,18 @@ errors! {
     /// A cap, a pin or the address filter forbids the payment. With `reason` `own_terms`: another server's offer pays
     /// this service. An offer for a token other than the settlement token is rejected too. Nothing was signed.
     PolicyFiltered = 403 "policy_filtered" Never;
+    /// The approval belongs to another wallet, or another agent asked for it.
+    ApprovalAccessDenied = 403 "approval_access_denied" Never;
+    /// The account's owner declined the spend. Nothing was signed.
+    ApprovalDeclined = 403 "approval_declined" Never;
+    /// The approval is for another spend. Nothing was signed.
+    ApprovalMismatch = 409 "approval_mismatch" Never;
+    /// The approval was not given or not used in time. Nothing was signed.
+    ApprovalExpired = 409 "approval_expired" Never;
+    /// The approval was used. It is for one spend.
+    ApprovalUsed = 409 "approval_used" Never;
+    /// The API key of the agent that asked for the approval was revoked.
+    ApprovalKeyRevoked = 409 "approval_key_revoked" Never;
     /// The bank account belongs to another wallet.
     BankAccountAccessDenied = 403 "bank_account_access_denied" Never;
     /// `userId` of a callable function is not the caller's.
@@ -333,7 +347,7 @@ errors! {
     SuspensionNotFound = 404 "suspension_not_found" Never;
     /// Operators: no such product line.
     LineNotFound = 404 "line_not_found" Never;
-    /// Operators: no such pending approval, or it has expired.
+    /// No such approval. Operators: no such pending approval, or it has expired.
     ApprovalNotFound = 404 "approval_not_found" Never;
     /// No such refund.
     RefundNotFound = 404 "refund_not_found" Never;

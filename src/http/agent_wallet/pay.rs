@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderValue, Method, header};
-use purser_actors::entity::agent_wallet::AgentWallet;
+use purser_actors::entity::agent_wallet::{AgentWallet, WalletSpend};
 use purser_actors::entity::wallet_payment::{PaymentMethod, WalletPaymentOrder};
 use purser_actors::id::WalletPaymentId;
 use purser_actors::kernel::idempotency::IdempotencySlot;
@@ -15,17 +15,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::super::account::BearerClaims;
+use super::super::approvals::approval_id;
 use super::super::auth::AuthClaims;
 use super::super::callable::require_spend_rights;
 use super::super::error::{ApiError, ErrorCode};
-use super::super::idempotency::{IdempotencyKey, RecordedReply, keyed_fingerprint};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, keyed_digest, keyed_fingerprint};
 #[cfg(feature = "documents")]
 use super::super::schemas;
 #[cfg(feature = "documents")]
-use super::payments::AgentPaymentResult;
+use super::payments::{AgentPaymentResult, ApprovalRequired};
 use super::payments::{PaymentRunner, response_body};
 use super::transfer::amount;
-use super::{SharedState, address, network, note, policy_filtered, seller_error};
+use super::{SharedState, address, agent, network, note, policy_filtered, seller_error};
 use crate::agent_wallet::offer_selection::{OfferRejection, OwnAddresses, PaymentPins, SelectedOffer};
 use crate::agent_wallet::{CallTarget, PaidHttpRequest};
 use crate::http::app::App;
@@ -62,6 +63,8 @@ pub(super) struct PayRequest {
     expected_network: Option<String>,
     /// Required recipient address.
     expected_pay_to: Option<String>,
+    /// Approval of the account owner for this spend, from a 202.
+    approval_id: Option<String>,
 }
 
 /// Covered by the idempotency fingerprint.
@@ -75,6 +78,14 @@ struct PayParams {
     asset: Option<String>,
     network: Option<&'static str>,
     pay_to: Option<String>,
+}
+
+/// A parsed call.
+struct Pay {
+    asked: PayParams,
+    pins: PaymentPins,
+    /// The approval that the agent names.
+    named: Option<String>,
 }
 
 /// Call a paid URL and pay for it
@@ -93,10 +104,11 @@ struct PayParams {
     post, path = "/agentX402Pay", operation_id = "agentX402Pay", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(PayRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`status` (`settled`, `pending`, or `free` for what asked for no payment), `walletPayment`, `response`.", body = AgentPaymentResult),
+        (status = 202, description = "`approval_required`: over a limit, and the account's owner wants to be asked. Nothing was signed or reserved. Make the same call again once the owner has approved.", body = ApprovalRequired<'static>),
         (status = 400, description = "A malformed member or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "`policy_filtered`: a cap, a pin, an address that is not called, or (`reason` `own_terms`) another server's offer that pays this service; nothing was signed. Another account's `userId`, frozen, or a token issued for a payment."),
-        (status = 404, description = "No wallet."),
-        (status = 409, description = "`unsettled`: the payment was signed and did not settle. More than is available."),
+        (status = 403, description = "`approval_declined`: the owner declined this spend. `policy_filtered`: a cap, a pin, an address that is not called, or (`reason` `own_terms`) another server's offer that pays this service; nothing was signed. Another account's `userId`, frozen, or a token issued for a payment."),
+        (status = 404, description = "No wallet, or no such approval."),
+        (status = 409, description = "`unsettled`: the payment was signed and did not settle. More than is available. The approval is another spend's, used or too old."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many spending calls of the account in this minute, or too many requests."),
         (status = 502, description = "`fetch_failed`: no whole answer. `http_error`: an answer that is an error, with what was said."),
@@ -110,6 +122,7 @@ pub(super) async fn agent_x402_pay(
     let call = state.read_call::<PayRequest>(body).await?;
     let understood = state.parse_pay_request(&call.data)?;
     let pins = pins(&call.data)?;
+    let named = call.data.approval_id.clone();
     state.admit(&claims, &call).await?;
     require_spend_rights(&claims)?;
     let (runner, again) = (state.payment_runner(claims.wallet), state.payment_runner(claims.wallet));
@@ -121,7 +134,20 @@ pub(super) async fn agent_x402_pay(
         &claims,
         "/agentX402Pay",
         &print,
-        move |place| async move { running.pay(&caller, understood, pins, runner, place).await },
+        move |place| async move {
+            running
+                .pay(
+                    &caller,
+                    Pay {
+                        asked: understood,
+                        pins,
+                        named,
+                    },
+                    runner,
+                    place,
+                )
+                .await
+        },
         move |key| async move { again.follow(key).await },
     )
     .await
@@ -175,11 +201,11 @@ impl App {
     async fn pay(
         self: Arc<Self>,
         claims: &AuthClaims,
-        asked: PayParams,
-        pins: PaymentPins,
+        call: Pay,
         runner: PaymentRunner,
         place: Option<IdempotencySlot>,
     ) -> Result<RecordedReply, ApiError> {
+        let Pay { asked, pins, named } = call;
         self.count_wallet_call(claims.wallet)?;
         let wallet = self.load_owned_wallet(&claims.wallet).await?;
         let host = match &asked.target {
@@ -206,15 +232,22 @@ impl App {
         let offers = self.select_offers(own, &pins, &required, &wallet)?;
         let (offer, holds) = self.select_affordable(&wallet, offers).await?;
         request.terms = Some((header, offer.index));
-        let id = WalletPaymentId::mint(claims.wallet.shard(), self.entropy.random());
-        let sealed = request.seal(&self.vault, id).map_err(|_| ApiError::internal())?;
-        let order = WalletPaymentOrder {
-            to: offer.to,
-            amount: offer.amount,
-            note: asked.note,
-            method: PaymentMethod::PaidCall { host },
+        let payment = WalletPaymentId::mint(claims.wallet.shard(), self.entropy.random());
+        let spend = WalletSpend {
+            payment,
+            order: WalletPaymentOrder {
+                to: offer.to,
+                amount: offer.amount,
+                note: asked.note,
+                method: PaymentMethod::PaidCall { host },
+            },
+            call: request.seal(&self.vault, payment).map_err(|_| ApiError::internal())?,
+            chain_balance: holds,
+            agent: agent(claims),
+            call_digest: keyed_digest(&self.vault, &(&request.target, &request.method, &request.body))?,
         };
-        runner.start_payment(id, (order, sealed), holds, place).await
+        let named = named.as_deref().map(approval_id).transpose()?;
+        runner.start_payment(spend, named, place).await
     }
 
     /// Offers that may be accepted. Another server could resell our own offers and learn the result. Our own terms are

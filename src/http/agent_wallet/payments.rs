@@ -1,23 +1,24 @@
 //! Runs a wallet payment: reserved under the idempotency key, followed until its outcome is known, and rendered.
 
-use purser_actors::engine::{Engine, OperationError};
-use purser_actors::entity::agent_wallet::AgentWallet;
+use purser_actors::answer::Time;
+use purser_actors::engine::{Engine, OperationError, SpendNotApproved};
+use purser_actors::entity::agent_wallet::{AgentWallet, WalletSpend};
+use purser_actors::entity::spend_approval::SpendApprovalView;
 use purser_actors::entity::wallet_payment;
-use purser_actors::entity::wallet_payment::{HttpRecordPart, Status, WalletPayment, WalletPaymentOrder};
-use purser_actors::id::{Wallet, WalletPaymentId};
+use purser_actors::entity::wallet_payment::{HttpRecordPart, Status, WalletPayment};
+use purser_actors::id::{SpendApprovalId, Wallet, WalletPaymentId};
 use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::kernel::{Entity as _, JsonObject};
-use purser_actors::money::Usdc;
 use purser_actors::port::CallFailure;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::super::callable::{in_camel_case, reply_verbatim};
+use super::super::approvals;
+use super::super::callable::{accepted, in_camel_case, reply_verbatim};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{RecordedReply, entity_recorder, in_progress_response};
 use super::super::outgoing_holds::with_hold_reason;
-#[cfg(feature = "documents")]
 use super::super::schemas;
 use super::{payment_error, seller_error};
 use crate::agent_wallet::open_response;
@@ -55,6 +56,26 @@ pub(super) struct PaidCallResponse {
     body: Box<RawValue>,
 }
 
+/// A spend over a limit of the account owner, which waits for the owner's approval.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ApprovalRequired<'a> {
+    /// `approval_required`: nothing was signed or reserved.
+    status: schemas::ApprovalRequiredStatus,
+    /// Id for `GET /get-approval`, and for `approvalId` of the same call.
+    approval_id: SpendApprovalId,
+    /// End of the wait (RFC 3339).
+    expires_at: Time,
+    /// URL to poll for the owner's decision.
+    status_url: String,
+    /// What to do next.
+    next: &'static str,
+    /// The approval, with the limits that the spend exceeds.
+    #[cfg_attr(feature = "documents", schema(value_type = schemas::Approval))]
+    approval: SpendApprovalView<'a>,
+}
+
 /// Starts a wallet payment, and answers again for one that was started under the same idempotency key.
 pub(super) struct PaymentRunner {
     pub(super) owner: Wallet,
@@ -62,6 +83,7 @@ pub(super) struct PaymentRunner {
     pub(super) vault: std::sync::Arc<Vault>,
     pub(super) paid_http_client: std::sync::Arc<AgentWalletClient>,
     pub(super) response_timeout: std::time::Duration,
+    pub(super) public_url: String,
 }
 
 impl App {
@@ -72,6 +94,7 @@ impl App {
             vault: self.vault.clone(),
             paid_http_client: self.paid_http_client.clone(),
             response_timeout: self.wallet_response_timeout(),
+            public_url: self.public_url.clone(),
         }
     }
 }
@@ -80,21 +103,42 @@ impl PaymentRunner {
     /// Reserves the payment and waits for its outcome.
     pub(super) async fn start_payment(
         &self,
-        id: WalletPaymentId,
-        (order, call): (WalletPaymentOrder, Vec<u8>),
-        holds: Usdc,
+        spend: WalletSpend,
+        approval: Option<SpendApprovalId>,
         place: Option<IdempotencySlot>,
     ) -> Result<RecordedReply, ApiError> {
+        let id = spend.payment;
         let recorder = place.map(|place| entity_recorder::<AgentWallet, WalletPayment>(place, id, payment_error));
         match self
             .engine
-            .start_wallet_payment(self.owner, (id, holds), (order, call), recorder)
+            .start_wallet_payment(self.owner, spend, approval, recorder)
             .await
         {
             Ok(()) => self.await_response(id, true).await,
             Err(OperationError::Rejected(why)) => Err(payment_error(&why)),
-            Err(denied) => Err(in_progress_response(&denied)),
+            Err(OperationError::Specific(SpendNotApproved::Pending(id))) => self.waits_for_owner(id).await,
+            Err(OperationError::Specific(why)) => Err(approvals::not_approved(&why)),
+            Err(OperationError::AlreadyUsed) => Err(in_progress_response::<()>(&OperationError::AlreadyUsed)),
+            Err(OperationError::Unavailable) => Err(in_progress_response::<()>(&OperationError::Unavailable)),
         }
+    }
+
+    /// 202 for a spend that waits for the owner. It is not recorded: the same call is made once the owner has approved.
+    async fn waits_for_owner(&self, id: SpendApprovalId) -> Result<RecordedReply, ApiError> {
+        let found = self.engine.spend_approval(&id).await;
+        let approval = found
+            .map_err(|_| ApiError::internal())?
+            .ok_or_else(ApiError::internal)?;
+        Ok(accepted(&ApprovalRequired {
+            status: schemas::ApprovalRequiredStatus::ApprovalRequired,
+            approval_id: id,
+            expires_at: approval.expires_at.into(),
+            status_url: format!("{}/get-approval?approval_id={id}", self.public_url),
+            next: "The account's owner decides on the account page. Once `status` of the approval is `approved`, make \
+                the same call again, with the same Idempotency-Key or the same arguments, within 15 minutes. Nothing \
+                was signed or reserved.",
+            approval: approval.view(&id),
+        }))
     }
 
     /// Answers for the payment that was reserved under the key.

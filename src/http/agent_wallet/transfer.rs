@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use purser_actors::entity::agent_wallet::WalletSpend;
 use purser_actors::entity::wallet_payment::{PaymentMethod, WalletPaymentOrder};
 use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::money::Usdc;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::super::account::BearerClaims;
+use super::super::approvals::approval_id;
 use super::super::callable::require_spend_rights;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::IdempotencyKey;
@@ -18,8 +20,8 @@ use super::super::outgoing_holds::transfer_error;
 use super::super::schemas;
 use super::address_book::record;
 #[cfg(feature = "documents")]
-use super::payments::AgentPaymentResult;
-use super::{SharedState, address, network, note};
+use super::payments::{AgentPaymentResult, ApprovalRequired};
+use super::{SharedState, address, agent, network, note};
 use crate::http::app::App;
 
 /// Request of `agentWalletTransfer`.
@@ -39,6 +41,8 @@ pub(super) struct TransferRequest {
     network: Option<String>,
     /// Note of the agent, at most 200 characters.
     note: Option<String>,
+    /// Approval of the account owner for this spend, from a 202.
+    approval_id: Option<String>,
 }
 
 /// Covered by the idempotency fingerprint.
@@ -59,10 +63,11 @@ struct TransferParams {
     post, path = "/agentWalletTransfer", operation_id = "agentWalletTransfer", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(TransferRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`status` (`settled` or `pending`), `walletPayment`; `response` is null.", body = AgentPaymentResult),
+        (status = 202, description = "`approval_required`: over a limit, and the account's owner wants to be asked. Nothing was signed or reserved. Make the same call again once the owner has approved.", body = ApprovalRequired<'static>),
         (status = 400, description = "A malformed amount, address or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "A cap (`policy_filtered`), another account's `userId`, frozen, or a token issued for a payment."),
-        (status = 404, description = "No wallet, or no such address."),
-        (status = 409, description = "More than is available, an owner on Solana without a token account, or it could not be spent."),
+        (status = 403, description = "`approval_declined`: the owner declined this spend. A cap (`policy_filtered`), another account's `userId`, frozen, or a token issued for a payment."),
+        (status = 404, description = "No wallet, no such address, or no such approval."),
+        (status = 409, description = "The approval is another spend's, used or too old. More than is available, an owner on Solana without a token account, or it could not be spent."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many spending calls of the account in this minute, or too many requests."),
         (status = 503, description = "Not now."))))]
@@ -88,7 +93,7 @@ pub(super) async fn agent_wallet_transfer(
         note: note.clone(),
     };
     let id = WalletPaymentId::mint(claims.wallet.shard(), state.entropy.random());
-    let owner = claims.wallet;
+    let (owner, agent) = (claims.wallet, agent(&claims));
     let (runner, again) = (state.payment_runner(owner), state.payment_runner(owner));
     let running = state.clone();
     key.run_following(
@@ -114,14 +119,21 @@ pub(super) async fn agent_wallet_transfer(
             }
             let asked = running.engine.check_can_receive(&to).await;
             asked.map_err(|why| transfer_error(why, "toAddress"))?;
-            let order = WalletPaymentOrder {
-                to,
-                amount,
-                note,
-                method: PaymentMethod::Transfer,
+            let spend = WalletSpend {
+                payment: id,
+                order: WalletPaymentOrder {
+                    to,
+                    amount,
+                    note,
+                    method: PaymentMethod::Transfer,
+                },
+                call: Vec::new(),
+                chain_balance: running.wallet_balance(&from).await?,
+                agent,
+                call_digest: [0; 32],
             };
-            let holds = running.wallet_balance(&from).await?;
-            runner.start_payment(id, (order, Vec::new()), holds, place).await
+            let named = call.data.approval_id.as_deref().map(approval_id).transpose()?;
+            runner.start_payment(spend, named, place).await
         },
         move |key| async move { again.follow(key).await },
     )

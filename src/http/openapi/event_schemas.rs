@@ -14,6 +14,7 @@ use super::super::schemas;
     schemas::AccountBalance,
     schemas::AgentWalletResource,
     schemas::ApiKeyResource,
+    schemas::ApprovalResource,
     schemas::BankAccountResource,
     schemas::BankDestinationResource,
     schemas::BankTransferResource,

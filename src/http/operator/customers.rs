@@ -96,6 +96,9 @@ struct Customer {
     /// Message shown to the owner while the account is frozen.
     #[cfg_attr(feature = "documents", schema(required))]
     frozen_message: Option<String>,
+    /// Since when the owner has stopped all agents (RFC 3339).
+    #[cfg_attr(feature = "documents", schema(required))]
+    agents_stopped_at: Option<String>,
     /// Resources by kind.
     resources: Vec<CustomerResourceGroup>,
     /// Jobs that have not completed, oldest first.
@@ -238,6 +241,7 @@ fn as_owner_sees(view: &JsonObject) -> Result<Box<RawValue>, ApiError> {
 
 fn render(admin: &AdminState, customer: customers::Customer) -> Result<Customer, ApiError> {
     let account = customer.account;
+    let agents_stopped_at = account.agents_stopped_at().map(rfc3339);
     let groups = customer.resources.into_iter().map(resource_group);
     let open_jobs = customer.open_jobs.iter().map(|job| jobs::open_job(admin, job));
     Ok(Customer {
@@ -251,6 +255,7 @@ fn render(admin: &AdminState, customer: customers::Customer) -> Result<Customer,
         total_deposits: account.total_deposits.into(),
         frozen: account.frozen.is_some(),
         frozen_message: account.frozen,
+        agents_stopped_at,
         resources: groups.collect::<Result<_, _>>()?,
         open_jobs: open_jobs.collect(),
     })

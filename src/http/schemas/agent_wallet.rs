@@ -1,8 +1,8 @@
 //! Schemas of the managed wallet: the contents of `result`.
 
 use super::{
-    AgentWalletAddresses, AgentWalletStatus, ExactDecimal, HoldReason, NetworkName, WalletPaymentKind,
-    WalletPaymentStatus,
+    AgentWalletAddresses, AgentWalletStatus, ApprovalStatus, ExactDecimal, HoldReason, NetworkName, SpendLimitName,
+    WalletPaymentKind, WalletPaymentStatus,
 };
 
 /// A managed wallet.
@@ -21,6 +21,82 @@ pub struct AgentWallet {
     pub saved_addresses: u64,
     /// Creation time (RFC 3339).
     pub created_at: String,
+    /// The latest spend that a limit refused.
+    pub last_refused_spend: Option<RefusedSpend>,
+}
+
+/// A spend that a limit of the account owner refused.
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(as = RefusedWalletSpend, rename_all = "camelCase"))]
+pub struct RefusedSpend {
+    /// Amount in USDC.
+    pub amount: ExactDecimal,
+    /// `base` or `solana`.
+    pub network: NetworkName,
+    /// Address of the payee.
+    pub pay_to: String,
+    /// `host:port`, or `route` for this service; null for a transfer.
+    pub host: Option<String>,
+    /// Limits that it exceeded.
+    pub limits: Vec<WalletExceededLimit>,
+    /// API key of the agent; null if the wallet signed in.
+    pub api_key_id: Option<String>,
+    /// Session of the agent.
+    pub session_id: Option<String>,
+    /// Time of the refusal (RFC 3339).
+    pub at: String,
+}
+
+/// A limit that a spend exceeds.
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(rename_all = "camelCase"))]
+pub struct WalletExceededLimit {
+    /// Which limit.
+    pub limit: SpendLimitName,
+    /// Value of the limit in US dollars.
+    pub cap_usd: ExactDecimal,
+    /// What was left of it.
+    pub left_usd: ExactDecimal,
+}
+
+/// A spend over a limit, and the owner's decision.
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(rename_all = "camelCase"))]
+pub struct Approval {
+    /// Id of the approval.
+    pub approval_id: String,
+    /// `pending`, `approved`, `declined`, `expired` or `used`.
+    pub status: ApprovalStatus,
+    /// `x402` or `transfer`.
+    pub kind: WalletPaymentKind,
+    /// Amount in USDC.
+    pub amount: ExactDecimal,
+    /// `USDC` is the token.
+    pub asset: String,
+    /// `base` or `solana`.
+    pub network: NetworkName,
+    /// Address of the payee.
+    pub pay_to: String,
+    /// `host:port`, or `route` for this service; null for a transfer.
+    pub host: Option<String>,
+    /// Note of the agent.
+    pub note: Option<String>,
+    /// Limits that the spend exceeds.
+    pub limits: Vec<WalletExceededLimit>,
+    /// API key of the agent; null if the wallet signed in.
+    pub api_key_id: Option<String>,
+    /// Session of the agent.
+    pub session_id: Option<String>,
+    /// Time of the request (RFC 3339).
+    pub created_at: String,
+    /// End of the wait for the owner, or of the approval (RFC 3339).
+    pub expires_at: String,
+    /// Time of the owner's decision (RFC 3339).
+    pub decided_at: Option<String>,
+    /// Spend that used the approval.
+    pub wallet_payment_id: Option<String>,
+    /// Time of the last change (RFC 3339).
+    pub last_updated_at: String,
 }
 
 /// Caps in US dollars.
@@ -31,6 +107,8 @@ pub struct AgentWalletCaps {
     pub per_call_usd: ExactDecimal,
     /// Cap per day (UTC); null without a cap.
     pub per_day_usd: Option<ExactDecimal>,
+    /// Whether a spend over a limit waits for the owner's approval.
+    pub approvals: bool,
 }
 
 /// A payment or transfer from the managed wallet.

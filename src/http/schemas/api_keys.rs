@@ -1,6 +1,6 @@
 //! Signups and API keys.
 
-use super::ApiKeyStatus;
+use super::{ApiKeyStatus, ExactDecimal};
 
 /// An API key as lists show it.
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
@@ -20,4 +20,16 @@ pub struct ApiKey {
     pub prefix: String,
     /// Last four characters of the key.
     pub last4: String,
+    /// Limits of what its sessions spend.
+    pub limits: AgentKeyLimits,
+}
+
+/// Limits of an API key in US dollars.
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(rename_all = "camelCase"))]
+pub struct AgentKeyLimits {
+    /// Limit per payment, transfer or withdrawal; null without one.
+    pub per_call_usd: Option<ExactDecimal>,
+    /// Limit per day (UTC); null without one.
+    pub per_day_usd: Option<ExactDecimal>,
 }

@@ -8,7 +8,8 @@ use purser_actors::entity::top_up::TopUpView;
 use purser_actors::entity::withdrawal::WithdrawalView;
 use purser_actors::entity::{
     account, api_key, bank_destination, banking, card, gift_card, identity_verification, intl_order, issuer_link,
-    passkey, payment_recipient, refund, reloadable_card, session, wallet_payment, webhook, webhook_delivery,
+    passkey, payment_recipient, refund, reloadable_card, session, spend_approval, wallet_payment, webhook,
+    webhook_delivery,
 };
 use serde::Serialize;
 
@@ -23,9 +24,11 @@ pub use purser_actors::entity::account::{
 pub use purser_actors::entity::agent_wallet::{
     AgentWalletAddresses, AgentWalletLimits, AgentWalletView as AgentWalletResource,
 };
+pub use purser_actors::entity::api_key::KeyLimitsView as ApiKeyLimits;
 
 pub type AgentInfo = session::AgentInfoView<'static>;
 pub type ApiKeyResource = api_key::ApiKeyView<'static>;
+pub type ApprovalResource = spend_approval::SpendApprovalView<'static>;
 pub type BankAccountResource = banking::account::BankAccountView<'static>;
 pub type BankDestinationResource = bank_destination::BankDestinationView<'static>;
 pub type BankTransferResource = banking::transfer::BankTransferView<'static>;

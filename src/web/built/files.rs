@@ -9,7 +9,7 @@ pub(super) static DESK: Page = Page {
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "89596f14a80c328e9ce632f77ba2dc29",
+    digest: "d673aafe7a23124cb807514308bac1f8",
 };
 
 pub(super) static LINK_USED: Page = Page {
@@ -72,11 +72,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("ask-to-stop-UBL22KUS.js.gz")),
     },
     File {
-        name: "card-HOET4PEI.js",
+        name: "card-NLIG3PLB.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "f9cd4f0e0d0fa7e547e46cdc77c08eff",
-        bytes: include_bytes!("card-HOET4PEI.js"),
-        gzip: Some(include_bytes!("card-HOET4PEI.js.gz")),
+        digest: "c306acb079a5fdaf6f85ab2a028a2952",
+        bytes: include_bytes!("card-NLIG3PLB.js"),
+        gzip: Some(include_bytes!("card-NLIG3PLB.js.gz")),
     },
     File {
         name: "cards-T6D3WTME.js",
@@ -233,18 +233,18 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "holder-NEJ4LHZY.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "a8e64136d3b44c817383f47d4d1ccd10",
-        bytes: include_bytes!("holder-NEJ4LHZY.js"),
-        gzip: Some(include_bytes!("holder-NEJ4LHZY.js.gz")),
-    },
-    File {
         name: "holder-V33YEAOY.css",
         content_type: "text/css; charset=utf-8",
         digest: "653cd5411f4201d287d11abdbfb7daec",
         bytes: include_bytes!("holder-V33YEAOY.css"),
         gzip: Some(include_bytes!("holder-V33YEAOY.css.gz")),
+    },
+    File {
+        name: "holder-ZPL5CMGL.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "dd04bed16545418d6ffca1e5676531d1",
+        bytes: include_bytes!("holder-ZPL5CMGL.js"),
+        gzip: Some(include_bytes!("holder-ZPL5CMGL.js.gz")),
     },
     File {
         name: "home-O2JZQPGP.js",
@@ -254,11 +254,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("home-O2JZQPGP.js.gz")),
     },
     File {
-        name: "home-VLTMCH2J.js",
+        name: "home-O75UJ56Z.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "6ea34c1c0cee5a2ac08812bdeed806b3",
-        bytes: include_bytes!("home-VLTMCH2J.js"),
-        gzip: Some(include_bytes!("home-VLTMCH2J.js.gz")),
+        bytes: include_bytes!("home-O75UJ56Z.js"),
+        gzip: Some(include_bytes!("home-O75UJ56Z.js.gz")),
     },
     File {
         name: "icon-LON4Y3IE.svg",
@@ -280,6 +280,13 @@ pub(super) static FILES: &[File] = &[
         digest: "b055e8f8a028a74ca70ec6693b4ccb1f",
         bytes: include_bytes!("mono-HL3UKEM5.woff2"),
         gzip: None,
+    },
+    File {
+        name: "plain-NAMSELAL.css",
+        content_type: "text/css; charset=utf-8",
+        digest: "d171849ff461a2356a9d3671221dfc5f",
+        bytes: include_bytes!("plain-NAMSELAL.css"),
+        gzip: Some(include_bytes!("plain-NAMSELAL.css.gz")),
     },
     File {
         name: "plot-MPEHL7Z6.js",

@@ -1,11 +1,12 @@
 //! Agent wallets at rest: compares each wallet's outgoing transfers with its payments, caps, agents' pins and keys.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use purser::verify::ChainTransfer;
 use purser_actors::entity::agent_wallet::{AgentWallet, Event, WalletCaps};
+use purser_actors::entity::spend_approval;
 use purser_actors::entity::wallet_payment::{self, Status, WalletPayment};
-use purser_actors::id::WalletPaymentId;
+use purser_actors::id::{SpendApprovalId, WalletPaymentId};
 use purser_actors::kernel::{Entity as _, EntityKind, table};
 use purser_storage::codec;
 
@@ -129,7 +130,25 @@ fn check_events(
     }
 }
 
-/// No cap was ever exceeded, by the caps of that moment and by days that end once a later one begins. Each cap
+/// By its events, the owner approved this spend, and this one was made.
+fn is_approved(stock: &StoreContents, id: SpendApprovalId, payment: WalletPaymentId, amount: u64) -> bool {
+    let own = stock
+        .records
+        .iter()
+        .filter(|r| r.kind == EntityKind::SpendApproval as u8 && r.id == id.0.to_be_bytes());
+    let (mut asked, mut approved, mut spends) = (0, 0, Vec::new());
+    for record in own {
+        match codec::decode(&record.event).unwrap() {
+            spend_approval::Event::Requested(request, _) if request.terms.amount.atomic() == amount => asked += 1,
+            spend_approval::Event::Approved(_) => approved += 1,
+            spend_approval::Event::Used(payment, _) => spends.push(payment),
+            _ => return false,
+        }
+    }
+    (asked, approved, spends) == (1, 1, vec![payment])
+}
+
+/// No cap was ever exceeded without the owner's approval, by the caps of that moment and by days that end once a later one begins. Each cap
 /// reservation ended once, according to its payment's outcome.
 fn caps(
     stock: &StoreContents,
@@ -140,6 +159,8 @@ fn caps(
         .records
         .iter()
         .filter(|r| r.kind == EntityKind::AgentWallet as u8 && r.id == wallet.owner.key());
+    // An approval passes one spend.
+    let mut used: BTreeSet<SpendApprovalId> = BTreeSet::new();
     let mut limits: Option<WalletCaps> = None;
     let mut days: BTreeMap<u32, u64> = BTreeMap::new();
     let mut open: BTreeMap<WalletPaymentId, (u32, u64)> = BTreeMap::new();
@@ -151,7 +172,11 @@ fn caps(
                 let day = days.entry(share.day).or_default();
                 *day += amount;
                 let over_day = now.per_day.is_some_and(|cap| *day > cap.get() * ATOMIC_PER_CENT);
-                if amount > now.per_call.get() * ATOMIC_PER_CENT || over_day {
+                let over = amount > now.per_call.get() * ATOMIC_PER_CENT || over_day;
+                let consents = share.approval.is_some_and(|id| {
+                    used.insert(id) && now.approvals && is_approved(stock, id, share.payment, amount)
+                });
+                if (over || share.approval.is_some()) && !consents {
                     let detail = format!(
                         "{}: {amount} of {day} on day {} within {now:?}",
                         wallet.owner, share.day
@@ -172,7 +197,7 @@ fn caps(
                     *days.entry(day).or_default() -= amount;
                 }
             }
-            Event::AddressSaved(_) | Event::AddressDeleted(_) => {}
+            Event::AddressSaved(_) | Event::AddressDeleted(_) | Event::SpendRefused(_) => {}
         }
     }
     match open.is_empty() && wallet.holds.is_empty() {

@@ -6,8 +6,9 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::gate::OutgoingPermit;
 use super::sent_transfer_match::{SentTransferMatch, exclude_matched};
-use super::work::{Inquiry, OperatorResolution, Summary, Work, ask, not_queryable, not_resolvable, summarize};
+use super::work::{Inquiry, OperatorResolution, Summary, Work, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
+use crate::engine::key_limits::{key_turn, read_allowance};
 use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::gate::GateClosure;
 use crate::engine::{Engine, ResolveError};
@@ -56,11 +57,8 @@ impl Work for wallet_payment::Job {
 
 impl Work for agent_wallet::Job {
     fn run<'a>(self, on: &'a JobHandlers, outbox_job: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
-        // Captures the wallet's hold for a sent payment, or releases it.
         let Self::SettleWalletHold { payment, wallet, paid } = self;
-        let job = outbox_job.id;
-        let command = agent_wallet::Command::SettleHold { job, payment, paid };
-        ask(&on.registries.agent_wallets, wallet, command)
+        Box::pin(on.settle_wallet_hold(outbox_job.id, wallet, (payment, paid)))
     }
 
     fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
@@ -84,6 +82,34 @@ fn summarize_payment(all: &Registries, id: WalletPaymentId) -> BoxFuture<'_, Sum
 }
 
 impl JobHandlers {
+    /// Captures the wallet's hold for a sent payment, or releases it, and with it the part of the API key's usage.
+    async fn settle_wallet_hold(
+        &self,
+        job: JobId,
+        wallet: Wallet,
+        (payment, paid): (WalletPaymentId, bool),
+    ) -> HandlerResult {
+        let wallets = &self.registries.agent_wallets;
+        let read = wallets.read(&wallet).await.map_err(load_failed)?;
+        let hold = read.and_then(|(wallet, _)| wallet.holds.into_iter().find(|open| open.payment == payment));
+        let share = hold.and_then(|open| open.key).filter(|_| !paid);
+        let _turn = key_turn(&self.key_turns, share.map(|share| share.key)).await;
+        let key = match share {
+            Some(share) => {
+                let key = read_allowance(&self.registries, &*self.store, share.key).await;
+                Some(Box::new(key.map_err(load_failed)?))
+            }
+            None => None,
+        };
+        let command = agent_wallet::Command::SettleHold {
+            job,
+            payment,
+            paid,
+            key,
+        };
+        ask_entity(wallets, wallet, command).await
+    }
+
     /// Signs, persists and sends the same payment until its outcome is known, and reads the chain.
     pub(super) async fn send_wallet_payment(&self, outbox_job: &OutboxJob, id: WalletPaymentId) -> HandlerResult {
         let read = self.registries.wallet_payments.read(&id).await.map_err(load_failed)?;

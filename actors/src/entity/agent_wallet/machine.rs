@@ -2,63 +2,96 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{AgentWallet, Command, Event, Rejection, WalletHold, counted_day, in_usdc};
-use super::{AgentWalletAddresses, AgentWalletLimits, AgentWalletView};
+use super::{AgentWallet, Command, Event, Rejection, UsableApproval, WalletHold, WalletSpend, counted_day, refusal_of};
+use super::{AgentWalletAddresses, AgentWalletLimits, AgentWalletView, RefusedSpendView};
 use crate::answer::ExactDecimal;
+use crate::entity::api_key::KeyAllowance;
+use crate::entity::spend_approval;
 use crate::entity::wallet_payment;
-use crate::entity::wallet_payment::{HttpRecordPart, WalletPayment, WalletPaymentOrder};
-use crate::id::{JobId, Network, Wallet, WalletPaymentId};
+use crate::entity::wallet_payment::{HttpRecordPart, WalletPayment};
+use crate::id::{JobId, Network, SpendApprovalId, Wallet, WalletPaymentId};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::money::Usdc;
 
 impl AgentWallet {
     fn hold(
         &self,
-        spend: WalletPaymentId,
-        (order, call): (WalletPaymentOrder, Vec<u8>),
-        (holds, before): (Usdc, Usdc),
+        spend: WalletSpend,
+        before: Usdc,
+        approval: Option<&UsableApproval>,
+        key: Option<&KeyAllowance>,
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
-        let (amount, network) = (order.amount, order.to.network());
-        if amount > in_usdc(self.caps.per_call) {
-            let cap = self.caps.per_call;
-            return Err(Rejection::PerCallCap { cap });
-        }
-        if let (Some(left), Some(cap)) = (self.remaining_on(context.now, before), self.caps.per_day)
-            && amount > left
+        let (amount, network) = (spend.order.amount, spend.order.to.network());
+        let exceeded = self.exceeded_limits(amount, before, key, context.now);
+        let over = exceeded.first();
+        let used =
+            approval.filter(|approval| over.is_some() && self.is_passed_by(approval, &spend, &exceeded, context.now));
+        if let Some(over) = over
+            && used.is_none()
+            && !self.is_approvable(amount)
         {
-            return Err(Rejection::DailyCap { cap, left });
+            return Err(refusal_of(over));
         }
         if self.holds.len() >= Self::MAX_PENDING {
             return Err(Rejection::TooManyPending);
         }
-        let available = holds.checked_sub(self.held(network)).unwrap_or(Usdc::ZERO);
+        let available = spend
+            .chain_balance
+            .checked_sub(self.held(network))
+            .unwrap_or(Usdc::ZERO);
         if amount == Usdc::ZERO || amount > available {
             return Err(Rejection::Insufficient { available });
         }
+        // Last, so that the owner is not asked about what could not be paid.
+        if over.is_some() && used.is_none() {
+            return Err(Rejection::ApprovalRequired);
+        }
+        let payment = spend.payment;
+        let counted = key.map(|key| key.count(amount, Decision::answer(()), context));
+        let (decision, share) = match counted {
+            Some((decision, share)) => (decision, Some(share)),
+            None => (Decision::answer(()), None),
+        };
         let open = WalletHold {
-            payment: spend,
+            payment,
             network,
             amount,
             day: counted_day(context.now, self.day),
+            key: share,
+            approval: used.map(|approval| approval.id),
         };
         let from = self.addresses.on(network);
         let opening =
-            WalletPayment::create(spend, self.owner, from, order, context).map_err(|_| Rejection::NotFound)?;
-        Ok(HttpRecordPart::Request
-            .put(spend, &call, Decision::answer(()))
+            WalletPayment::create(payment, self.owner, from, spend.order, context).map_err(|_| Rejection::NotFound)?;
+        let held = HttpRecordPart::Request
+            .put(payment, &spend.call, decision)
             .event(Event::Held(open))
             .open(opening)
-            .index_for_owner(&self.owner, EntityKind::WalletPayment, spend.0, context)
-            .enqueue(wallet_payment::Job::SendWalletPayment(spend), context))
+            .index_for_owner(&self.owner, EntityKind::WalletPayment, payment.0, context)
+            .enqueue(wallet_payment::Job::SendWalletPayment(payment), context);
+        Ok(match used {
+            Some(approval) => use_approval(held, approval.id, payment, context),
+            None => held,
+        })
     }
 
-    fn settle_hold(&self, job: JobId, spend: WalletPaymentId, paid: bool) -> Decision<Self> {
+    fn settle_hold(
+        &self,
+        job: JobId,
+        spend: WalletPaymentId,
+        paid: bool,
+        key: Option<&KeyAllowance>,
+    ) -> Decision<Self> {
         let done = Decision::answer(()).completes_job(job);
-        if self.holds.iter().any(|open| open.payment == spend) {
-            return done.event(Event::HoldSettled(spend, paid));
+        let Some(open) = self.holds.iter().find(|open| open.payment == spend) else {
+            return done;
+        };
+        let done = done.event(Event::HoldSettled(spend, paid));
+        match (key, open.key) {
+            (Some(key), Some(share)) if !paid => key.release(share, open.amount, done),
+            _ => done,
         }
-        done
     }
 
     /// State after a reservation, or after one without a payment was released.
@@ -81,6 +114,23 @@ impl AgentWallet {
         }
         Some(self)
     }
+}
+
+/// Uses the approval up: of two spends at once, the row exists for one.
+fn use_approval(
+    held: Decision<AgentWallet>,
+    approval: SpendApprovalId,
+    payment: WalletPaymentId,
+    context: &Context,
+) -> Decision<AgentWallet> {
+    let held = match mutants::is_enabled(Mutant::ApprovalUsedAgain) {
+        true => held,
+        false => held.delete(table::approved_spend(approval)),
+    };
+    held.enqueue(
+        spend_approval::Job::RecordSpendApprovalUse { approval, payment },
+        context,
+    )
 }
 
 impl Entity for AgentWallet {
@@ -126,21 +176,22 @@ impl Entity for AgentWallet {
             (
                 Some(wallet),
                 Command::Hold {
-                    payment: spend,
-                    order,
-                    call,
-                    chain_balance: holds,
-                    spent_before: before,
+                    spend,
+                    spent_before,
+                    approval,
+                    key,
                 },
-            ) => wallet.hold(spend, (*order, call), (holds, before), context),
+            ) => wallet.hold(*spend, spent_before, approval.as_deref(), key.as_deref(), context),
+            (Some(wallet), Command::RecordRefusal(refused)) => Ok(wallet.record_refusal(*refused)),
             (
                 Some(wallet),
                 Command::SettleHold {
                     job,
                     payment: spend,
                     paid,
+                    key,
                 },
-            ) => Ok(wallet.settle_hold(job, spend, paid)),
+            ) => Ok(wallet.settle_hold(job, spend, paid, key.as_deref())),
             (Some(wallet), Command::SaveAddress(saved)) => wallet.save_address(saved),
             (Some(wallet), Command::DeleteAddress(id)) => wallet.delete_address(id),
             (None, _) => Err(Rejection::NotFound),
@@ -167,6 +218,7 @@ impl Entity for AgentWallet {
                 address_book: Vec::new(),
                 day: 0,
                 used: Usdc::ZERO,
+                last_refusal: None,
             }),
             (Some(wallet), Event::CapsChanged(limits)) => Ok(Self {
                 caps: *limits,
@@ -176,6 +228,10 @@ impl Entity for AgentWallet {
             (Some(wallet), Event::HoldSettled(spend, paid)) => wallet.without_hold(*spend, *paid).ok_or_else(broken),
             (Some(wallet), Event::AddressSaved(saved)) => Ok(wallet.with_saved_address(saved.clone())),
             (Some(wallet), Event::AddressDeleted(id)) => wallet.without_address(*id).ok_or_else(broken),
+            (Some(wallet), Event::SpendRefused(refused)) => Ok(Self {
+                last_refusal: Some((**refused).clone()),
+                ..wallet
+            }),
             (_, _) => Err(broken()),
         }
     }
@@ -196,9 +252,11 @@ impl Entity for AgentWallet {
             limits: AgentWalletLimits {
                 per_call_usd: self.caps.per_call.into(),
                 per_day_usd: self.caps.per_day.map(ExactDecimal::from),
+                approvals: self.caps.approvals,
             },
             saved_addresses: self.address_book.len() as u64,
             created_at: self.created_at.into(),
+            last_refused_spend: self.last_refusal.as_ref().map(RefusedSpendView::from),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::State;
+use super::{RefusedSpendView, State};
 use crate::answer::{Address, ExactDecimal, Time, UserId};
 
 /// A managed wallet.
@@ -21,6 +21,9 @@ pub struct AgentWalletView {
     pub saved_addresses: u64,
     /// Creation time (RFC 3339).
     pub created_at: Time,
+    /// The latest spend that a limit refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_refused_spend: Option<RefusedSpendView>,
 }
 
 /// Addresses by chain.
@@ -42,4 +45,6 @@ pub struct AgentWalletLimits {
     /// Cap per day (UTC) in US dollars.
     #[cfg_attr(feature = "documents", schema(required))]
     pub per_day_usd: Option<ExactDecimal>,
+    /// Whether a spend over a limit waits for the owner's approval.
+    pub approvals: bool,
 }

@@ -1,0 +1,263 @@
+//! A spend approval: an agent wants to spend more than a limit of the account owner allows, and waits for the owner's
+//! consent.
+//!
+//! ```text
+//!    .----time is over------------------------.
+//! pending --owner approves--> approved --> expired
+//!    `--owner declines--.        |   |
+//!                       v        |   `--the spend was made--> used
+//!                    declined <--' owner declines after all
+//! ```
+//!
+//! Nothing is signed, reserved or charged for it. An approval is valid once, for exactly one spend, and for a limited
+//! time. The batch that approves it writes a row; the batch that reserves the spend deletes that row. So of two calls
+//! at once, one passes, and an approval that has ended lets nothing pass. What the owner's limits are stays the same.
+
+mod job;
+mod machine;
+mod view;
+
+use purser_storage::codec::{self, Stored};
+use sha2::{Digest, Sha256};
+
+pub use self::job::Job;
+pub use self::view::{ExceededLimitView, SpendApprovalView};
+use crate::entity::wallet_payment::PaymentMethod;
+use crate::id::{ApiKeyId, JobId, SessionId, Wallet, WalletPaymentId};
+use crate::money::{Cents, Usdc};
+use crate::named_enum::named_enum;
+use crate::port::Timestamp;
+
+/// How long a request waits for the owner, in milliseconds.
+pub const PENDING_MS: u64 = 24 * 3_600_000;
+/// How long an approval can be used, in milliseconds.
+pub const APPROVED_MS: u64 = 15 * 60_000;
+/// Maximum number of open requests and unused approvals of one account.
+pub const MAX_OPEN: u8 = 20;
+
+named_enum! {
+    /// Limit that the account owner has set. Stored numbers: never reuse one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+    pub enum SpendLimit {
+        /// Limit of the managed wallet for one payment or transfer.
+        PerCall = "per_call_usd",
+        /// Limit of the managed wallet for a day.
+        PerDay = "per_day_usd",
+        /// Limit of the API key for one payment or transfer.
+        KeyPerCall = "api_key_per_call_usd",
+        /// Limit of the API key for a day.
+        KeyPerDay = "api_key_per_day_usd",
+    }
+}
+
+/// A limit that a spend exceeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct ExceededLimit {
+    /// Which limit.
+    pub limit: SpendLimit,
+    /// Its value.
+    pub cap: Cents,
+    /// What is left of it: for a limit per call, all of it.
+    pub left: Usdc,
+}
+
+/// Who spends: the session of the token, and the API key that opened it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct SpendAgent {
+    /// Session of the agent's token.
+    pub session: Option<SessionId>,
+    /// API key of the session; none if the wallet signed in.
+    pub key: Option<ApiKeyId>,
+}
+
+/// Exactly what an approval is for.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct SpendTerms {
+    /// Payee. Its chain is the network.
+    pub to: Wallet,
+    /// Amount in USDC.
+    pub amount: Usdc,
+    /// Transfer, or call of a server.
+    pub method: PaymentMethod,
+    /// Keyed digest of the call: URL, method and body. Zeros for a transfer.
+    pub call: [u8; 32],
+    /// API key of the agent; none if the wallet signed in. Another agent cannot use the approval.
+    pub key: Option<ApiKeyId>,
+}
+
+impl SpendTerms {
+    /// Digest of all terms.
+    pub fn fingerprint(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(b"spend");
+        hash.update(codec::encode_body(self));
+        hash.finalize().into()
+    }
+}
+
+/// State of a spend approval.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct SpendApproval {
+    /// Account whose owner decides.
+    pub owner: Wallet,
+    /// The spend.
+    pub terms: SpendTerms,
+    /// Limits that it exceeded when it was requested. An approval passes these and no other.
+    pub exceeded: Vec<ExceededLimit>,
+    /// Agent that requested it.
+    pub agent: SpendAgent,
+    /// Note of the agent.
+    pub note: Option<String>,
+    /// Slot of the owner that it uses while it is open.
+    slot: u8,
+    /// Time of the request.
+    pub requested_at: Timestamp,
+    /// End of the wait, or of the approval.
+    pub expires_at: Timestamp,
+    /// Time of the owner's decision.
+    pub decided_at: Option<Timestamp>,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+    /// Status, with the spend once it was made.
+    pub status: Status,
+}
+
+/// Status of a spend approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// It waits for the owner.
+    Pending,
+    /// The owner approved it, and it is not used yet.
+    Approved,
+    /// The owner declined it. The same spend cannot be requested again until the first request would have expired.
+    Declined,
+    /// Declined, and the same spend can be requested again.
+    DeclinedEnded,
+    /// Its time was over before the owner decided, or before it was used.
+    Expired,
+    /// The spend was made.
+    Used(WalletPaymentId),
+}
+
+/// Commands to a spend approval.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Requests the owner's consent.
+    Request(Box<SpendRequest>),
+    /// The owner approves.
+    Approve,
+    /// The owner declines, or takes an unused approval back.
+    Decline,
+    /// Ends it if its time is over.
+    Expire {
+        /// Job that is due.
+        job: JobId,
+    },
+    /// The spend was made: its batch has deleted the row of the approval.
+    RecordUse {
+        /// Job that reports it.
+        job: JobId,
+        /// The spend.
+        payment: WalletPaymentId,
+    },
+}
+
+/// What a request for consent says.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct SpendRequest {
+    /// Account whose owner decides.
+    pub owner: Wallet,
+    /// The spend.
+    pub terms: SpendTerms,
+    /// Limits that it exceeds.
+    pub exceeded: Vec<ExceededLimit>,
+    /// Agent that asks.
+    pub agent: SpendAgent,
+    /// Note of the agent.
+    pub note: Option<String>,
+    /// Slot that it will use.
+    pub slot: u8,
+}
+
+/// Events of a spend approval.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// An agent asked for it.
+    Requested(Box<SpendRequest>, Timestamp),
+    /// The owner approved it.
+    Approved(Timestamp),
+    /// The owner declined it.
+    Declined(Timestamp),
+    /// Its time was over.
+    Expired(Timestamp),
+    /// The spend was made.
+    Used(WalletPaymentId, Timestamp),
+    /// The same spend can be requested again.
+    DeclineEnded(Timestamp),
+}
+
+crate::state_machine! { SpendApproval, Status, Event;
+    states {
+        Pending = "pending", Approved = "approved", Declined | DeclinedEnded = "declined", Expired = "expired",
+        Used = "used",
+    }
+    events {
+        Requested "requested" { - => Pending: "request of an agent over a limit of the account owner" }
+        Approved "approved" { Pending => Approved: "consent of the account owner" }
+        Declined "declined" {
+            Pending => Declined: "refusal by the account owner",
+            Approved => Declined: "refusal by the account owner before the use",
+        }
+        Expired "expired" {
+            Pending => Expired: "no decision within 24 hours",
+            Approved => Expired: "no use within 15 minutes",
+        }
+        Used "used" { Approved => Used: "the spend that it was given for" }
+        DeclineEnded - { Declined }
+    }
+}
+
+/// Reason why a spend approval rejects a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It does not exist.
+    NotFound,
+    /// The owner declined it.
+    Declined,
+    /// Its time is over.
+    Expired,
+    /// The spend was made.
+    Used,
+    /// The owner has not approved it: no batch can have used it.
+    NotApproved,
+}
+
+impl Stored for SpendApproval {
+    const SCHEMA: u16 = 760;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 761;
+}
+
+impl SpendApproval {
+    /// Whether it waits for the owner or for its use.
+    pub const fn is_open(&self) -> bool {
+        matches!(self.status, Status::Pending | Status::Approved)
+    }
+
+    /// Whether it can be used now, unless another spend has used it.
+    pub fn is_usable(&self, now: Timestamp) -> bool {
+        self.status == Status::Approved && now < self.expires_at
+    }
+
+    /// Why it cannot be decided or used any more.
+    pub const fn end(&self) -> Option<Rejection> {
+        match self.status {
+            Status::Pending | Status::Approved => None,
+            Status::Declined | Status::DeclinedEnded => Some(Rejection::Declined),
+            Status::Expired => Some(Rejection::Expired),
+            Status::Used(_) => Some(Rejection::Used),
+        }
+    }
+}
