@@ -81,6 +81,8 @@ words! {
     "webhook.redelivery_requested" "webhook.registered" "webhook.secret_rotated" "webhook.test" "webhook_id"
     "wh_" "whd_" "withdrawal.complete" "withdrawal.failed" "withdrawal.pending" "withdrawal.sent"
     "withdrawal_id" "wpay_" "x402"
+    "sap_" "approval_id" "approval.requested" "approval.approved" "approval.declined" "approval.expired"
+    "approval.used" "agent_wallet.spend_refused" "api_key.limits_updated"
 }
 
 /// Longest text that may be a word.
