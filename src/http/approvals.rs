@@ -20,7 +20,7 @@ use super::auth::AuthClaims;
 use super::callable::require_spend_rights;
 use super::error::{ApiError, ErrorCode};
 use super::json;
-use super::owner::owner;
+use super::owner::{confirmed_owner, owner};
 use super::page_session::{require_own_page, session};
 use super::query::Query;
 use super::route::routes;
@@ -37,7 +37,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         ]
     }
     POST "/account/approvals/approve" => post_approve {
-        Owner, unkeyed("approving again changes nothing"), refuses [
+        Owner, unkeyed("approving again changes nothing"), confirmed(), refuses [
             OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, ParameterUnrecognized, ParameterMissing,
             ApprovalNotFound, ApprovalAccessDenied, ApprovalDeclined,
         ]
@@ -131,6 +131,7 @@ struct DecideApprovalRequest {
         (status = 409, description = "It was declined, expired or used, or the agent's API key was revoked."),
         (status = 503, description = "Not now."))))]
 async fn post_approve(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    confirmed_owner(&app, &headers).await?;
     let (id, approval) = app.approval_to_decide(&headers, body).await?;
     if approval.end().is_none()
         && let Some(key) = approval.agent.key

@@ -17,7 +17,8 @@ use super::api_keys;
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::json;
-use super::owner::{ApiKeyAnswer, owner};
+use super::owner::{ApiKeyAnswer, is_raised, owner};
+use super::passkeys::require_confirmed;
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
@@ -25,7 +26,7 @@ use super::schemas;
 type SharedState = State<Arc<App>>;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
-    POST "/account/api-keys/limits" => post_limits { Owner, unkeyed("sets the given values") }
+    POST "/account/api-keys/limits" => post_limits { Owner, unkeyed("sets the given values"), confirmed_raise() }
 }
 
 /// Limits of an API key.
@@ -64,7 +65,11 @@ async fn post_limits(State(app): SharedState, headers: HeaderMap, body: Body) ->
     let unknown = || api_keys::map_error(&OperationError::Rejected(Rejection::NotFound));
     let id: ApiKeyId = request.api_key_id.parse().map_err(|_| unknown())?;
     let read = async || app.engine.api_key(&id).await.map_err(|_| ApiError::internal());
-    api_keys::authorize_owner(&claims, &read().await?.ok_or_else(unknown)?)?;
+    let key = read().await?.ok_or_else(unknown)?;
+    api_keys::authorize_owner(&claims, &key)?;
+    if is_raised(key.limits.per_call, limits.per_call) || is_raised(key.limits.per_day, limits.per_day) {
+        require_confirmed(&app, &claims).await?;
+    }
     let done = app.engine.set_api_key_limits(id, limits).await;
     done.map_err(|denied| api_keys::map_error(&denied))?;
     let key = read().await?.ok_or_else(unknown)?;

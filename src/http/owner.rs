@@ -339,7 +339,7 @@ pub(super) async fn confirmed_owner(app: &App, headers: &HeaderMap) -> Result<Au
 }
 
 /// Whether the new limit permits more than the old one. `None` is no limit.
-fn is_raised<T: Ord>(old: Option<T>, new: Option<T>) -> bool {
+pub(super) fn is_raised<T: Ord>(old: Option<T>, new: Option<T>) -> bool {
     match (old, new) {
         (None, _) => false,
         (Some(_), None) => true,
