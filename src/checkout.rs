@@ -9,6 +9,7 @@ mod contract;
 mod errors;
 mod fingerprint;
 mod metrics;
+mod pages;
 mod presented_payment;
 mod purchase_response;
 mod replay;
@@ -34,6 +35,7 @@ use crate::edge::error::{ApiError, ErrorCode};
 use crate::edge::headers::marked_replayed;
 use crate::edge::rate_limit::RateLimiter;
 use crate::identity::credentials::CredentialIssuer;
+use crate::page::is_browser;
 use crate::payment::evm::SignatureRecovery;
 use crate::payment::mpp::{BoundRequest, Mpp};
 use crate::payment::{BasePayee, Payee, RecentBlockhash, Terms};
@@ -43,6 +45,7 @@ use challenge_texts::ChallengeSubject;
 use errors::{claim_error, multiple_payments};
 use fingerprint::request_fingerprint;
 use presented_payment::{ChallengeReason, PaymentHeader, PresentedPayment, challenge_description};
+use response::ChallengeForm;
 use verification::PaymentRejected;
 
 pub use challenge_texts::ChallengeCache;
@@ -392,7 +395,12 @@ impl Checkout {
         };
         let now = self.wallet_clock.now();
         let issued = texts.mpp.as_ref().map(|template| self.mpp.issue_from(template, now));
-        Ok(response::challenge(&texts, issued, reason.to_mpp))
+        let form = match reason.to_mpp {
+            true => ChallengeForm::Problem,
+            false if asked && is_browser(call.headers) => ChallengeForm::Page,
+            false => ChallengeForm::Json,
+        };
+        Ok(self.response_writer.challenge(&asked_for, &texts, issued, form))
     }
 }
 

@@ -8,6 +8,7 @@
 //! - Caller identity: [`identity`]. Card numbers: [`vault`].
 //! - The engine's ports: [`settlement`] (chains), [`provider`] (providers such as the card issuer), [`system`]
 //!   (time and randomness). [`sandbox`] has what their simulated versions share.
+//! - Pages for people that work without a script: [`page`].
 //! - Payments by agents: [`agent_wallet`], through [`outbound`], which also delivers events to endpoints:
 //!   [`webhooks`].
 //! - The process: [`config`], [`service`], [`commands`], [`metrics`]. [`wallet`] pays as a client would, and
@@ -20,6 +21,7 @@ pub mod checkout;
 pub mod commands;
 pub mod http;
 pub mod metrics;
+pub mod page;
 pub mod prices;
 pub mod revocations;
 pub mod service;

@@ -2,6 +2,8 @@
 
 mod chains;
 mod exposition;
+pub mod ledger_totals;
+pub mod series;
 mod settlement;
 mod table;
 

@@ -70,10 +70,11 @@ pub use incoming::{IncomingDecision, IncomingDecisionError, LostHistory};
 pub use job_resolution::{JobOutcome, JobResolution, ResolveError};
 pub use jobs::table::{JOB_NAMES, job_types};
 pub use lines::{LineStatus, LineUnavailable};
-pub use operators::{ListPosition, QueuedOrder};
+pub use operators::{AuditProof, ListPosition, QueuedOrder};
 pub use payments::{ClaimError, PaymentRequest, PaymentResult};
 pub use payouts::PayoutSettings;
 pub use permits::{AdmissionPermit, OverloadError};
+pub use reads::ListStart;
 pub use reconciler::{
     CompletedRun, OpenDiscrepancy, Reconciler, ReconcilerDeps, ReconcilerSettings, ReconciliationCursor,
     ReconciliationStatus,
@@ -83,8 +84,8 @@ pub use registries::{charts, event_types};
 pub use reloadable_cards::AnyWithdrawal;
 pub use suspension::SuspendedItem;
 pub use untracked_transfers::{
-    Attribution, AttributionError, AttributionWait, GateHold, ReservationError, RestoreWindow, TreasuryReservation,
-    UntrackedTransfer, lost_windows,
+    Attribution, AttributionError, AttributionWait, FreezeEffect, GateHold, ReservationError, RestoreWindow,
+    TreasuryReservation, UntrackedTransfer, lost_windows,
 };
 
 /// Attempts before giving up. Each failure is a lost race, or a batch behind one that was rejected.

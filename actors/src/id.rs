@@ -283,6 +283,11 @@ impl StatementLineId {
     pub fn at_index(number: u64, random: u128) -> Self {
         Self(u128::from(number) << 64 | random & u128::from(u64::MAX))
     }
+
+    /// The number of the line.
+    pub fn index(self) -> u64 {
+        u64::try_from(self.0 >> 64).unwrap_or(u64::MAX)
+    }
 }
 
 static CHAIN_NAMES: OnceLock<[&'static str; 2]> = OnceLock::new();

@@ -83,6 +83,26 @@ impl<'a> Leases<'a> {
         if let Some(holder) = self.current(now) {
             return Err(LeaseError::HeldByOther(holder.clone()));
         }
+        Ok(self.following(act, life_ms, now))
+    }
+
+    /// The lease that replaces the current one of the same operator, and its holder. It has a number of its own, so a
+    /// request that still has the old number changes nothing.
+    ///
+    /// # Errors
+    /// [`LeaseError::Stale`].
+    pub fn renewed(
+        self,
+        act: &OperatorAction,
+        lease: u64,
+        life_ms: u64,
+        now: Timestamp,
+    ) -> Result<(Lease, LeaseHolder), LeaseError> {
+        self.check_held_by(act, lease, now)?;
+        Ok(self.following(act, life_ms, now))
+    }
+
+    fn following(self, act: &OperatorAction, life_ms: u64, now: Timestamp) -> (Lease, LeaseHolder) {
         let lease = Lease {
             number: self.last.saturating_add(1),
             until: now.plus_ms(life_ms),
@@ -91,7 +111,7 @@ impl<'a> Leases<'a> {
             by: act.operator.clone(),
             until: lease.until,
         };
-        Ok((lease, holder))
+        (lease, holder)
     }
 }
 
@@ -112,6 +132,8 @@ pub trait Leasable: Entity {
     const CLAIM: AuditAction;
     /// Audit action of a release.
     const RELEASE: AuditAction;
+    /// Audit action of a renewal.
+    const RENEW: AuditAction;
 
     /// The entity's reply to a claim, with its new lease, or to another lease command.
     fn lease_reply(lease: Option<Lease>) -> Self::Reply;
@@ -147,6 +169,27 @@ pub trait Leasable: Entity {
         Ok(decided
             .audit(act, Self::CLAIM, id, None, context)
             .enqueue_at(lease.until, Self::expiry_job(id, lease.number), context)
+            .event(Self::lease_event(LeaseEvent::Claimed(holder, context.now))))
+    }
+
+    /// Replaces the operator's current lease by one that lasts this number of milliseconds from now. The job of the old
+    /// lease ends without an event when it runs, because its number is no longer the last one.
+    ///
+    /// # Errors
+    /// [`LeaseError::Stale`] unless the operator holds the current lease under this number.
+    fn renew(
+        &self,
+        id: Self::Id,
+        act: &AuditedAction,
+        lease: u64,
+        life_ms: u64,
+        context: &Context,
+    ) -> Result<Decision<Self>, LeaseError> {
+        let (next, holder) = self.leases().renewed(act, lease, life_ms, context.now)?;
+        Ok(Decision::answer(Self::lease_reply(Some(next)))
+            .event(Self::lease_event(LeaseEvent::Expired(context.now)))
+            .audit(act, Self::RENEW, id, None, context)
+            .enqueue_at(next.until, Self::expiry_job(id, next.number), context)
             .event(Self::lease_event(LeaseEvent::Claimed(holder, context.now))))
     }
 
@@ -241,6 +284,33 @@ mod tests {
             }
         }
         assert_eq!(asked, 30);
+    }
+
+    // Checks: a renewal has the next number and its whole duration, and only the holder of the current lease gets one.
+    #[test]
+    fn renewal_starts_the_next_lease_of_its_holder() {
+        let holder = LeaseHolder {
+            by: "ana".into(),
+            until: Timestamp(NOW.0 + 1),
+        };
+        let leases = Leases {
+            last: LAST,
+            holder: Some(&holder),
+        };
+        let (ana, ben) = (act("ana", Role::Operator), act("ben", Role::Administrator));
+        let renewed = leases.renewed(&ana, LAST, 60, NOW).map(|(lease, _)| lease);
+        let until = Timestamp(NOW.0 + 60);
+        assert_eq!(
+            renewed,
+            Ok(Lease {
+                number: LAST + 1,
+                until
+            })
+        );
+        for (by, lease, now) in [(&ana, LAST - 1, NOW), (&ben, LAST, NOW), (&ana, LAST, holder.until)] {
+            let refused = leases.renewed(by, lease, 60, now).map(drop);
+            assert_eq!(refused, Err(LeaseError::Stale(LAST)), "{by:?} {lease} {now:?}");
+        }
     }
 
     // Checks: a claim's number is higher than the last, and the lease has the requested duration.

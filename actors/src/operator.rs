@@ -178,6 +178,8 @@ named_enum! {
         CardWithdrawalReject = "card_withdrawal.reject",
         /// Release a claimed withdrawal.
         CardWithdrawalRelease = "card_withdrawal.release",
+        /// Extend the lease of a claimed withdrawal.
+        CardWithdrawalRenew = "card_withdrawal.renew",
         /// Accept a chain that replaced final blocks.
         ChainAccept = "chain.accept",
         /// Credit an incoming transfer.
@@ -194,6 +196,8 @@ named_enum! {
         IntlOrderReject = "intl_order.reject",
         /// Release a claimed order.
         IntlOrderRelease = "intl_order.release",
+        /// Extend the lease of a claimed order.
+        IntlOrderRenew = "intl_order.renew",
         /// Report a card's state at its issuer.
         IntlOrderReport = "intl_order.report",
         /// Credit the payment of a dead-lettered job.

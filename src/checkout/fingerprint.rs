@@ -95,6 +95,7 @@ mod tests {
                 Purchase::PushToCard(PushToCardPurchase {
                     amount: amount(1_000),
                     currency: Currency::USD,
+                    message: None,
                 }),
                 "7253cc40244743888925beb1a8a87b5a7a18796fc994d84e845638f9d6eed550",
             ),

@@ -546,17 +546,6 @@ impl PurchasedRecord {
     }
 }
 
-/// The page that `/get-card` answers with for `format=html`: no number, no token. Ids are hex and the URL is ours, so
-/// nothing needs escaping.
-pub(super) fn card_page(id: &CardId, public_url: &str) -> String {
-    format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Card bought</title>\
-         <h1>Card bought</h1><p>Card <code>{id}</code> is <strong>pending</strong>.</p>\
-         <p>Sign in with the wallet that paid at <a href=\"{public_url}/auth\">{public_url}/auth</a>, then read the \
-         card at <code>/get-card-data?card_id={id}</code>.</p></html>"
-    )
-}
-
 /// The response to a paid payout.
 fn payout_response(id: PayoutId, payout: &Payout, context: PurchaseContext, answers: &ResponseWriter) -> Response {
     let PurchaseContext {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
@@ -16,12 +15,14 @@ use purser_actors::port::{Authorization, Decline, Timestamp};
 
 use serde::Serialize;
 
-use super::challenge_texts::ChallengeTexts;
-use super::purchase_response::{CreditedPurchase, PurchaseContext, PurchasedRecord, card_page};
+use super::challenge_texts::{ChallengeSubject, ChallengeTexts};
+use super::pages::{card_page, challenge_page};
+use super::purchase_response::{CreditedPurchase, PurchaseContext, PurchasedRecord};
 use crate::edge::error::{ApiError, with_members, with_members_and, with_prebuilt_body};
 use crate::edge::json;
 use crate::identity::credentials::CredentialIssuer;
 use crate::identity::payout_form_link::PayoutFormLinks;
+use crate::page::PageFrame;
 use crate::payment::header::{PAYMENT_RECEIPT, PAYMENT_REQUIRED, PAYMENT_RESPONSE, X_PAYMENT_RESPONSE};
 use crate::payment::mpp::IssuedChallenge;
 use crate::payment::mpp::receipt::Receipt;
@@ -62,6 +63,8 @@ pub struct ResponseWriter {
     pub form_links: PayoutFormLinks,
     /// Base of status URLs.
     pub public_url: String,
+    /// Frame of the pages for browsers.
+    pub frame: PageFrame,
 }
 
 impl ResponseWriter {
@@ -123,10 +126,8 @@ impl ResponseWriter {
     ) -> Result<Response, ApiError> {
         let bought = PurchasedRecord::read(engine, product).await?;
         if html && let PurchasedRecord::Card(id, _) = &bought {
-            let mut response = Response::new(Body::from(card_page(id, &self.public_url)));
-            let html = HeaderValue::from_static("text/html; charset=utf-8");
-            response.headers_mut().insert(header::CONTENT_TYPE, html);
-            return Ok(self.settled(settlement, transaction, response));
+            let page = self.frame.render(card_page(id, &self.public_url));
+            return Ok(self.settled(settlement, transaction, page));
         }
         let account = settlement.account;
         let amr = AuthMethod::Payment(settlement.payment);
@@ -191,27 +192,52 @@ fn settlement_guidance(authorization: &Authorization) -> String {
     format!("{until} this transfer may still settle; if it settles, it is credited to the account's balance.")
 }
 
-/// 402 with the challenges in headers and body. Stock x402 clients only read bodies with the exact type of
-/// JSON.
-pub(super) fn challenge(texts: &ChallengeTexts, issued: Option<IssuedChallenge>, as_problem: bool) -> Response {
-    // The id is base64url, which JSON does not escape.
-    let id = issued
-        .as_ref()
-        .map(|issued| [",\"challengeId\":\"", issued.id.as_str(), "\""]);
-    let members: &[&str] = id.as_ref().map_or(&[], |id| id.as_slice());
-    let mut response = json::bytes_as_json(with_members_and(&texts.body, texts.id_at, members));
-    *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
-    no_store(&mut response);
-    let headers = response.headers_mut();
-    headers.insert(HeaderName::from_static(PAYMENT_REQUIRED), texts.header.clone());
-    if let Some(issued) = issued {
-        insert_header(&mut response, "www-authenticate", issued.header);
+/// Form of a challenge's body.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChallengeForm {
+    /// Stock x402 clients only read bodies with the exact type of JSON.
+    Json,
+    /// For MPP clients.
+    Problem,
+    /// For a person's browser.
+    Page,
+}
+
+impl ResponseWriter {
+    /// 402 with the challenges in headers and body. A browser gets a page that contains the body of other clients.
+    pub(super) fn challenge(
+        &self,
+        subject: &ChallengeSubject<'_>,
+        texts: &ChallengeTexts,
+        issued: Option<IssuedChallenge>,
+        form: ChallengeForm,
+    ) -> Response {
+        // The id is base64url, which JSON does not escape.
+        let id = issued
+            .as_ref()
+            .map(|issued| [",\"challengeId\":\"", issued.id.as_str(), "\""]);
+        let members: &[&str] = id.as_ref().map_or(&[], |id| id.as_slice());
+        let json = with_members_and(&texts.body, texts.id_at, members);
+        let mut response = match form {
+            ChallengeForm::Json | ChallengeForm::Problem => json::bytes_as_json(json),
+            ChallengeForm::Page => {
+                let page = challenge_page(subject, &self.public_url, &String::from_utf8_lossy(&json));
+                self.frame.render(page)
+            }
+        };
+        *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
+        no_store(&mut response);
+        let headers = response.headers_mut();
+        headers.insert(HeaderName::from_static(PAYMENT_REQUIRED), texts.header.clone());
+        if let Some(issued) = issued {
+            insert_header(&mut response, "www-authenticate", issued.header);
+        }
+        if form == ChallengeForm::Problem {
+            let kind = HeaderValue::from_static("application/problem+json");
+            response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        }
+        with_prebuilt_body(response)
     }
-    if as_problem {
-        let kind = HeaderValue::from_static("application/problem+json");
-        response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    }
-    with_prebuilt_body(response)
 }
 
 fn receipt(response: &mut Response, value: Bytes) {

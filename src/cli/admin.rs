@@ -16,7 +16,7 @@ mod webhooks;
 
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use approvals::ApprovalCommand;
 pub use card_withdrawals::CardWithdrawalCommand;
@@ -88,6 +88,35 @@ pub enum AdminCommand {
         #[arg(long, value_name = "N", default_value_t = 5)]
         limit: u8,
     },
+    /// Find what a text names: wallet, any id, four card digits, transaction, Request-Id
+    Search {
+        /// Text to find, as a whole
+        query: String,
+        /// For four digits or a user_id: `next_after` of the previous page
+        #[arg(long)]
+        after: Option<String>,
+    },
+    /// Show what happened to an account or to one of its resources, newest first
+    Timeline {
+        /// Wallet, or id of a resource
+        of: String,
+        /// `next_before` of the previous page
+        #[arg(long)]
+        before: Option<String>,
+        /// Entries per page (1 to 200)
+        #[arg(long, value_name = "N", default_value_t = 50)]
+        limit: u8,
+    },
+    /// Show everything that waits for operators
+    Queues,
+    /// Show an hour of paid calls, the health of providers and chains, and the totals of the ledger
+    Series,
+    /// Print system events and changes of the queues as they happen, one JSON object per line
+    Watch {
+        /// Cursor of the last event. Default: begin with the next one
+        #[arg(long)]
+        after: Option<String>,
+    },
     /// Show supervisors, entities, jobs, storage and streams
     System,
     /// Print the operator OpenAPI document
@@ -101,6 +130,13 @@ pub enum AdminCommand {
         #[command(subcommand)]
         act: SandboxCommand,
     },
+    /// Call a control of the sandbox through the operator address
+    SandboxCall {
+        /// Path of the control, such as /sandbox/issuer
+        path: String,
+        /// Body as JSON. Without it the control is read
+        body: Option<String>,
+    },
     /// Freeze an account: block purchases and reads
     Freeze {
         /// Exact wallet address
@@ -108,6 +144,9 @@ pub enum AdminCommand {
         /// Message for the account owner
         #[arg(long)]
         message: String,
+        /// Change nothing, and show what the freeze would do
+        #[arg(long)]
+        preview: bool,
     },
     /// Unfreeze an account
     Unfreeze {
@@ -188,6 +227,15 @@ pub enum AdminCommand {
         /// `next_after` of the previous page
         #[arg(long)]
         after: Option<String>,
+        /// Newest first
+        #[arg(long, conflicts_with = "after")]
+        newest: bool,
+        /// With --newest: `next_before` of the previous page
+        #[arg(long, requires = "newest")]
+        before: Option<String>,
+        /// Check the hash chain of the whole log instead
+        #[arg(long, conflicts_with_all = ["after", "newest"])]
+        verify: bool,
     },
     /// Operator tokens: create, revoke, list, generate
     #[command(subcommand)]
@@ -218,15 +266,51 @@ async fn execute(args: Args, settings: LoadSettings) -> Result<(), CliError> {
         );
     }
     let admin = AdminClient::of(&args, settings)?;
+    if let AdminCommand::Watch { after } = &args.act {
+        return admin.watch(after.as_deref()).await;
+    }
     let answer = match args.act {
         AdminCommand::Customers {
             query: quoted,
             after,
             limit,
         } => admin.search_customers(&quoted, after.as_deref(), limit).await?,
+        AdminCommand::Search { query: quoted, after } => {
+            let query = [("q", Some(quoted.as_str())), ("after", after.as_deref())];
+            admin.query("/admin/search", &query).await?
+        }
+        AdminCommand::Timeline { of, before, limit } => {
+            // An id has a prefix before an underscore, which no wallet has.
+            let name = if of.contains('_') { "id" } else { "wallet" };
+            let (limit, before) = (limit.to_string(), before.as_deref());
+            let query = [(name, Some(of.as_str())), ("before", before), ("limit", Some(&*limit))];
+            admin.query("/admin/timeline", &query).await?
+        }
+        AdminCommand::Queues => admin.get("/admin/queues").await?,
+        AdminCommand::Series => admin.get("/admin/series").await?,
         AdminCommand::System => admin.get("/admin/system").await?,
-        AdminCommand::Openapi | AdminCommand::Sandbox { .. } => admin.get("/admin/openapi.json").await?, // The sandbox is answered above.
-        AdminCommand::Freeze { wallet, message } => {
+        // The sandbox and the stream are answered above.
+        AdminCommand::Openapi | AdminCommand::Sandbox { .. } | AdminCommand::Watch { .. } => {
+            admin.get("/admin/openapi.json").await?
+        }
+        AdminCommand::SandboxCall { path, body } => {
+            let body: Option<Value> = body
+                .map(|text| serde_json::from_str(&text))
+                .transpose()
+                .map_err(|error| CliError::Usage(format!("the body is not JSON: {error}")))?;
+            admin
+                .post("/admin/sandbox", json!({"path": path, "body": body}))
+                .await?
+        }
+        AdminCommand::Freeze {
+            wallet,
+            message,
+            preview: true,
+        } => {
+            let query = [("wallet", Some(wallet.as_str())), ("message", Some(&*message))];
+            admin.query("/admin/freeze/preview", &query).await?
+        }
+        AdminCommand::Freeze { wallet, message, .. } => {
             let body = json!({"wallet": wallet, "message": message});
             admin.post("/admin/freeze", body).await?
         }
@@ -254,7 +338,14 @@ async fn execute(args: Args, settings: LoadSettings) -> Result<(), CliError> {
             let body = json!({"api_key_id": api_key, "token": token, "everything": everything});
             admin.post("/admin/suspended/confirm", body).await?
         }
-        AdminCommand::Audit { after } => admin.page("/admin/audit", after).await?,
+        AdminCommand::Audit { verify: true, .. } => admin.get("/admin/audit/verify").await?,
+        AdminCommand::Audit {
+            newest: true, before, ..
+        } => {
+            let query = [("order", Some("desc")), ("before", before.as_deref())];
+            admin.query("/admin/audit", &query).await?
+        }
+        AdminCommand::Audit { after, .. } => admin.page("/admin/audit", after).await?,
         AdminCommand::Tokens(act) => tokens::run(&admin, act).await?,
     };
     admin.check(&answer)

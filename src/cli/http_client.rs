@@ -18,6 +18,9 @@ const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// Settlement can take half a minute; after that the server answers 202.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
+/// A command that follows a stream is started again after a year.
+const LONGEST_STREAM: Duration = Duration::from_secs(365 * 86_400);
+
 /// An HTTP client that follows no redirects: a signed payment is sent only to the server it is for.
 pub(super) struct HttpClient {
     client: Client,
@@ -107,6 +110,42 @@ impl HttpClient {
         let bearer = Zeroizing::new(format!("Bearer {token}"));
         self.send(Method::POST, url, &[("authorization", &bearer)], Some(body))
             .await
+    }
+
+    /// Reads a response of any duration line by line, until the server closes it.
+    pub(super) async fn lines(
+        &self,
+        url: &Url,
+        headers: &[(&'static str, &str)],
+        mut line: impl FnMut(&str) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let failed = |error: reqwest::Error| CliError::Connection(chain(&error.without_url()));
+        let mut request = self.client.get(url.clone()).timeout(LONGEST_STREAM);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut response = request.send().await.map_err(failed)?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let mut rest = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            rest.extend_from_slice(&chunk);
+            if rest.len() > MAX_BODY_BYTES {
+                return Err(CliError::Connection("a line is larger than 4 MiB".to_owned()));
+            }
+            while status == 200
+                && let Some(end) = rest.iter().position(|byte| *byte == b'\n')
+            {
+                let whole: Vec<u8> = rest.drain(..=end).collect();
+                line(String::from_utf8_lossy(&whole).trim_end())?;
+            }
+        }
+        match status {
+            200 => Ok(()),
+            status => {
+                let body = serde_json::from_slice(&rest).unwrap_or_default();
+                Err(HttpResponse { status, headers, body }.to_error())
+            }
+        }
     }
 
     async fn send(

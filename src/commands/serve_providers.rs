@@ -17,7 +17,9 @@ use crate::cli::{CliError, terminal};
 use crate::config::{Config, LogFormat};
 use crate::http::route;
 use crate::http::sandbox::{ProviderControls, bank, identity, reloadable_cards};
+use crate::http::web_apps;
 use crate::outbound;
+use crate::page::PageFrame;
 use crate::private_file;
 use crate::provider::callback::CallbackKey;
 use crate::provider::connect::read_token;
@@ -122,7 +124,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     if let Some(service) = &args.callback_url {
         spawn_callbacks(&sandbox, service, &CallbackKey::of_token(&token))?;
     }
-    let router = server::router(&sandbox.providers(), token).merge(control_routes(&sandbox));
+    let router = server::router(&sandbox.providers(), token).merge(control_routes(&sandbox, &address.to_string()));
     terminal::result(&format!("Sandbox providers are listening on http://{address}"))?;
     terminal::result("Settings of the server; leave out the ports that other providers serve:")?;
     let shown = std::path::absolute(&token_file).unwrap_or(token_file);
@@ -165,14 +167,17 @@ fn chains(
 
 /// Sandbox controls outside the protocol, without a secret: the page of an identity check, deposits into an on-ramp,
 /// and faults.
-fn control_routes(sandbox: &SandboxProviders) -> Router {
+fn control_routes(sandbox: &SandboxProviders, host: &str) -> Router {
     let controls = Arc::new(ProviderControls {
         providers: sandbox.clone(),
+        frame: PageFrame::new(host, true),
         entropy: Arc::new(SystemEntropy),
         max_body_bytes: MAX_BODY_BYTES,
         body_timeout: BODY_TIMEOUT,
     });
+    // The pages load their style from here.
     route::router(&[&identity::PAGES, &bank::ROUTES, &reloadable_cards::ROUTES], controls)
+        .merge(web_apps::asset_router())
 }
 
 /// From now on, providers call the service when they have events.

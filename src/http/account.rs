@@ -1,4 +1,4 @@
-//! Account reads: `GET /get-account-balance`, `GET /get-payment`, and `GET /account` for the account page.
+//! Account reads: `GET /get-account-balance` and `GET /get-payment`; the callers of all routes with a token.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use purser_actors::entity::payment::Payment;
 use purser_actors::entity::session::AuthMethod;
 use purser_actors::id::PaymentId;
 use purser_actors::kernel::event_actor::{EventActor, EventActorType};
+use purser_actors::kernel::registry::LoadError;
 use purser_actors::kernel::{Entity, JsonObject, request_context};
-use purser_actors::port::Timestamp;
 
 use super::app::App;
 use super::auth::{AuthClaims, BearerAuth, Refusal};
@@ -58,26 +58,45 @@ impl FromRequestParts<Arc<App>> for BearerClaims {
 /// 403 with the `frozen_message`, 403 `agents_stopped`, or 401 for a token from before a stop; 500 when storage fails.
 pub async fn refuse_frozen(engine: &Engine, claims: &AuthClaims) -> Result<(), ApiError> {
     let account = engine.account(&claims.wallet).await.map_err(|_| ApiError::internal())?;
-    match account.and_then(|account| refusal(&account, claims)) {
-        Some(refusal) => Err(refusal.into()),
-        None => state_sender(engine, claims).await,
+    if let Some(account) = account {
+        refuse(engine, &account, claims).await?;
+    }
+    state_sender(engine, claims).await
+}
+
+async fn refuse(engine: &Engine, account: &Account, claims: &AuthClaims) -> Result<(), ApiError> {
+    match refusal(engine, account, claims).await {
+        Ok(None) => Ok(()),
+        Ok(Some(refusal)) => Err(refusal.into()),
+        Err(_) => Err(ApiError::internal()),
     }
 }
 
-/// Why an account accepts nothing from these claims, if so.
-pub(super) fn refusal(account: &Account, claims: &AuthClaims) -> Option<Refusal> {
+/// Why the account accepts nothing from these claims, if so.
+///
+/// # Errors
+/// When storage fails.
+pub(super) async fn refusal(
+    engine: &Engine,
+    account: &Account,
+    claims: &AuthClaims,
+) -> Result<Option<Refusal>, LoadError> {
     if let Some(message) = &account.frozen {
-        return Some(Refusal::Frozen(message.clone()));
+        return Ok(Some(Refusal::Frozen(message.clone())));
     }
     if claims.is_owner_at_page() {
-        return None;
+        return Ok(None);
     }
     if account.agents_stopped_at().is_some() {
-        return Some(Refusal::AgentsStopped);
+        return Ok(Some(Refusal::AgentsStopped));
     }
-    // Tokens have whole seconds.
-    let since = Timestamp(claims.issued_at.0.saturating_sub(999));
-    account.has_ended_agent_access(since).then_some(Refusal::Ended)
+    if !account.has_ended_agent_access(claims.issued_at) {
+        return Ok(None);
+    }
+    // A token has only the second in which it was issued. Its session tells whether that was before the stop.
+    let session = engine.session(&claims.session).await?;
+    let is_new = session.is_some_and(|session| !account.has_ended_agent_access(session.created_at));
+    Ok((!is_new).then_some(Refusal::Ended))
 }
 
 /// States who sends the request: its events name the sender, and what an agent's request commits needs that the agents
@@ -123,9 +142,7 @@ async fn get_account_balance(
         .await
         .map_err(|_| ApiError::internal())?;
     let account = read.ok_or_else(|| ApiError::new(ErrorCode::AccountNotFound, "There is no such account."))?;
-    if let Some(refusal) = refusal(&account, &claims) {
-        return Err(refusal.into());
-    }
+    refuse(&app.engine, &account, &claims).await?;
     Ok(json::private_ok(&account.view(&claims.wallet)))
 }
 

@@ -28,6 +28,7 @@ use crate::identity::credentials::CredentialIssuer;
 use crate::identity::login::SessionCookies;
 use crate::identity::origin::Origin;
 use crate::identity::proof::ProofVerifier;
+use crate::page::PageFrame;
 use crate::provider::Providers;
 use crate::provider::connect::ProviderCallbackKeys;
 use crate::stream::Hub;
@@ -69,6 +70,8 @@ pub struct App {
     /// Polls that wait for an approval.
     pub signup_waiters: Arc<SignupWaiters>,
     pub login_page: LoginPage,
+    /// Frame of the pages without a script.
+    pub frame: PageFrame,
     pub callback_keys: ProviderCallbackKeys,
 
     /// Creates managed wallets, signs for them and reads their balances.

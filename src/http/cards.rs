@@ -23,6 +23,7 @@ use super::app::App;
 use super::auth::{AuthClaims, MaybeBearer};
 use super::error::{ApiError, ErrorCode};
 use super::json;
+use super::list_order::{ORDERS, list_start};
 use super::query::Query;
 use super::route::routes;
 #[cfg(feature = "documents")]
@@ -62,7 +63,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
             content((CardPurchaseResponse = "application/json"), (String = "text/html"))),
         (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
-        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
+        (status = 402, description = "A challenge, as a page for browsers; or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
@@ -105,7 +106,7 @@ enum CardDataResponse<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CardList {
-    /// Oldest first, all of one type.
+    /// All of one type, oldest first unless `order=desc`.
     #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::CardListItem>))]
     cards: Vec<JsonObject>,
     /// Whether more cards follow.
@@ -117,12 +118,14 @@ struct CardList {
 /// With `card_id`: the card, with its number, CVV and expiry while it is ready or paused. The account owner gets an
 /// event that they were read (`card.details_viewed`). A gift card's code is shown once its payment is final. Until then
 /// the response has `held`, `hint` and `Retry-After`. With `details=false` the details are left out and no event is
-/// sent. Without `card_id`: all cards of a type, without their numbers and without failed orders.
+/// sent. Without `card_id`: all cards of a type, without their numbers and without failed orders, oldest first, or
+/// newest first with `order=desc`.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-card-data", operation_id = "getCardData", tag = "Cards", security(("bearer" = [])),
     params(("card_id" = Option<String>, Query, description = "One card."),
         ("details" = Option<bool>, Query, description = "Of one card: `true` (default) or `false`, without number, code or link."),
         ("card_type" = inline(Option<schemas::CardTypeName>), Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International`, `Reloadable` or `Gift Card`."),
+        ("order" = inline(Option<schemas::ListOrder>), Query, description = "`asc`, the default, or `desc`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `card_id` of the page before.")),
     responses((status = 200, description = "`card_id`, `status`, and `card_details` when ready; or `cards`, `has_more`.", body = CardDataResponse),
@@ -136,7 +139,7 @@ async fn get_card_data(
 ) -> Result<Response, ApiError> {
     let query = Query::parse(
         query.as_deref(),
-        &["card_id", "details", "card_type", "limit", "starting_after"],
+        &["card_id", "details", "card_type", "order", "limit", "starting_after"],
     )?;
     refuse_frozen(&app.engine, &claims).await?;
     let details = query.choice("details", &["true", "false"])? == "true";
@@ -234,6 +237,7 @@ pub(super) fn require_card_rights(
 
 async fn list(app: &App, claims: &AuthClaims, query: &Query) -> Result<Response, ApiError> {
     let card_type = query.choice("card_type", &CARD_TYPES)?;
+    let newest_first = query.choice("order", &ORDERS)? == "desc";
     let limit = query.number("limit", 20, 1, 100)?;
     let after = match query.get("starting_after") {
         None => None,
@@ -248,7 +252,14 @@ async fn list(app: &App, claims: &AuthClaims, query: &Query) -> Result<Response,
         }
     };
     let limit = usize::try_from(limit).unwrap_or(20);
-    let (cards, has_more) = AnyCard::list(&app.engine, card_type, &claims.wallet, after, limit).await?;
+    let (cards, has_more) = AnyCard::list(
+        &app.engine,
+        card_type,
+        &claims.wallet,
+        list_start(newest_first, after),
+        limit,
+    )
+    .await?;
     Ok(json::private_ok(&CardDataResponse::Page(CardList { cards, has_more })))
 }
 

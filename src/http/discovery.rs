@@ -12,22 +12,27 @@ use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, LINK, VARY};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
-use super::error::with_prebuilt_body;
 use super::form_pages::accepts;
+use super::index_page::{IndexPage, LINKS};
 use super::openapi::ApiDocuments;
 use super::route::routes;
-use super::sandbox_identity_page::framed;
 
 const ASYNCAPI: &str = include_str!("../../docs/asyncapi.json");
-const INDEX: &str = include_str!("pages/index.html");
 const TEXT: &str = "text/plain; charset=utf-8";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 const JSON: &str = "application/json";
 /// RFC 9264 and, for the profile, RFC 9727.
 const LINKSET: &str = "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"";
+
+/// The documents, and the front page that leads people to them.
+#[derive(Clone)]
+pub struct Discovery {
+    pub documents: DiscoveryDocuments,
+    pub page: IndexPage,
+}
 
 #[derive(Clone)]
 pub struct DiscoveryDocuments {
@@ -92,7 +97,7 @@ fn catalog(url: &str) -> Value {
     }]})
 }
 
-routes! { pub static ROUTES: DiscoveryDocuments, openapi;
+routes! { pub static ROUTES: Discovery, openapi;
     GET "/" => get_index { Public }
     GET "/llms.txt" => get_llms { Public }
     GET "/skill.md" => get_skill { Public }
@@ -101,8 +106,8 @@ routes! { pub static ROUTES: DiscoveryDocuments, openapi;
     GET "/asyncapi.json" => get_asyncapi { Public }
 }
 
-pub fn router(documents: DiscoveryDocuments) -> Router {
-    ROUTES.router(documents)
+pub fn router(discovery: Discovery) -> Router {
+    ROUTES.router(discovery)
 }
 
 fn page(kind: &'static str, body: Bytes) -> Response {
@@ -111,18 +116,6 @@ fn page(kind: &'static str, body: Bytes) -> Response {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
-
-/// Links of the front page: path, name in JSON, and label.
-const LINKS: [(&str, &str, &str); 8] = [
-    ("/llms.txt", "guide", "What there is, a line each"),
-    ("/skill.md", "skill", "How to buy, step by step"),
-    ("/get-pricing", "pricing", "Products and prices"),
-    ("/get-supported-countries", "countries", "Where each is sold"),
-    ("/openapi.json", "openapi", "Every route (OpenAPI 3.1)"),
-    ("/asyncapi.json", "asyncapi", "Events and the stream (AsyncAPI 3.0)"),
-    ("/version", "version", "Version of the contract"),
-    ("/readyz", "status", "Whether the service is ready"),
-];
 
 fn index(url: &str) -> Value {
     let links = LINKS.map(|(path, name, _)| (name.to_owned(), Value::from(format!("{url}{path}"))));
@@ -133,16 +126,14 @@ fn index(url: &str) -> Value {
 /// Read the links of the service
 ///
 /// Links to the guide, the API descriptions and the prices. A page for browsers, JSON for other clients.
-#[cfg_attr(feature = "documents", utoipa::path(get, path = "/", operation_id = "getServiceIndex", tag = "Service",
+#[cfg_attr(feature = "documents", utoipa::path(get, path = "/", operation_id = "getFrontPage", tag = "Service",
     responses((status = 200, description = "`service` and `links`, an address each by its name; a page where `Accept` names `text/html`.",
         content((FrontPage = "application/json"), (String = "text/html"))))))]
-async fn get_index(State(documents): State<DiscoveryDocuments>, headers: HeaderMap) -> Response {
+async fn get_index(State(discovery): State<Discovery>, headers: HeaderMap) -> Response {
     let mut response = if accepts(&headers, "text/html") {
-        let links = LINKS.map(|(path, _, words)| format!("<li><a href=\"{path}\">{words}</a></li>"));
-        let content = format!("<h2>Documents</h2>\n  <ul>{}</ul>", links.concat());
-        with_prebuilt_body(framed(INDEX, &content, "no-referrer", StatusCode::OK))
+        discovery.page.render()
     } else {
-        page(JSON, documents.index)
+        page(JSON, discovery.documents.index)
     };
     response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
     response
@@ -163,7 +154,7 @@ struct FrontPage {
 /// Every route and its purpose, in plain text.
 #[cfg_attr(feature = "documents", utoipa::path(get, path = "/llms.txt", operation_id = "getLlmsTxt", tag = "Service",
     responses((status = 200, description = "Markdown.", body = String, content_type = "text/plain"))))]
-async fn get_llms(State(documents): State<DiscoveryDocuments>) -> Response {
+async fn get_llms(State(Discovery { documents, .. }): State<Discovery>) -> Response {
     page(TEXT, documents.llms)
 }
 
@@ -172,7 +163,7 @@ async fn get_llms(State(documents): State<DiscoveryDocuments>) -> Response {
 /// How to pay, sign in and follow a purchase, step by step.
 #[cfg_attr(feature = "documents", utoipa::path(get, path = "/skill.md", operation_id = "getSkill", tag = "Service",
     responses((status = 200, description = "Markdown with a front matter.", body = String, content_type = "text/markdown"))))]
-async fn get_skill(State(documents): State<DiscoveryDocuments>) -> Response {
+async fn get_skill(State(Discovery { documents, .. }): State<Discovery>) -> Response {
     page(MARKDOWN, documents.skill)
 }
 
@@ -182,7 +173,7 @@ async fn get_skill(State(documents): State<DiscoveryDocuments>) -> Response {
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/.well-known/x402", operation_id = "listX402Resources", tag = "Service",
     responses((status = 200, description = "`version` 1, `resources` and `instructions`.", body = inline(X402Resources)))))]
-async fn get_x402(State(documents): State<DiscoveryDocuments>) -> Response {
+async fn get_x402(State(Discovery { documents, .. }): State<Discovery>) -> Response {
     page(JSON, documents.x402)
 }
 
@@ -192,7 +183,7 @@ async fn get_x402(State(documents): State<DiscoveryDocuments>) -> Response {
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/.well-known/api-catalog", operation_id = "getApiCatalog", tag = "Service",
     responses((status = 200, description = "A link set (RFC 9264).", body = Value, content_type = "application/linkset+json"))))]
-async fn get_api_catalog(State(documents): State<DiscoveryDocuments>) -> Response {
+async fn get_api_catalog(State(Discovery { documents, .. }): State<Discovery>) -> Response {
     let mut response = page(LINKSET, documents.catalog);
     let link = HeaderValue::from_static("</.well-known/api-catalog>; rel=\"api-catalog\"");
     response.headers_mut().insert(LINK, link);
@@ -205,7 +196,7 @@ async fn get_api_catalog(State(documents): State<DiscoveryDocuments>) -> Respons
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/asyncapi.json", operation_id = "getAsyncApi", tag = "Service",
     responses((status = 200, description = "AsyncAPI 3.0.", body = Value))))]
-async fn get_asyncapi(State(documents): State<DiscoveryDocuments>) -> Response {
+async fn get_asyncapi(State(Discovery { documents, .. }): State<Discovery>) -> Response {
     page(JSON, documents.asyncapi)
 }
 

@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use super::app::App;
 use super::error::{ApiError, ErrorCode, with_prebuilt_body};
 use super::json;
+use crate::page::{Html, Page, html};
 
 /// Browsers get an error as a page, other clients as JSON.
 pub(super) fn redirect_or_error(
@@ -28,24 +29,30 @@ pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
 
 /// Renders an error as a page.
 pub(super) fn error_page(app: &App, error: &ApiError) -> Response {
-    let words = error.frozen_message.as_deref().unwrap_or(&error.error);
-    let section = render_error(words, error.code.as_str(), error.hint.as_deref());
-    let mut page = app.login_page.account(error.status, &section);
+    let mut page = app.frame.render(error_content(error));
     if let Some(seconds) = error.retry_after_seconds {
         page.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
     with_prebuilt_body(page)
 }
 
-/// A section with an error and a link back.
-fn render_error(error: &str, code: &str, hint: Option<&str>) -> String {
-    let hint = hint.map(|hint| format!(" {}", escaped(hint))).unwrap_or_default();
-    format!(
-        "<section id=\"owner\">\n    <p role=\"alert\" class=\"bad\">{}{hint} <code>{}</code></p>\n    \
-         <p><a href=\"/login\">Back to your account</a></p>\n  </section>",
-        escaped(error),
-        escaped(code)
-    )
+/// The error with a link back.
+fn error_content(error: &ApiError) -> Page {
+    let text = error.frozen_message.as_deref().unwrap_or(&error.error);
+    let hint = match error.hint.as_deref() {
+        Some(hint) => html("<p class=\"soft\">{}</p>", &[&hint]),
+        None => Html::default(),
+    };
+    let content = html(
+        "<div class=\"sheet\"><div role=\"alert\"><h1>That did not work</h1><p>{}</p>{}\
+         <p class=\"small quiet\"><code>{}</code></p></div>\
+         <div><a class=\"button wide\" href=\"/dashboard\">Go to my account</a></div></div>",
+        &[&text, &hint, &error.code.as_str()],
+    );
+    Page {
+        status: error.status,
+        ..Page::narrow("That did not work", content)
+    }
 }
 
 /// A section with the reason of a freeze.
@@ -69,11 +76,12 @@ pub(super) fn parse_form(form: &[u8]) -> Result<&str, ApiError> {
     std::str::from_utf8(form).map_err(malformed)
 }
 
-pub(super) fn redirect_to_login() -> Response {
+/// Where the dashboard lists API keys with their limits.
+pub(super) fn redirect_to_agents() -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
     let headers = response.headers_mut();
-    headers.insert(header::LOCATION, HeaderValue::from_static("/login"));
+    headers.insert(header::LOCATION, HeaderValue::from_static("/dashboard/agents"));
     json::private(response)
 }
 
@@ -105,8 +113,12 @@ mod tests {
         let text = escaped(hostile);
         assert!(!text.contains(['<', '>', '"', '\'', '\u{7}']), "{text}");
         assert_eq!(escaped("plain words"), "plain words");
-        let page = render_error(hostile, "code", Some(hostile));
+        let page = frozen_section(hostile);
         assert_eq!(page.matches("<script").count(), 0, "{page}");
         assert_eq!(page.matches("</section>").count(), 1, "{page}");
+        let error = ApiError::frozen(hostile).hint(hostile);
+        let content = error_content(&error).content.into_text();
+        assert_eq!(content.matches("<script").count(), 0, "{content}");
+        assert_eq!(content.matches("</section>").count(), 0, "{content}");
     }
 }

@@ -59,7 +59,7 @@ const MAX_LABEL_LEN: usize = 100;
     responses((status = 200, description = "Ordered: `auth` (for the call that paid first), `user_id`, `intl_card_order`. Or `status: credited`.", body = IntlOrderPurchaseResponse),
         (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
-        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
+        (status = 402, description = "A challenge, as a page for browsers; or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),

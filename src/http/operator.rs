@@ -13,6 +13,7 @@ mod closed_sets;
 mod copies;
 mod customers;
 mod extractors;
+mod freeze_preview;
 mod incoming;
 mod intl_cards;
 mod intl_orders;
@@ -20,10 +21,16 @@ mod jobs;
 mod leases;
 mod lines;
 mod openapi;
+pub mod queues;
 mod reconciliation;
 mod refunds;
+mod sandbox;
+mod search;
+mod series;
+mod stream;
 pub mod suspended;
 pub mod system;
+mod timeline;
 mod tokens;
 mod untracked_transfers;
 mod webhooks;
@@ -37,12 +44,14 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 use purser_actors::engine::Engine;
-use purser_actors::port::{BoxFuture, Clock, Entropy};
+use purser_actors::port::{BoxFuture, Clock, Entropy, TreasuryList};
 use purser_storage::Store;
 
 use super::auth::{AuthClaims, Authenticator, TokenError};
 use super::error::{ApiError, ErrorCode};
 use super::route::{self, Listing, Table, routes};
+use crate::metrics::ledger_totals::LedgerTotaller;
+use crate::metrics::series::SeriesRecorder;
 use crate::metrics::{self, Metrics};
 use crate::revocations::RevocationLog;
 use crate::settlement::real::RealPorts;
@@ -50,6 +59,7 @@ use crate::vault::{CvvVault, Vault};
 
 pub use auth::OperatorAuth;
 pub use copies::{Copies, Copy, ListedTransfer};
+pub use queues::QueueWatch;
 pub use tokens::first_token;
 
 pub struct AdminState {
@@ -63,6 +73,16 @@ pub struct AdminState {
     pub store: Arc<dyn Store>,
     /// The real chains. `None` in the sandbox.
     pub chains: Option<Arc<RealPorts>>,
+    /// The controls of the sandbox. `None` in production.
+    pub sandbox: Option<Router>,
+    /// Transfers to and from the treasury, by their transactions.
+    pub treasury: Arc<dyn TreasuryList>,
+    /// The last hour in memory.
+    pub series: Arc<SeriesRecorder>,
+    /// Totals of the ledger.
+    pub totals: LedgerTotaller,
+    /// Notifies the streams of operators when a queue changes.
+    pub queues: QueueWatch,
     /// Copies for backups.
     pub copies: Arc<dyn Copies>,
     /// Seals card numbers.
@@ -86,7 +106,7 @@ routes! { static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// Tables of the operator address. A new area is a line here.
-static TABLES: [&Table<Arc<AdminState>>; 22] = [
+static TABLES: [&Table<Arc<AdminState>>; 29] = [
     &ROUTES,
     &super::web_apps::OPERATOR_ROUTES,
     &copies::ROUTES,
@@ -109,6 +129,13 @@ static TABLES: [&Table<Arc<AdminState>>; 22] = [
     &webhooks::ROUTES,
     &tokens::ROUTES,
     &suspended::ROUTES,
+    &search::ROUTES,
+    &timeline::ROUTES,
+    &series::ROUTES,
+    &queues::ROUTES,
+    &stream::ROUTES,
+    &freeze_preview::ROUTES,
+    &sandbox::ROUTES,
 ];
 
 pub fn listings() -> impl Iterator<Item = Listing> {

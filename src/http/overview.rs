@@ -44,7 +44,7 @@ pub(super) const BUDGETS: [(ProductLine, &str); 6] = [
     (ProductLine::CardBalance, "card_balance"),
 ];
 
-routes! { pub static ROUTES: Arc<App>, openapi;
+routes! { pub(super) static ROUTES: Arc<App>, openapi;
     GET "/account" => get_account { Owner, refuses [OriginNotAllowed, TokenMissing, AccountFrozen] }
 }
 

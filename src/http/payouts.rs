@@ -22,9 +22,11 @@ pub(super) use self::payee::{is_email, platform};
 use serde::Serialize;
 
 use super::account::{BearerClaims, refuse_frozen};
+use super::agent_wallet::text;
 use super::app::App;
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
 use super::error::{ApiError, ErrorCode};
+use super::list_order::{ORDERS, list_start};
 use super::outgoing_holds::hold_reason;
 use super::query::Query;
 use super::route::routes;
@@ -34,6 +36,9 @@ use crate::checkout::{
     AppPaymentPurchaseResponse, BankPaymentPurchaseResponse, PendingPayment, PushToCardPurchaseResponse,
 };
 use crate::checkout::{PaidCall, PayoutDestination};
+
+/// Limit of a message to a recipient, in characters.
+const MAX_MESSAGE_LEN: usize = 140;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/get-push-to-card" => get_push_to_card {
@@ -93,15 +98,17 @@ impl App {
 /// Paid. Give `redemption_url` to the recipient, who enters the card there. The card must belong to a bank in a country
 /// of the currency (`GET /get-supported-countries`). If no card is entered within 30 days, the full charge is credited
 /// to the account's balance. Other currencies are converted at the current rate. A quote holds for its validity.
+/// The recipient sees `message` on the form.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-push-to-card", operation_id = "sendPushToCard", tag = "Payouts",
     params(("amount" = String, Query, description = "What the recipient gets, in `currency`, at most 2 decimal places.", example = "25"),
-        ("currency" = String, Query, description = "`USD`, `EUR` or `GBP`.", example = "USD")),
+        ("currency" = String, Query, description = "`USD`, `EUR` or `GBP`.", example = "USD"),
+        ("message" = Option<String>, Query, description = "What the recipient reads on the form, at most 140 characters.")),
     responses((status = 200, description = "Bought: `auth` and `redemption_url` (for the call that paid first), `payout_id`, `status`. Or `status: credited`.",
             body = PushToCardPurchaseResponse),
         (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
-        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
+        (status = 402, description = "A challenge, as a page for browsers; or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
@@ -113,7 +120,7 @@ async fn get_push_to_card(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["amount", "currency"])?.require(&["amount", "currency"]);
+    let query = Query::parse(query.as_deref(), &["amount", "currency", "message"])?.require(&["amount", "currency"]);
     let amount = query.amount(&app.config.products.push_to_card)?;
     let given = query.required("currency")?;
     let sold = &app.config.products.push_to_card.currencies;
@@ -124,13 +131,21 @@ async fn get_push_to_card(
             return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "currency", error));
         }
     };
+    let message = query
+        .get("message")
+        .map(|message| text("message", message, MAX_MESSAGE_LEN));
+    let message = message.transpose()?;
     let asked = CheckoutInput {
         headers: &headers,
         bearer: &bearer,
         uri: &uri,
     };
     let description = format!("Payout to a debit card, {amount} {currency}");
-    let purchase = Purchase::PushToCard(PushToCardPurchase { amount, currency });
+    let purchase = Purchase::PushToCard(PushToCardPurchase {
+        amount,
+        currency,
+        message,
+    });
     app.sell_payout(asked, "/get-push-to-card", purchase, description).await
 }
 
@@ -145,7 +160,7 @@ async fn get_push_to_card(
             body = BankPaymentPurchaseResponse),
         (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
-        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
+        (status = 402, description = "A challenge, as a page for browsers; or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
         (status = 404, description = "`destination_not_found`: the account has no such destination. Nothing was charged."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
@@ -194,7 +209,7 @@ async fn send_bank_payment(
             body = AppPaymentPurchaseResponse),
         (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
-        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
+        (status = 402, description = "A challenge, as a page for browsers; or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
         (status = 404, description = "`recipient_not_found`: a saved recipient that the account does not have. Nothing was charged."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it, or `recipient_differs`: what is said of a saved recipient is not what is saved. This call charged nothing."),
@@ -237,7 +252,7 @@ enum PayoutStatusResponse<'a> {
     Page(PayoutList<'a>),
 }
 
-/// A page of payouts, oldest first.
+/// A page of payouts, oldest first unless `order=desc`.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct PayoutList<'a> {
@@ -251,10 +266,11 @@ struct PayoutList<'a> {
 ///
 /// With `payout_id`: that payout. It includes the link while the recipient has not entered a card. `late_return`
 /// reports funds returned after the return window, while the payout stays `complete`. Without `payout_id`: all payouts
-/// of the account.
+/// of the account, oldest first, or newest first with `order=desc`.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-payment-status", operation_id = "getPayoutStatus", tag = "Payouts", security(("bearer" = [])),
     params(("payout_id" = Option<String>, Query, description = "One payout."),
+        ("order" = inline(Option<schemas::ListOrder>), Query, description = "`asc`, the default, or `desc`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `payout_id` of the page before.")),
     responses((status = 200, description = "The payout; or `payouts`, `has_more`.", body = PayoutStatusResponse),
@@ -266,7 +282,7 @@ async fn get_payment_status(
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["payout_id", "limit", "starting_after"])?;
+    let query = Query::parse(query.as_deref(), &["payout_id", "order", "limit", "starting_after"])?;
     refuse_frozen(&app.engine, &claims).await?;
     if let Some(text) = query.get("payout_id") {
         let id: PayoutId = text.parse().map_err(|_| unknown())?;
@@ -279,6 +295,7 @@ async fn get_payment_status(
         let shown = app.with_receiver(&claims, &payout, shown);
         return Ok(json::private_ok(&PayoutStatusResponse::One(Box::new(shown))));
     }
+    let newest_first = query.choice("order", &ORDERS)? == "desc";
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     // A cursor from another account would reveal when that account bought.
     let after = match query.get("starting_after") {
@@ -288,7 +305,8 @@ async fn get_payment_status(
             app.load_owned_payout(&claims, id).await.map(|_| Some(id))?
         }
     };
-    let found = app.engine.payouts_of(&claims.wallet, after, limit).await;
+    let start = list_start(newest_first, after);
+    let found = app.engine.payouts_of(&claims.wallet, start, limit).await;
     let (found, has_more) = found.map_err(|_| ApiError::internal())?;
     let mut payouts = Vec::with_capacity(found.len());
     for (id, payout) in &found {

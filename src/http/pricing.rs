@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::json;
 use super::route::routes;
-use crate::config::{Config, CountryList};
+use crate::config::{Config, CountryList, ProductConfig};
 
 const FEE_NOTE: &str = "Fees are added on top of amount. The recipient or card receives the full amount. The caller pays \
     amount + max(amount x fee_rate, min_fee), rounded up to the cent, in USDC.";
@@ -99,11 +99,42 @@ pub type FeeRateLookup = Arc<dyn Fn(ProductLine) -> Option<Decimal> + Send + Syn
 /// Whether a product line is available now.
 pub type Sold = Arc<dyn Fn(ProductLine) -> bool + Send + Sync>;
 
+/// The prices of this service, as they are now.
 #[derive(Clone)]
-pub(super) struct PricingPages {
+pub struct PriceList {
     config: Arc<Config>,
     rates: FeeRateLookup,
     sold: Sold,
+}
+
+/// A product with its current price.
+pub(super) struct PricedProduct<'a> {
+    pub(super) line: ProductLine,
+    pub(super) product: &'a ProductConfig,
+    pub(super) fee_rate: Decimal,
+    pub(super) available: bool,
+}
+
+impl PriceList {
+    pub fn new(config: Arc<Config>, rates: FeeRateLookup, sold: Sold) -> Self {
+        Self { config, rates, sold }
+    }
+
+    /// All paid products, in the contract's order.
+    pub(super) fn products(&self) -> impl Iterator<Item = PricedProduct<'_>> {
+        let products = ProductLine::ALL.map(|line| (line, self.config.products.of(line)));
+        products.into_iter().map(|(line, product)| PricedProduct {
+            line,
+            product,
+            fee_rate: (self.rates)(line).unwrap_or(product.fee_rate).normalize(),
+            available: product.available && (self.sold)(line),
+        })
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct PricingPages {
+    prices: PriceList,
     countries: Bytes,
 }
 
@@ -114,12 +145,10 @@ routes! { pub(super) static ROUTES: PricingPages, openapi;
 
 /// # Errors
 /// Never for loaded settings: the tables are text and decimals.
-pub fn router(config: &Arc<Config>, rates: FeeRateLookup, sold: Sold) -> Result<Router, serde_json::Error> {
+pub fn router(prices: PriceList) -> Result<Router, serde_json::Error> {
     let pages = PricingPages {
-        config: config.clone(),
-        rates,
-        sold,
-        countries: serde_json::to_vec(&supported(config))?.into(),
+        countries: serde_json::to_vec(&supported(&prices.config))?.into(),
+        prices,
     };
     Ok(ROUTES.router(pages))
 }
@@ -149,17 +178,16 @@ fn amount_note(text: &str) -> Option<&str> {
 }
 
 fn pricing(pages: &PricingPages) -> PricingResponse<'_> {
-    let products = ProductLine::ALL.map(|line| (line, pages.config.products.of(line)));
-    let products = products.into_iter().map(|(line, product)| ProductPrice {
-        product: line.name(),
-        route: &product.route,
-        amount_currencies: (!product.currencies.is_empty()).then_some(product.currencies.as_slice()),
-        min_amount: product.min_amount.into(),
-        max_amount: product.max_amount.into(),
-        fee_rate: (pages.rates)(line).unwrap_or(product.fee_rate).normalize().into(),
-        min_fee: product.min_fee.normalize().into(),
-        note: amount_note(&product.note),
-        available: product.available && (pages.sold)(line),
+    let products = pages.prices.products().map(|priced| ProductPrice {
+        product: priced.line.name(),
+        route: &priced.product.route,
+        amount_currencies: (!priced.product.currencies.is_empty()).then_some(priced.product.currencies.as_slice()),
+        min_amount: priced.product.min_amount.into(),
+        max_amount: priced.product.max_amount.into(),
+        fee_rate: priced.fee_rate.into(),
+        min_fee: priced.product.min_fee.normalize().into(),
+        note: amount_note(&priced.product.note),
+        available: priced.available,
     });
     PricingResponse {
         note: FEE_NOTE,
@@ -188,7 +216,7 @@ fn supported(config: &Config) -> SupportedCountriesResponse<'_> {
 }
 
 /// The product's countries, or the union over its currencies or apps.
-fn everywhere(product: &crate::config::ProductConfig) -> Option<Vec<&str>> {
+fn everywhere(product: &ProductConfig) -> Option<Vec<&str>> {
     let parts = product
         .countries_by_currency
         .values()

@@ -29,6 +29,7 @@ use super::error::{ApiError, ErrorCode};
 use super::query::Query;
 use super::route::{self, Listing, Table, routes};
 use super::{json, openapi};
+use crate::page::PageFrame;
 use crate::payment::decode::{Payload, decode};
 use crate::payment::evm::parse_fields;
 use crate::provider::sandbox::all::SandboxProviders;
@@ -49,6 +50,8 @@ use crate::sandbox::faults::FaultRule;
 /// State of the controls of the built-in providers. `purser serve-providers` serves some of them too.
 pub struct ProviderControls {
     pub providers: SandboxProviders,
+    /// Frame of the pages for people.
+    pub frame: PageFrame,
     pub entropy: Arc<dyn Entropy>,
     pub max_body_bytes: usize,
     /// Timeout for receiving a body.

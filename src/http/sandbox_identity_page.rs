@@ -1,54 +1,84 @@
-//! The page of the sandbox identity check: a form without a script, in the account page's style.
+//! The page of the sandbox identity check: a form without a script.
 
-use axum::body::Body;
 use axum::response::Response;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use http::{HeaderValue, StatusCode, header};
-use sha2::{Digest as _, Sha256};
+use http::StatusCode;
 
-use crate::provider::sandbox::identity_check::CheckPage;
-
-const HTML: &str = include_str!("pages/identity.html");
-const FORM: &str = include_str!("pages/identity_form.html");
-const STYLE: &str = include_str!("pages/login.css");
-const BACK: &str = "<p><a href=\"/login\">Back to your account</a></p>";
+use crate::page::fields::{Field, fields};
+use crate::page::{Fixed, Html, Page, PageFrame, html};
+use crate::provider::sandbox::identity_check::{CheckPage, InvalidField};
 
 /// The page, with an error of the form if there is one. It contains no text of the caller.
-pub fn page(shown: CheckPage, wrong: Option<&'static str>, status: StatusCode) -> Response {
-    let content = match shown {
-        CheckPage::Open => match wrong {
-            Some(wrong) => format!("<p role=\"alert\" class=\"bad\">{wrong}</p>\n  {FORM}"),
-            None => FORM.to_owned(),
-        },
-        CheckPage::Answered => format!("<p role=\"status\">Thank you. The check is in progress.</p>\n  {BACK}"),
-        CheckPage::Expired => format!("<p role=\"status\">This check was given up. Begin another one.</p>\n  {BACK}"),
+pub fn page(frame: &PageFrame, shown: CheckPage, wrong: Option<InvalidField>, status: StatusCode) -> Response {
+    let back = "<p><a class=\"button wide\" href=\"/dashboard/settings\">Back to your account</a></p>";
+    let sheet = match shown {
+        CheckPage::Open => html("{}<div>{}</div>", &[&introduction(), &form(wrong)]),
+        CheckPage::Answered => message("Thank you", "Thank you. The check is in progress.", Fixed(back)),
+        CheckPage::Expired => message(
+            "This check has ended",
+            "This check was given up. Begin another one.",
+            Fixed(back),
+        ),
     };
-    framed(HTML, &content, "no-referrer", status)
+    let title = if wrong.is_some() {
+        "Error: identity check"
+    } else {
+        "Identity check"
+    };
+    frame.render(Page {
+        status,
+        ..Page::narrow(title, html("<div class=\"sheet\">{}</div>", &[&sheet]))
+    })
 }
 
-/// A page with a style and without scripts, which can't be framed or cached. `referrer` limits what a browser reveals
-/// of its URL, which may hold a secret, when a form is sent.
-pub(super) fn framed(html: &str, content: &str, referrer: &'static str, status: StatusCode) -> Response {
-    let body = html.replace("/*style*/", STYLE).replace("<!--content-->", content);
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-        STANDARD.encode(Sha256::digest(STYLE))
-    );
-    let headers = response.headers_mut();
-    let fixed = [
-        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-        (header::CACHE_CONTROL, "private, no-store"),
-        (header::REFERRER_POLICY, referrer),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::X_FRAME_OPTIONS, "DENY"),
-    ];
-    for (name, value) in fixed {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    let policy = HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
-    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
-    response
+fn introduction() -> Html {
+    html(
+        "<div><h1>Sandbox identity check</h1>\
+         <p class=\"soft\">A simulated provider: invent a person. Nothing that you enter here is kept.</p></div>",
+        &[],
+    )
+}
+
+fn message(title: &str, text: &str, link: Fixed) -> Html {
+    html(
+        "<div><h1>{}</h1><p class=\"soft\" role=\"status\">{}</p></div><div>{}</div>",
+        &[&title, &text, &link],
+    )
+}
+
+fn form(wrong: Option<InvalidField>) -> Html {
+    let error = |name: &str| wrong.filter(|wrong| wrong.name == name).map(|wrong| wrong.error);
+    let field = |name: &'static str, label: &'static str, hint: &'static str, attributes: &'static str| Field {
+        name,
+        label,
+        hint,
+        error: error(name),
+        value: "",
+        attributes: Fixed(attributes),
+    };
+    let name = "autocomplete=\"off\" required maxlength=\"100\"";
+    let all = fields(&[
+        field("given_name", "Given name", "", name),
+        field(
+            "family_name",
+            "Family name",
+            "Reject, Pending, Silent, Twice, Forged, Contrary and Garbage each have their own outcome.",
+            name,
+        ),
+        field(
+            "date_of_birth",
+            "Date of birth",
+            "",
+            "type=\"date\" required min=\"1900-01-01\"",
+        ),
+        field(
+            "country",
+            "Country",
+            "Two letters, such as US.",
+            "required minlength=\"2\" maxlength=\"2\" pattern=\"[A-Za-z]{2}\" autocomplete=\"off\" class=\"code\"",
+        ),
+    ]);
+    html(
+        "<form method=\"post\" class=\"stack\">{}<button type=\"submit\">Submit the check</button></form>",
+        &[&all],
+    )
 }

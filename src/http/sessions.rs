@@ -32,7 +32,7 @@ const MAX_PAYMENTS_SHOWN: usize = 50;
 
 type SharedState = State<Arc<App>>;
 
-routes! { pub static ROUTES: Arc<App>, openapi;
+routes! { pub(super) static ROUTES: Arc<App>, openapi;
     GET "/account/sessions" => get_sessions { Owner }
     POST "/account/sessions/end" => post_end { Owner, unkeyed("an ended session stays ended") }
     POST "/account/sign-out" => post_sign_out { Owner, unkeyed("an ended session stays ended") }

@@ -5,6 +5,7 @@
 //! token until it is first used, and for ten minutes at most.
 
 mod claim;
+mod claim_page;
 mod rate_limit;
 pub mod waiters;
 
@@ -16,12 +17,13 @@ use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, StatusCode, header};
 use purser_actors::answer::UserId;
-use purser_actors::entity::api_key::ApiKey;
+use purser_actors::entity::api_key::{ApiKey, MAX_NAME_LEN};
 use purser_actors::id::ApiKeyId;
 use purser_actors::kernel::Entity as _;
 use serde::{Deserialize, Serialize};
 
 pub use self::rate_limit::SignupRateLimiter;
+use super::agent_wallet::text;
 use super::app::App;
 use super::auth::ClientIp;
 use super::error::{ApiError, ErrorCode};
@@ -29,7 +31,7 @@ use super::json;
 use super::query::Query;
 use super::route::{TimeLimit, routes};
 use super::schemas;
-use crate::identity::api_key::{Signup, SignupCodec};
+use crate::identity::api_key::{ClaimLink, Signup, SignupCodec};
 
 /// Poll interval without a free waiter slot, in seconds.
 const CROWDED_RETRY_S: u64 = 5;
@@ -39,7 +41,7 @@ type SharedState = State<Arc<App>>;
 routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/signup" => post_signup {
         Public, unkeyed("each call is a signup of its own; an unclaimed one expires"), refuses [
-            RateLimited, BodyMalformed, ParameterUnrecognized,
+            RateLimited, BodyMalformed, ParameterUnrecognized, ParameterInvalid,
         ]
     }
     GET "/signup-status" => get_signup_status {
@@ -56,10 +58,15 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     }
 }
 
-/// Request without members.
-#[derive(Deserialize)]
+/// Request of a signup. The body may be empty.
+#[derive(Deserialize, Default)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-struct EmptyRequest {}
+struct SignupRequest {
+    /// Name that the agent gives itself. The page shows it, and the person may choose another one.
+    #[cfg_attr(feature = "documents", schema(max_length = 80))]
+    agent_name: Option<String>,
+}
 
 /// A signup that waits for approval.
 #[derive(Serialize)]
@@ -83,9 +90,9 @@ struct SignupResponse {
 /// compares `claim_code` and approves. That creates an API key for their account, which `GET /signup-status` returns.
 /// Each address (IPv6 by /64) has a limit per minute and one per hour. The headers show the tighter one.
 #[cfg_attr(feature = "documents", utoipa::path(
-    post, path = "/signup", operation_id = "createSignup", tag = "API keys",
+    post, path = "/signup", operation_id = "createSignup", tag = "API keys", request_body = inline(Option<SignupRequest>),
     responses((status = 200, description = "`claim_url`, `claim_token`, `claim_code`, `message_for_human`, `expires_in` (seconds).", body = SignupResponse),
-        (status = 400, description = "It takes no members."), (status = 408, description = "The body did not come."),
+        (status = 400, description = "Another member than `agent_name`, or a name that is not readable text."), (status = 408, description = "The body did not come."),
         (status = 413, description = "Too long."))))]
 async fn post_signup(State(state): SharedState, ClientIp(ip): ClientIp, body: Body) -> Response {
     let budget = state.signup_limiter.count(ip, state.clock.now());
@@ -100,15 +107,21 @@ async fn post_signup(State(state): SharedState, ClientIp(ip): ClientIp, body: Bo
 
 async fn sign_up(state: &App, body: Body) -> Result<Response, ApiError> {
     let body = state.collect(body, state.config.server.max_body_bytes).await?;
-    if !body.is_empty() {
-        let EmptyRequest {} = json::deserialize(&body)?;
-    }
+    let request: SignupRequest = match body.is_empty() {
+        true => SignupRequest::default(),
+        false => json::deserialize(&body)?,
+    };
+    let agent = request.agent_name.map(|name| text("agent_name", &name, MAX_NAME_LEN));
+    let agent = agent.transpose()?.unwrap_or_default();
     let signup = SignupCodec::start(
         state.clock.now(),
         state.config.signup.claim_ttl_seconds,
         &*state.entropy,
     );
-    let (url, code) = (state.signups.url(signup), state.signups.code(signup));
+    let (url, code) = (
+        state.signups.url(&ClaimLink { signup, agent }),
+        state.signups.code(signup),
+    );
     Ok(json::private_ok(&SignupResponse {
         message_for_human: format!(
             "An agent asks for access to your account: {url} Approve it there if you asked for it and the page shows the code {code}."
@@ -147,7 +160,7 @@ struct SignupStatusResponse {
         (status = 204, description = "Not approved yet. `Retry-After` is the time until the next poll, in seconds."),
         (status = 400, description = "No `claim_token`, or something else."),
         (status = 401, description = "The token is not valid (`terminal: true`)."),
-        (status = 410, description = "Too late, or over (`terminal: true`)."))))]
+        (status = 410, description = "Rejected, too late, or over (`terminal: true`)."))))]
 async fn get_signup_status(State(state): SharedState, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["claim_token"])?;
     let signup = state
@@ -211,6 +224,12 @@ impl App {
                 Ok(None)
             };
         };
+        if key.rejected_at.is_some() {
+            let error = "The person rejected the signup.";
+            return Err(
+                no_longer_available(ErrorCode::SignupRejected, error).hint("Do not request access again unless asked.")
+            );
+        }
         if !key.is_revealable(now) {
             let error = "The API key was used, was revoked or is older than ten minutes: it is not shown again.";
             return Err(no_longer_available(ErrorCode::ApiKeyNoLongerAvailable, error));

@@ -155,11 +155,13 @@ impl AccountStatus for TokenAuthenticator {
 
     fn refusal<'a>(&'a self, claims: &'a AuthClaims) -> BoxFuture<'a, Option<Refusal>> {
         Box::pin(async move {
-            match self.engine.account(&claims.wallet).await {
-                Ok(account) => account.and_then(|account| refusal(&account, claims)),
-                // If the account cannot be checked, deny access.
-                Err(_) => Some(Refusal::Frozen("The account cannot be read right now.".into())),
-            }
+            let read = match self.engine.account(&claims.wallet).await {
+                Ok(Some(account)) => refusal(&self.engine, &account, claims).await,
+                Ok(None) => Ok(None),
+                Err(error) => Err(error),
+            };
+            // If the account cannot be checked, deny access.
+            read.unwrap_or_else(|_| Some(Refusal::Frozen("The account cannot be read right now.".into())))
         })
     }
 }

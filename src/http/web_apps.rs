@@ -75,7 +75,12 @@ pub fn router() -> Router {
     Router::new()
         .route("/dashboard/{page}", get(get_dashboard))
         .route("/dashboard/{page}/{id}", get(get_dashboard))
-        .route("/assets/{file}", get(get_asset))
+        .merge(asset_router())
+}
+
+/// The built files alone.
+pub fn asset_router() -> Router {
+    Router::new().route("/assets/{file}", get(get_asset))
 }
 
 /// The same at the operator address.
@@ -83,7 +88,7 @@ pub fn operator_router() -> Router {
     Router::new()
         .route("/desk/{page}", get(get_desk))
         .route("/desk/{page}/{id}", get(get_desk))
-        .route("/assets/{file}", get(get_asset))
+        .merge(asset_router())
 }
 
 /// Show the dashboard

@@ -8,12 +8,13 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationError, TreasuryReservation};
-use purser_actors::entity::account::StatementLineView;
 use purser_actors::entity::account::{Account, Rejection};
+use purser_actors::entity::account::{StatementLine, StatementLineView};
 use purser_actors::entity::withdrawal;
 use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::{AmountError, Cents, Usdc};
+use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -22,12 +23,14 @@ use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+use super::list_order::{ORDERS, list_start};
 use super::outgoing_holds::{hold_reason, require_withdrawals_active, transfer_error};
 use super::query::Query;
 use super::route::routes;
 use super::{json, schemas};
 use crate::payment::evm::checksummed;
 use crate::payment::terms::can_own_usdc;
+use crate::rfc3339;
 
 /// Minimum amount of a withdrawal.
 const MIN_AMOUNT: Cents = Cents::new(1);
@@ -317,7 +320,7 @@ struct WithdrawalResponse<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct WithdrawalList<'a> {
-    /// Withdrawals, oldest first.
+    /// Withdrawals, oldest first unless `order=desc`.
     withdrawals: Vec<schemas::Withdrawal<'a>>,
     /// Whether more withdrawals follow.
     has_more: bool,
@@ -340,6 +343,7 @@ enum WithdrawalStatusResponse<'a> {
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-withdrawal-status", operation_id = "getWithdrawalStatus", tag = "Account", security(("bearer" = [])),
     params(("withdrawal_id" = Option<String>, Query, description = "One withdrawal; without it all, oldest first."),
+        ("order" = inline(Option<schemas::ListOrder>), Query, description = "`asc`, the default, or `desc`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `id` of the page before.")),
     responses((status = 200, description = "`withdrawal`; or `withdrawals`, `has_more`.", body = WithdrawalStatusResponse),
@@ -351,7 +355,7 @@ async fn get_withdrawal_status(
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["withdrawal_id", "limit", "starting_after"])?;
+    let query = Query::parse(query.as_deref(), &["withdrawal_id", "order", "limit", "starting_after"])?;
     refuse_frozen(&state.engine, &claims).await?;
     if let Some(text) = query.get("withdrawal_id") {
         let (id, withdrawal) = load_owned(&state.engine, &claims, text).await?;
@@ -359,12 +363,14 @@ async fn get_withdrawal_status(
         let one = Box::new(WithdrawalResponse { withdrawal });
         return Ok(json::private_ok(&WithdrawalStatusResponse::One(one)));
     }
+    let newest_first = query.choice("order", &ORDERS)? == "desc";
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let after = match query.get("starting_after") {
         Some(text) => Some(load_owned(&state.engine, &claims, text).await?.0),
         None => None,
     };
-    let found = state.engine.withdrawals_of(&claims.wallet, after, limit).await;
+    let start = list_start(newest_first, after);
+    let found = state.engine.withdrawals_of(&claims.wallet, start, limit).await;
     let (found, has_more) = found.map_err(|_| ApiError::internal())?;
     let mut withdrawals = Vec::with_capacity(found.len());
     for (id, withdrawal) in &found {
@@ -411,7 +417,7 @@ async fn load_owned(
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct StatementResponse<'a> {
-    /// Entries, oldest first.
+    /// Entries, oldest first unless `order=desc`.
     entries: Vec<StatementLineView<'a>>,
     /// Whether more lines follow.
     has_more: bool,
@@ -419,10 +425,14 @@ struct StatementResponse<'a> {
 
 /// Read the account statement
 ///
-/// Every credit, hold, payout and release, oldest first, with its cause and the balance after it.
+/// Every credit, hold, payout and release, with its cause and the balance after it, oldest first, or newest first with
+/// `order=desc`. `from` and `until` limit the time of the entries.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-account-statement", operation_id = "getAccountStatement", tag = "Account", security(("bearer" = [])),
-    params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
+    params(("order" = inline(Option<schemas::ListOrder>), Query, description = "`asc`, the default, or `desc`."),
+        ("from" = Option<String>, Query, description = "Only entries at or after this time (RFC 3339 in UTC)."),
+        ("until" = Option<String>, Query, description = "Only entries before this time (RFC 3339 in UTC)."),
+        ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `entry_id` of the page before.")),
     responses((status = 200, description = "`entries`, `has_more`.", body = StatementResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
@@ -432,20 +442,53 @@ async fn get_account_statement(
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
+    let query = Query::parse(query.as_deref(), &["order", "from", "until", "limit", "starting_after"])?;
     refuse_frozen(&state.engine, &claims).await?;
+    let newest_first = query.choice("order", &ORDERS)? == "desc";
+    let (from, until) = (time_param(&query, "from")?, time_param(&query, "until")?);
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
-    let after: Option<StatementLineId> = query.get("starting_after").map(str::parse).transpose().map_err(|_| {
+    let cursor: Option<StatementLineId> = query.get("starting_after").map(str::parse).transpose().map_err(|_| {
         ApiError::parameter(
             ErrorCode::ParameterInvalid,
             "starting_after",
             "`starting_after` is not an `entry_id`.",
         )
     })?;
-    let found = state.engine.statement(&claims.wallet, after, limit).await;
-    let (lines, has_more) = found.map_err(|_| ApiError::internal())?;
+    let (engine, owner) = (&state.engine, &claims.wallet);
+    let failed = |_| ApiError::internal();
+    // Without a cursor the page begins at that end of the period which comes first.
+    let begin = match (cursor, newest_first) {
+        (Some(_), _) => cursor,
+        (None, false) => match from {
+            Some(from) => Some(engine.statement_position(owner, from).await.map_err(failed)?),
+            None => None,
+        },
+        (None, true) => match until {
+            Some(until) => Some(engine.statement_position(owner, until).await.map_err(failed)?),
+            None => None,
+        },
+    };
+    let found = engine.statement(owner, list_start(newest_first, begin), limit).await;
+    let (mut lines, mut has_more) = found.map_err(failed)?;
+    let is_inside = |(_, line): &(StatementLineId, StatementLine)| {
+        from.is_none_or(|from| line.at >= from) && until.is_none_or(|until| line.at < until)
+    };
+    // The first line beyond the period ends the list.
+    has_more &= lines.last().is_none_or(is_inside);
+    lines.retain(is_inside);
     let entries = lines.iter().map(|(id, entry)| entry.view(id)).collect();
     Ok(json::private_ok(&StatementResponse { entries, has_more }))
+}
+
+/// A time in the query.
+fn time_param(query: &Query, name: &'static str) -> Result<Option<Timestamp>, ApiError> {
+    let Some(text) = query.get(name) else {
+        return Ok(None);
+    };
+    rfc3339::parse(text).map(Some).ok_or_else(|| {
+        let error = format!("`{name}` is not a time in UTC, such as 2026-11-22T09:41:00Z.");
+        ApiError::parameter(ErrorCode::ParameterInvalid, name, error)
+    })
 }
 
 fn unknown() -> ApiError {

@@ -108,6 +108,7 @@ pub(super) async fn open(
             credentials: credentials.clone(),
             form_links: forms,
             public_url: state.public_url.clone(),
+            frame: super::routes::frame(state),
         },
         credentials,
         recovery: match config.payment.signature_recovery {

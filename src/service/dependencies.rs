@@ -27,6 +27,7 @@ use crate::payment::RecentBlockhash;
 use crate::provider::{OwnPorts, Providers, connect};
 use crate::sandbox::clock::SandboxClock;
 use crate::settlement::chain::{Blockhash, BlockhashSource, ChainParts};
+use crate::settlement::metered::{ChainMeters, MeteredSettlement};
 use crate::settlement::real::RealPorts;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::{CvvVault, DocumentStore, Vault};
@@ -114,6 +115,8 @@ pub struct Dependencies {
     pub wallets: Arc<SealedWalletSigner>,
     /// Makes the calls that agent wallets pay for.
     pub paid_http_client: Arc<AgentWalletClient>,
+    /// Counts the engine's calls to each chain.
+    pub chain_meters: Arc<ChainMeters>,
     /// Posts events to webhook endpoints.
     pub webhook_sender: Arc<HttpWebhookSender>,
     /// Current time for the service and its providers.
@@ -155,11 +158,13 @@ pub async fn open_dependencies(
         None => machine.clone(),
     };
     let Opened {
-        chains,
+        mut chains,
         providers,
         sandbox,
         real,
     } = chains::open(config, (&directory, store), (&clock, &machine), &entropy).await?;
+    let chain_meters = Arc::new(ChainMeters::default());
+    chains.settlement = Arc::new(MeteredSettlement::new(chains.settlement, chain_meters.clone()));
     let providers = connect::connect(&config.providers, providers)
         .await
         .map_err(|e| ServiceError::Component("a provider", e))?;
@@ -187,6 +192,7 @@ pub async fn open_dependencies(
         cvvs,
         wallets: Arc::new(wallets),
         paid_http_client: Arc::new(calling),
+        chain_meters,
         webhook_sender: Arc::new(poster),
         clock,
         wall_clock: machine,

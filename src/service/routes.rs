@@ -18,11 +18,13 @@ use crate::agent_wallet::offer_selection::OwnAddresses;
 use crate::checkout::Checkout;
 use crate::config::{Config, DataDir};
 use crate::http::app::App;
-use crate::http::discovery::{self, DiscoveryDocuments};
+use crate::http::discovery::{self, Discovery, DiscoveryDocuments};
 use crate::http::front::{Front, FrontConfig};
 use crate::http::health::Readiness;
+use crate::http::index_page::IndexPage;
 use crate::http::login_page::LoginPage;
 use crate::http::openapi::{self, ApiDocuments};
+use crate::http::pricing::PriceList;
 use crate::http::rate_limit::RateLimiter;
 use crate::http::request_metrics::RequestMetrics;
 use crate::http::route::path_rules;
@@ -43,6 +45,7 @@ use crate::identity::refresh::RefreshTokenCodec;
 use crate::identity::token::IdTokens;
 use crate::identity::{IdentityKeys, key_file};
 use crate::metrics::Metrics;
+use crate::page::PageFrame;
 use crate::payment::evm::checksummed;
 use crate::payment::mpp::Mpp;
 use crate::payment::solana::address::base58;
@@ -117,17 +120,28 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
     // The URL is not part of the text.
     let docs_version = described.version(&DiscoveryDocuments::of(&described, "").map_err(json)?.pages());
     let documents = DiscoveryDocuments::of(&described, &state.public_url).map_err(json)?;
+    let prices = PriceList::new(config.clone(), rates(&state, checkout.prices.clone()), sold(&state));
+    let discovery = Discovery {
+        documents,
+        page: IndexPage {
+            frame: frame(&state),
+            prices: prices.clone(),
+            public_url: state.public_url.clone(),
+            quote_seconds: config.payment.quote_ttl_seconds,
+        },
+    };
     let mut routes = Router::new()
-        .merge(pricing::router(config, rates(&state, checkout.prices.clone()), sold(&state)).map_err(json)?)
+        .merge(pricing::router(prices).map_err(json)?)
         .merge(version::router(&docs_version, config.is_sandbox(), &config.versions.deprecated_routes).map_err(json)?)
         .merge(health::router(readiness))
         .merge(openapi::router(&described.clients))
-        .merge(discovery::router(documents))
+        .merge(discovery::router(discovery))
         .merge(web_apps::router())
         .merge(event_routes(&state, &entrance.authenticator));
-    if let Some(own) = &state.deps.sandbox {
+    let controls = state.deps.sandbox.as_ref().map(|own| sandbox::router(&state, own));
+    if let Some(controls) = &controls {
         routes = routes
-            .merge(sandbox::router(&state, own))
+            .merge(controls.clone())
             .merge(openapi::sandbox_router(&described.others));
     }
     let authenticator = entrance.authenticator.clone();
@@ -144,7 +158,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         cors: true,
     };
     Ok(Fronts {
-        operator: operators::front(&state, &inside, metrics),
+        operator: operators::front(&state, &inside, metrics, controls),
         public: Front::new(config, inside),
     })
 }
@@ -183,6 +197,7 @@ fn app(
         signup_limiter: SignupRateLimiter::new(&config.signup.rate_limits(&config.limits)),
         signup_waiters: entrance.signup_waiters,
         login_page: LoginPage::new(),
+        frame: frame(state),
         callback_keys: ProviderCallbackKeys {
             identity: keys.identity.or_else(|| Some(identity_callback())),
             ..keys
@@ -193,6 +208,11 @@ fn app(
         own_addresses: OwnAddresses::of(Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n))),
         webhook_sender: deps.webhook_sender.clone(),
     })
+}
+
+/// The frame of the pages of this service.
+pub(super) fn frame(state: &AppState) -> PageFrame {
+    PageFrame::new(&state.public_url, state.config.is_sandbox())
 }
 
 fn sold(state: &AppState) -> pricing::Sold {

@@ -9,6 +9,7 @@ pub mod evm;
 pub mod facilitator;
 pub mod fee_payers;
 pub mod gate;
+pub mod metered;
 pub mod outgoing;
 pub mod pending_debits;
 pub mod precheck_counters;

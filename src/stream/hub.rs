@@ -184,6 +184,11 @@ impl Hub {
         }
     }
 
+    /// Open streams of an account.
+    pub fn streams_of(&self, wallet: &Wallet) -> usize {
+        self.by_subject.get(&wallet.key()[..]).map_or(0, |all| all.len())
+    }
+
     /// Resolves when the service stops, for other code that has open connections.
     pub async fn stopped(&self) {
         let notification = self.stopped.notified();

@@ -19,10 +19,11 @@ pub(crate) struct ApiKeys {
 }
 
 const fn name_of(key: &ApiKey) -> &'static str {
-    match (key.revoked_at, key.used_at) {
-        (Some(_), _) => "revoked",
-        (None, Some(_)) => "active",
-        (None, None) => "issued",
+    match (key.rejected_at, key.revoked_at, key.used_at) {
+        (Some(_), _, _) => "rejected",
+        (None, Some(_), _) => "revoked",
+        (None, None, Some(_)) => "active",
+        (None, None, None) => "issued",
     }
 }
 
@@ -62,6 +63,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
             api_key::Event::Activated(_) => Some("active"),
             api_key::Event::Exchanged(_) => None,
             api_key::Event::Revoked(_) => Some("revoked"),
+            api_key::Event::Rejected { .. } => Some("rejected"),
         })
     })
 }
@@ -71,7 +73,7 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     let ApiKeys { keys, slots: places } = &contents.api_keys;
     let mut living: Vec<(u128, ApiKeyId)> = keys
         .iter()
-        .filter(|(_, key)| key.revoked_at.is_none())
+        .filter(|(_, key)| key.revoked_at.is_none() && key.rejected_at.is_none())
         .map(|(id, key)| (key.owner.digest(), *id))
         .collect();
     let mut taken = places.clone();

@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "nod
 import path from "node:path";
 import esbuild from "esbuild";
 import { gzipSync } from "fflate";
-import { APPS, HERE, firstScreen, iconOf, options, page, plainPages } from "./bundle.mjs";
+import { APPS, HERE, PLAIN_STYLE, firstScreen, iconOf, options, page, plainPages } from "./bundle.mjs";
 
 const BUDGET_BYTES = 60 * 1024;
 const TYPES = {
@@ -36,6 +36,8 @@ for (const app of APPS) {
   if (app.title) files.set(`${app.name}.html`, Buffer.from(page(app, first, iconOf(result.metafile))));
 }
 for (const [name, text] of plainPages(result.metafile)) files.set(name, Buffer.from(text));
+const plainStyle = Object.keys(result.metafile.outputs).find((name) => result.metafile.outputs[name].entryPoint === PLAIN_STYLE);
+manifest.plain = { style: path.basename(plainStyle), icon: iconOf(result.metafile) };
 for (const font of readdirSync(path.join(HERE, "fonts")).filter((name) => name.startsWith("LICENSE-"))) {
   files.set(font, readFileSync(path.join(HERE, "fonts", font)));
 }

@@ -13,6 +13,9 @@ export const APPS = [
   { name: "public" },
 ].filter((app) => existsSync(path.join(HERE, app.name, "main.tsx")));
 
+/** The style of the pages that the program writes (`src/page.rs`). */
+export const PLAIN_STYLE = "public/plain.css";
+
 /** Scripts of pages that are no apps: they work without the script too. */
 const SCRIPTS = { login: "public/login.ts", icon: "icon.svg" };
 
@@ -22,7 +25,7 @@ const PRELOADED_FONTS = ["sans"];
 export function options({ hashed }) {
   return {
     absWorkingDir: HERE,
-    entryPoints: { ...Object.fromEntries(APPS.map((app) => [app.name, `${app.name}/main.tsx`])), ...SCRIPTS },
+    entryPoints: { plain: PLAIN_STYLE, ...Object.fromEntries(APPS.map((app) => [app.name, `${app.name}/main.tsx`])), ...SCRIPTS },
     bundle: true,
     splitting: true,
     format: "esm",

@@ -73,7 +73,7 @@ impl Drop for Chromium {
     }
 }
 
-fn find() -> Result<&'static str, String> {
+pub fn find() -> Result<&'static str, String> {
     let runs = |program: &&str| {
         let version = Command::new(program).arg("--version").stderr(Stdio::null()).output();
         version.is_ok_and(|run| run.status.success())

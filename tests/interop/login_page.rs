@@ -187,6 +187,31 @@ async fn account_page_shows_changes_of_every_card_kind() {
     chromium.wait(BALANCE, "$103.80");
 }
 
+#[tokio::test]
+async fn dashboard_says_when_it_is_not_live_and_resumes_after_a_restart() {
+    // Checks: when the server is killed, the open page says since when it is not live, greys what may be old and takes
+    // no decision. Started again, the page resumes by itself and shows what happened meanwhile, once.
+    let Some(mut chromium) = Chromium::start() else { return };
+    let (mut purser, folder) = (ServerProcess::start_at_one_address(), tempfile::tempdir().unwrap());
+    buy(&purser, folder.path(), "25");
+    chromium.open(&login_link(&purser, folder.path()).await);
+    chromium.wait(".connection", "Live");
+    chromium.wait(&line("card.ready"), "bought a $25.00 US card");
+    purser.kill();
+    chromium.wait(".connection", "Not live");
+    chromium.wait(".stale-bar", "Not live since");
+    chromium.wait(".stale-bar", "What you see may be old");
+    purser.run();
+    let meanwhile = buy(&purser, folder.path(), "20");
+    chromium.wait(".connection", "Live");
+    chromium.wait(&line_of(&meanwhile["card_id"]), "bought a $20.00 US card");
+    chromium.wait(&line("card.ready"), "bought a $20.00 US card");
+    let shown = chromium.text("#happened .said");
+    assert_eq!(shown.matches("bought a $20.00 US card").count(), 1, "{shown}");
+    assert_eq!(shown.matches("bought a $25.00 US card").count(), 1, "{shown}");
+    assert!(chromium.text(".stale-bar").is_empty());
+}
+
 /// A login link of a wallet that signed in.
 async fn owners_link(purser: &ServerProcess) -> String {
     owners_link_and_token(purser).await.0
@@ -234,7 +259,7 @@ fn identify(chromium: &mut Chromium, purser: &ServerProcess, family_name: &str) 
     }
     chromium.run_command(json!({"do": "press", "selector": "button"}));
     chromium.wait("main", "The check is in progress");
-    chromium.open(&purser.url("/login"));
+    chromium.open(&purser.url("/dashboard"));
     chromium.wait(".connection", "Live");
 }
 

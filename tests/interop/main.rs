@@ -19,6 +19,7 @@ mod input;
 mod local_chains;
 mod login_page;
 mod node;
+mod pages;
 #[path = "../providers/process.rs"]
 mod process;
 mod production;

@@ -30,6 +30,18 @@ impl ServerProcess {
 
     /// Starts with a file of settings, and these on top of it.
     pub fn start_from(config: Option<&Path>, settings: &[(&str, &str)]) -> Self {
+        Self::start_at("127.0.0.1:0", config, settings)
+    }
+
+    /// Starts at an address that stays the same when it is run again.
+    pub fn start_at_one_address() -> Self {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = free.local_addr().unwrap();
+        drop(free);
+        Self::start_at(&address.to_string(), None, &[])
+    }
+
+    fn start_at(listen: &str, config: Option<&Path>, settings: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
         for (name, _) in std::env::vars_os() {
@@ -38,7 +50,7 @@ impl ServerProcess {
             }
         }
         command
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .args(["serve", "--listen", listen, "--data"])
             .arg(folder.path().join("data"))
             .args(config.into_iter().flat_map(|file| [Path::new("--config"), file]))
             .env("PURSER_OPERATOR__LISTEN", "127.0.0.1:0")

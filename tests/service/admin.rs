@@ -15,22 +15,29 @@ use super::http::{ServiceClient, client, send, send_to_operator, until};
 use super::operator_client::{CVV, OperatorClient, PAN};
 
 /// Every admin route, ordered by role: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 50] = [
+pub(crate) const ADMIN: [(&str, &str); 60] = [
     ("GET", "/admin/approvals"),
     ("GET", "/admin/audit"),
+    ("GET", "/admin/audit/verify"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/customers"),
     ("GET", "/admin/events"),
+    ("GET", "/admin/freeze/preview"),
     ("GET", "/admin/incoming-transfers"),
     ("GET", "/admin/intl-cards"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
     ("GET", "/admin/lines"),
     ("GET", "/admin/openapi.json"),
+    ("GET", "/admin/queues"),
     ("GET", "/admin/reconciliation"),
     ("GET", "/admin/refunds"),
+    ("GET", "/admin/search"),
+    ("GET", "/admin/series"),
+    ("GET", "/admin/stream"),
     ("GET", "/admin/dead-letters"),
     ("GET", "/admin/system"),
+    ("GET", "/admin/timeline"),
     ("GET", "/admin/webhooks"),
     ("GET", "/admin/webhooks/deliveries"),
     ("POST", "/admin/freeze"),
@@ -39,6 +46,7 @@ pub(crate) const ADMIN: [(&str, &str); 50] = [
     ("POST", "/admin/approvals/reject"),
     ("POST", "/admin/card-withdrawals/claim"),
     ("POST", "/admin/card-withdrawals/release"),
+    ("POST", "/admin/card-withdrawals/renew"),
     ("POST", "/admin/card-withdrawals/fulfil"),
     ("POST", "/admin/card-withdrawals/reject"),
     ("POST", "/admin/chains/accept"),
@@ -48,12 +56,14 @@ pub(crate) const ADMIN: [(&str, &str); 50] = [
     ("POST", "/admin/incoming-transfers/return"),
     ("POST", "/admin/intl-orders/claim"),
     ("POST", "/admin/intl-orders/release"),
+    ("POST", "/admin/intl-orders/renew"),
     ("POST", "/admin/intl-orders/fulfil"),
     ("POST", "/admin/intl-orders/reject"),
     ("POST", "/admin/lines/close"),
     ("POST", "/admin/lines/open"),
     ("POST", "/admin/intl-cards/report"),
     ("POST", "/admin/refunds"),
+    ("POST", "/admin/sandbox"),
     ("POST", "/admin/refunds/approve"),
     ("POST", "/admin/refunds/reject"),
     ("POST", "/admin/jobs/retry"),
@@ -70,10 +80,10 @@ pub(crate) const ADMIN: [(&str, &str); 50] = [
 
 /// For each role, the number of routes it may use, counted from the first.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 17),
-    ("support", 18),
-    ("operator", 46),
-    ("administrator", 50),
+    ("read-only", 24),
+    ("support", 25),
+    ("operator", 56),
+    ("administrator", 60),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {

@@ -194,3 +194,55 @@ async fn deprecated_route_is_announced_everywhere() {
     let of = |path: &str, method: &str| openapi.body["paths"][path][method]["deprecated"] == true;
     assert!(of("/get-payment", "get") && of("/refresh", "post") && !of("/auth", "post"));
 }
+
+#[tokio::test]
+async fn price_in_a_browser_is_a_page() {
+    // Checks: a browser that opens a paid route gets a page with the price, the command that pays and the challenge, and
+    // the status and headers of every other client. A client that names JSON, or presents a payment, gets JSON.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let ask = async |accept: &str| site.get("/get-card?amount=5", &[("accept", accept)]).await;
+    let page = ask("text/html,application/xhtml+xml,*/*;q=0.8").await;
+    let json = ask("*/*").await;
+    assert_eq!(
+        (page.status, page.header("content-type")),
+        (402, Some("text/html; charset=utf-8")),
+        "{}",
+        page.text
+    );
+    for name in ["payment-required", "cache-control"] {
+        assert!(page.header(name).is_some(), "{name}");
+        assert_eq!(page.header(name), json.header(name), "{name}");
+    }
+    assert!(page.header("www-authenticate").unwrap().starts_with("Payment "));
+    assert!(
+        page.text.contains("5.00 USDC") && page.text.contains("purser pay --max-usd 5.00"),
+        "{}",
+        page.text
+    );
+    assert!(
+        page.text.contains("x402Version") && !page.text.contains("<script"),
+        "{}",
+        page.text
+    );
+    for accept in ["application/json, text/html", "text/html, application/problem+json"] {
+        let other = ask(accept).await;
+        assert!(
+            other.status == 402 && other.body["accepts"].is_array(),
+            "{accept}: {}",
+            other.text
+        );
+    }
+    let paid = site
+        .get(
+            "/get-card?amount=5",
+            &[("accept", "text/html"), ("payment-signature", "bm9uZQ==")],
+        )
+        .await;
+    assert!(
+        paid.header("content-type").is_some_and(|kind| kind.contains("json")),
+        "{}",
+        paid.text
+    );
+}

@@ -70,6 +70,7 @@ mod openapi_examples;
 mod operator_client;
 mod operator_openapi;
 mod operator_secrets;
+mod operator_views;
 mod outages;
 mod owner;
 mod owner_only_actions;

@@ -327,3 +327,39 @@ async fn bank_destinations_are_checked_listed_and_inert() {
     let refused = agent.buy(&site, &to_bank("50", german)).await;
     assert_eq!((refused.status, refused.code()), (404, "destination_not_found"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn recipient_reads_the_senders_message() {
+    // Checks: the form shows the message as text, and the payer's payout has it. A payment for one message does not buy
+    // another. An unreadable or too long message is rejected before anything is charged.
+    let service = quick().start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let path = |message: &str| format!("/get-push-to-card?amount=25&currency=USD&message={message}");
+    let bought = agent.buy(&site, &path("March%20%3Cb%3Erent")).await;
+    let link = bought.str("redemption_url").unwrap();
+    let (_, query) = link.split_once("/redeem").unwrap();
+    let page = site.get(&format!("/redeem{query}"), &[]).await;
+    assert!(
+        page.status == 200 && page.text.contains("March &lt;b&gt;rent"),
+        "{}",
+        page.text
+    );
+    let token = agent.token(&site).await;
+    let payout = status(&site, &token, bought.str("payout_id").unwrap()).await;
+    assert_eq!(payout.str("message"), Some("March <b>rent"));
+
+    let payment = agent.payment(&site, &path("One")).await;
+    assert_eq!(Agent::pay(&site, &path("One"), &payment).await.status, 200);
+    let other = Agent::pay(&site, &path("Another"), &payment).await;
+    assert_eq!(other.status, 409, "{}", other.text);
+    for wrong in ["%E2%80%AE", "", &"x".repeat(141)] {
+        let refused = site.get(&path(wrong), &[]).await;
+        assert_eq!(
+            (refused.status, refused.code()),
+            (400, "parameter_invalid"),
+            "{}",
+            refused.text
+        );
+    }
+}

@@ -27,6 +27,7 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
             "label",
             "limit",
             "network",
+            "order",
             "platform",
             "status",
             "types",
@@ -60,9 +61,9 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
     ("/account/sessions/end", &["session_id"]),
     ("/get-card-data", &["details"]),
     // A cursor into the caller's events: a time, even when other accounts have events then.
-    ("/events", &["after", "before", "order"]),
-    // A cursor into the caller's statement, whose lines are numbered from one.
-    ("/get-account-statement", &["starting_after"]),
+    ("/events", &["after", "before"]),
+    // A cursor into the caller's statement, whose lines are numbered from one, and times.
+    ("/get-account-statement", &["from", "starting_after", "until"]),
     (
         "/createBankingProfile",
         &["type", "firstName", "lastName", "businessName", "email"],
@@ -109,6 +110,8 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
         "/send-payment",
         &["recipient_first_name", "recipient_last_name", "recipient_email"],
     ),
+    ("/get-push-to-card", &["message"]),
+    ("/signup", &["agent_name"]),
     // These authenticate their bearer.
     ("/agentAuth", &["apiKey"]),
     ("/auth", &["grant_type", "refresh_token"]),

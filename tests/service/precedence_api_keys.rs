@@ -88,6 +88,9 @@ async fn signup_errors_follow_precedence() {
     ask.body(&json!({"name": "Me"}));
     precedence.assert_next(&ask.send(&site).await);
     ask.header("x-forwarded-for", "192.0.2.4");
+    ask.body(&json!({"agent_name": "\u{202e}"}));
+    precedence.assert_next(&ask.send(&site).await);
+    ask.header("x-forwarded-for", "192.0.2.5");
     ask.body(&json!({}));
     let signup = ask.send_and_check(&site).await;
     precedence.assert_next(&super::request::recorded(&signup));

@@ -107,6 +107,8 @@ async fn withdrawal_read_errors_follow_precedence() {
     let mut precedence = PrecedenceTable::of("GET /get-account-statement", "get-account-statement");
     let mut ask = Request::new("GET", "/get-account-statement")
         .with("colour", "red")
+        .with("order", "up")
+        .with("until", "noon")
         .with("limit", "0")
         .with("starting_after", "none");
     precedence.assert_next(&ask.send(&site).await);
@@ -115,6 +117,10 @@ async fn withdrawal_read_errors_follow_precedence() {
     ask.drop("colour");
     precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
+    precedence.assert_next(&ask.send(&site).await);
+    ask.drop("order");
+    precedence.assert_next(&ask.send(&site).await);
+    ask.drop("until");
     precedence.assert_next(&ask.send(&site).await);
     ask.set("limit", "2");
     precedence.assert_next(&ask.send(&site).await);

@@ -9,6 +9,7 @@ use super::banking::result;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send};
 use super::operator_client::OperatorClient;
+use super::owner::Owner;
 use super::restore::{backup, restore};
 use super::signup::assert_error;
 
@@ -95,6 +96,57 @@ async fn case_81_revocations_after_the_backup_survive_a_restore() {
         for (token, status) in [(&sue, 401), (&sam, 200)] {
             let answer = OperatorClient::of(&service, token).get("/admin/dead-letters").await;
             assert_eq!(answer.status, status, "{}", answer.text);
+        }
+        service.stop();
+    }
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_81_stop_of_agents_survives_a_restore() {
+    // Checks: a stop after the backup holds after the restore. One that was ended after the backup, whenever it began, no
+    // longer holds, and what it ended stays ended.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let (stopped, both, resumed) = (
+        Owned::new(&site).await,
+        Owned::new(&site).await,
+        Owned::new(&site).await,
+    );
+    let of = async |owned: &Owned| Owner::by_token(&site, &owned.token).await;
+    let owners = [of(&stopped).await, of(&both).await, of(&resumed).await];
+    let set = async |site: &ServiceClient<'_>, owner: &Owner, path: &str| {
+        let answer = owner.act(site, path, &json!({})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    };
+    set(&site, &owners[2], "/account/stop-agents").await;
+    service.stop();
+    let file = backup(&host);
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    for owner in &owners[..2] {
+        set(&site, owner, "/account/stop-agents").await;
+    }
+    for owner in &owners[1..] {
+        set(&site, owner, "/account/resume-agents").await;
+    }
+    service.stop();
+    restore(&host, &file);
+    for _ in 0..2 {
+        let service = host.start();
+        let site = ServiceClient::of(&service);
+        let newest = stopped.agent.token(&site).await;
+        for token in [&stopped.token, &newest] {
+            assert_error(&site.get_as(token, BALANCE).await, 403, "agents_stopped");
+        }
+        for owned in [&stopped, &both, &resumed] {
+            assert_error(&owned.exchange(&site).await, 401, "api_key_revoked");
+        }
+        for owned in [&both, &resumed] {
+            assert_error(&site.get_as(&owned.token, BALANCE).await, 401, "token_revoked");
+            let newest = owned.agent.token(&site).await;
+            assert_eq!(site.get_as(&newest, BALANCE).await.status, 200);
         }
         service.stop();
     }

@@ -187,7 +187,7 @@ pub(crate) async fn complete_signup(site: &ServiceClient<'_>, owner: &Owner, nam
     assert_eq!(waited.body, also.body);
     assert_eq!(
         (confirmed.status, confirmed.header("location")),
-        (303, Some("/login")),
+        (303, Some("/dashboard/agents")),
         "{}",
         confirmed.text
     );
@@ -343,4 +343,73 @@ async fn unanswered_signup_expires() {
     assert_eq!(waited.status, 204, "{}", waited.text);
     drop(site);
     assert!(service.wait());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rejected_signup_never_becomes_a_key() {
+    // Checks: the page shows the agent's own name as text. A rejection ends the wait of the agent for ever, is repeated
+    // without effect, and cannot be undone by an approval of the same or of another account; nor can an approved signup be
+    // rejected. The account's events name the rejection, and its list of keys does not.
+    let host = patient();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let people = [Agent::new(Network::Base), Agent::new(Network::Solana)];
+    let owners = [Owner::of(&site, &people[0]).await, Owner::of(&site, &people[1]).await];
+    let request = site
+        .request("POST", "/signup")
+        .json(&json!({"agent_name": "Ada's <agent>"}));
+    let signup = send(request).await.unwrap();
+    assert_eq!(signup.status, 200, "{}", signup.text);
+    let page = send(
+        site.client
+            .get(signup.str("claim_url").unwrap())
+            .header("cookie", owners[0].cookie()),
+    );
+    let page = page.await.unwrap();
+    assert!(
+        page.text.contains("Ada&#39;s &lt;agent&gt;") && !page.text.contains("<agent>"),
+        "{}",
+        page.text
+    );
+
+    let (_, pass) = signup.str("claim_url").unwrap().split_once("signup=").unwrap();
+    let (no, yes) = (format!("signup={pass}&answer=no"), format!("signup={pass}&answer=yes"));
+    let unclear = owners[0]
+        .send(&site, "/claim", &format!("signup={pass}&answer=perhaps"))
+        .await;
+    assert_error(&unclear, 400, "parameter_invalid");
+    let (waited, rejected) = tokio::join!(wait(&site, &signup), owners[0].send(&site, "/claim", &no));
+    assert_eq!(rejected.status, 200, "{}", rejected.text);
+    if waited.status != 204 {
+        is_final(&waited, 410, "signup_rejected");
+    }
+    assert_eq!(owners[0].send(&site, "/claim", &no).await.status, 200);
+    for (owner, form) in [(&owners[0], &yes), (&owners[1], &yes), (&owners[1], &no)] {
+        let late = owner.send(&site, "/claim", form).await;
+        assert_error(&late, 409, "signup_already_claimed");
+    }
+    is_final(&poll(&site, &signup).await, 410, "signup_rejected");
+    let gone = send(site.client.get(signup.str("claim_url").unwrap())).await.unwrap();
+    assert!(gone.status == 410 && gone.text.contains("rejected"), "{}", gone.text);
+    let token = people[0].token(&site).await;
+    let keys = result(&site, &token, "listAgentApiKeys", json!({})).await["keys"].clone();
+    assert_eq!(keys, json!([]));
+    let events = site.events(&token, 0).await;
+    let types: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
+    assert_eq!(
+        types
+            .iter()
+            .filter(|name| name.starts_with("api_key."))
+            .collect::<Vec<_>>(),
+        [&"api_key.rejected"]
+    );
+
+    let approved = sign_up(&site).await;
+    let name = form(&approved, "Helper");
+    assert_eq!(owners[0].send(&site, "/claim", &name).await.status, 303);
+    let late = owners[0].send(&site, "/claim", &format!("{name}&answer=no")).await;
+    assert_error(&late, 409, "signup_already_claimed");
+    assert_eq!(poll(&site, &approved).await.status, 200);
+    service.stop();
+    host.assert_verified();
 }

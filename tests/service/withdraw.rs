@@ -133,6 +133,23 @@ async fn withdrawal_arrives_on_both_chains_and_in_the_statement() {
             rest["entries"].as_array().unwrap()[..],
             lines["entries"].as_array().unwrap()[1..]
         );
+        let newest = site
+            .get_as(&token, "/get-account-statement?order=desc&limit=2")
+            .await
+            .body;
+        let mut expected = lines["entries"].as_array().unwrap()[1..].to_vec();
+        expected.reverse();
+        assert_eq!(
+            (&newest["entries"], &newest["has_more"]),
+            (&json!(expected), &json!(true))
+        );
+        let time = |n: usize| lines["entries"][n]["created_at"].as_str().unwrap();
+        let period = format!("/get-account-statement?from={}&until={}", time(1), time(2));
+        let period = site.get_as(&token, &period).await.body;
+        assert_eq!(
+            (&period["entries"], &period["has_more"]),
+            (&json!([lines["entries"][1]]), &json!(false))
+        );
 
         let events = site.events(&token, 0).await;
         let types: Vec<&str> = events.iter().filter_map(|e| e["type"].as_str()).collect();

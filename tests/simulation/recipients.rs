@@ -52,6 +52,7 @@ pub(crate) fn purchase(world: &Environment, payment: u32, payer: u8, amount: pur
             } else {
                 Currency::USD
             },
+            message: (payment % 3 == 1).then(|| format!("Payment {payment}")),
         }),
         1 => Purchase::BankPayment(BankPaymentPurchase {
             amount,

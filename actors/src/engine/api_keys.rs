@@ -102,6 +102,14 @@ impl Engine {
         Err(OperationError::Unavailable)
     }
 
+    /// Rejects a signup: its key will never exist. The caller has verified that an account owner requests it.
+    ///
+    /// # Errors
+    /// [`Rejection::AlreadyClaimed`] for a signup that was approved, or that another account was first to answer.
+    pub async fn reject_signup(&self, id: ApiKeyId, owner: Wallet) -> Result<(), OperationError<Rejection>> {
+        self.ask_api_key(id, &Command::Reject { owner }).await
+    }
+
     /// Opens a session for a client that has presented the key.
     ///
     /// # Errors

@@ -1,14 +1,15 @@
 //! The owner's use of the balance: withdrawals and statement.
 
-use purser_storage::{StoreError, codec};
+use purser_storage::{Row, RowKey, StoreError, codec};
 
-use super::{Engine, OperationError};
+use super::{Engine, ListStart, OperationError};
 use crate::entity::account::{self, Account, StatementLine};
 use crate::entity::withdrawal::Withdrawal;
 use crate::id::{StatementLineId, Wallet, WithdrawalId};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{IdempotencyRecorder, table};
 use crate::money::Usdc;
+use crate::port::Timestamp;
 
 impl Engine {
     /// Starts a withdrawal from a balance. The amount is put on hold and the transfer is queued.
@@ -41,11 +42,23 @@ impl Engine {
             .map(|(withdrawal, _)| withdrawal))
     }
 
-    /// A wallet's statement, oldest line first, after the given one, at most `limit`; and whether there are more.
+    /// A wallet's statement from the given line on, at most `limit` lines; and whether there are more.
     ///
     /// # Errors
     /// When storage fails or a line is corrupt.
     pub async fn statement(
+        &self,
+        owner: &Wallet,
+        start: impl Into<ListStart<StatementLineId>>,
+        limit: usize,
+    ) -> Result<(Vec<(StatementLineId, StatementLine)>, bool), StoreError> {
+        match start.into() {
+            ListStart::After(after) => self.statement_after(owner, after, limit).await,
+            ListStart::Before(before) => self.statement_before(owner, before, limit).await,
+        }
+    }
+
+    async fn statement_after(
         &self,
         owner: &Wallet,
         after: Option<StatementLineId>,
@@ -55,19 +68,80 @@ impl Engine {
         let rows = self
             .0
             .store
-            .scan(&table::statement_lines(owner), start.as_deref(), limit + 1)
+            .scan(
+                &table::statement_lines(owner),
+                start.as_deref(),
+                limit.saturating_add(1),
+            )
             .await?;
         let more = rows.len() > limit;
-        let read = |key: &[u8], value: &[u8]| {
-            let id = key.last_chunk().map_or(0, |b| u128::from_be_bytes(*b));
-            let entry = codec::decode(value).map_err(|e| StoreError::Corrupt(e.to_string()))?;
-            Ok((StatementLineId(id), entry))
-        };
-        let lines: Result<Vec<_>, StoreError> = rows
-            .iter()
-            .take(limit)
-            .map(|(key, row)| read(key, &row.value))
-            .collect();
+        let lines: Result<Vec<_>, StoreError> = rows.iter().take(limit).map(decode_line).collect();
         Ok((lines?, more))
     }
+
+    /// Newest first. An id begins with the line's number, so a page is found without reading the lines after it.
+    async fn statement_before(
+        &self,
+        owner: &Wallet,
+        before: Option<StatementLineId>,
+        limit: usize,
+    ) -> Result<(Vec<(StatementLineId, StatementLine)>, bool), StoreError> {
+        let number = match before {
+            Some(id) => id.index(),
+            None => self.statement_line_count(owner).await?,
+        };
+        let mut lines: Vec<(StatementLineId, StatementLine)> = Vec::new();
+        let mut end = number;
+        // Numbers may have gaps, so a span may have fewer lines than its length.
+        while end > 0 && lines.len() <= limit {
+            let first = end.saturating_sub(SPAN);
+            let after = first
+                .checked_sub(1)
+                .map(|last| StatementLineId::at_index(last, u128::MAX));
+            let span = usize::try_from(end.saturating_sub(first)).unwrap_or(usize::MAX);
+            let (read, _) = self.statement_after(owner, after, span).await?;
+            lines.extend(read.into_iter().rev().filter(|(id, _)| id.index() < end));
+            end = first;
+        }
+        let more = lines.len() > limit;
+        lines.truncate(limit);
+        Ok((lines, more))
+    }
+
+    async fn statement_line_count(&self, owner: &Wallet) -> Result<u64, StoreError> {
+        let account = self
+            .account(owner)
+            .await
+            .map_err(|e| StoreError::Corrupt(e.to_string()))?;
+        Ok(account.map_or(0, |account| account.statement_line_count()))
+    }
+
+    /// The id before the first line at or after this time. Later lines have later times, so it is found by halving.
+    ///
+    /// # Errors
+    /// When storage fails or a line is corrupt.
+    pub async fn statement_position(&self, owner: &Wallet, time: Timestamp) -> Result<StatementLineId, StoreError> {
+        let (mut low, mut high) = (0, self.statement_line_count(owner).await?);
+        while low < high {
+            let middle = low.midpoint(high);
+            let after = middle
+                .checked_sub(1)
+                .map(|last| StatementLineId::at_index(last, u128::MAX));
+            let (read, _) = self.statement_after(owner, after, 1).await?;
+            match read.first() {
+                Some((_, line)) if line.at < time => low = middle.saturating_add(1),
+                _ => high = middle,
+            }
+        }
+        Ok(StatementLineId::at_index(low, 0))
+    }
+}
+
+/// Lines that one read of the newest lines passes.
+const SPAN: u64 = 128;
+
+fn decode_line((key, row): &(RowKey, Row)) -> Result<(StatementLineId, StatementLine), StoreError> {
+    let id = key.last_chunk().map_or(0, |b| u128::from_be_bytes(*b));
+    let entry = codec::decode(&row.value).map_err(|e| StoreError::Corrupt(e.to_string()))?;
+    Ok((StatementLineId(id), entry))
 }

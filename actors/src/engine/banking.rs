@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use super::provider_events::ProviderEventSource;
 use super::registries::Registries;
-use super::{Engine, Inner, OperationError};
+use super::{Engine, Inner, ListStart, OperationError};
 use crate::entity::account::{self, Account, BalancePayout, BankDebit};
 use crate::entity::banking::account::{BankAccount, Command as AccountCommand};
 use crate::entity::banking::application::{self, BankingApplication, Document, Question};
@@ -235,32 +235,32 @@ impl Engine {
             .map(|(transfer, _)| transfer))
     }
 
-    /// A wallet's bank transfers, oldest first, after the given position, at most `limit`; and whether there are more.
+    /// A wallet's bank transfers from the given position on, at most `limit`; and whether there are more.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn bank_transfers_of(
         &self,
         owner: &Wallet,
-        after: Option<(crate::port::Timestamp, u128)>,
+        start: impl Into<ListStart<(crate::port::Timestamp, u128)>>,
         limit: usize,
     ) -> Result<(Vec<(BankTransferId, BankTransfer)>, bool), LoadError> {
         let registry = &self.0.registries.bank_transfers;
-        self.list_owned(registry, owner, BankTransferId, after, limit).await
+        self.list_owned(registry, owner, BankTransferId, start, limit).await
     }
 
-    /// A wallet's payouts, oldest first, after the given position, at most `limit`; and whether there are more.
+    /// A wallet's payouts from the given position on, at most `limit`; and whether there are more.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn bank_payouts_after(
+    pub async fn bank_payouts_of(
         &self,
         owner: &Wallet,
-        after: Option<(crate::port::Timestamp, u128)>,
+        start: impl Into<ListStart<(crate::port::Timestamp, u128)>>,
         limit: usize,
     ) -> Result<(Vec<(crate::id::PayoutId, crate::entity::payout::Payout)>, bool), LoadError> {
         let registry = &self.0.registries.payouts;
-        self.list_owned(registry, owner, crate::id::PayoutId, after, limit)
+        self.list_owned(registry, owner, crate::id::PayoutId, start, limit)
             .await
     }
 }

@@ -97,20 +97,9 @@ impl Engine {
         Err(OperationError::Rejected(Rejection::ClosedAtIssuer { paid }))
     }
 
-    /// Leases a withdrawal to an operator for this number of milliseconds. The issuer is asked first whether it is
-    /// still to be paid.
-    ///
-    /// # Errors
-    /// When it is decided already, or another operator's lease is active; [`Rejection::ClosedAtIssuer`] when the issuer
-    /// has ended it; [`Rejection::Frozen`] while its owner is frozen; [`OperationError::Unavailable`] when the issuer
-    /// does not answer.
-    pub async fn claim_card_withdrawal(
-        &self,
-        id: WithdrawalId,
-        act: OperatorAction,
-        life_ms: u64,
-    ) -> WithdrawalResult<Lease> {
-        if !self.is_hold_open(id, &act).await? {
+    /// Checks that the issuer still holds the amount, and that the owner is not frozen.
+    async fn check_claimable(&self, id: WithdrawalId, act: &OperatorAction) -> WithdrawalResult<()> {
+        if !self.is_hold_open(id, act).await? {
             return Err(OperationError::Rejected(Rejection::HoldMissing));
         }
         let asked = self
@@ -125,9 +114,44 @@ impl Engine {
         {
             return Err(OperationError::Rejected(Rejection::Frozen));
         }
+        Ok(())
+    }
+
+    /// Leases a withdrawal to an operator for this number of milliseconds. The issuer is asked first whether it is
+    /// still to be paid.
+    ///
+    /// # Errors
+    /// When it is decided already, or another operator's lease is active; [`Rejection::ClosedAtIssuer`] when the issuer
+    /// has ended it; [`Rejection::Frozen`] while its owner is frozen; [`OperationError::Unavailable`] when the issuer
+    /// does not answer.
+    pub async fn claim_card_withdrawal(
+        &self,
+        id: WithdrawalId,
+        act: OperatorAction,
+        life_ms: u64,
+    ) -> WithdrawalResult<Lease> {
+        self.check_claimable(id, &act).await?;
         let claim = |act| Command::Claim { act, life_ms };
         let claimed = self.ask_card_withdrawal(id, &act, claim).await?;
         claimed.ok_or(OperationError::Unavailable)
+    }
+
+    /// Replaces the operator's lease by one that lasts this number of milliseconds from now. The issuer is asked first,
+    /// as before a claim.
+    ///
+    /// # Errors
+    /// As [`Engine::claim_card_withdrawal`], and when this operator does not hold the current lease under this number.
+    pub async fn renew_card_withdrawal(
+        &self,
+        id: WithdrawalId,
+        act: OperatorAction,
+        lease: u64,
+        life_ms: u64,
+    ) -> WithdrawalResult<Lease> {
+        self.check_claimable(id, &act).await?;
+        let renew = |act| Command::Renew { act, lease, life_ms };
+        let renewed = self.ask_card_withdrawal(id, &act, renew).await?;
+        renewed.ok_or(OperationError::Unavailable)
     }
 
     /// Returns a withdrawal to the queue without payment.

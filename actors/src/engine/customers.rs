@@ -10,12 +10,14 @@ use super::registries::Registries;
 use crate::entity::account::Account;
 use crate::entity::card::Card;
 use crate::entity::intl_order::IntlOrder;
+use crate::entity::payment;
 use crate::entity::reloadable_card::ReloadableCard;
-use crate::id::{CardId, JobId, PaymentId, RequestId, Wallet};
+use crate::id::{CardId, DepositId, JobId, Network, PaymentId, RequestId, Wallet, WithdrawalId};
 use crate::kernel::entity::EntityId as _;
 use crate::kernel::job::AnyJob;
 use crate::kernel::registry::LoadError;
 use crate::kernel::{Entity, EntityKind, JsonObject, OutboxJob, table};
+use crate::port::{ChainMovement, claim_key};
 
 /// Rows that one call scans, for the last digits of cards or the case of an address.
 const SCAN_LIMIT: usize = 20_000;
@@ -124,6 +126,51 @@ impl Engine {
             return Ok(None);
         };
         self.0.registries.list_after(kind, id).await
+    }
+
+    /// What a transfer to or from our treasury belongs to: the payment it settles, the incoming transfer it is recorded
+    /// as, or the withdrawal from a card balance that an operator paid with it. Each is found by an id or a row that
+    /// follows from the transfer; nothing is searched.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn customers_by_transfer(
+        &self,
+        network: Network,
+        moved: &ChainMovement,
+    ) -> Result<Vec<CustomerResource>, LoadError> {
+        let mut found = Vec::new();
+        if moved.incoming {
+            let claim = claim_key(&moved.counterparty, &moved.fingerprint);
+            let payment = payment::id_for_claim(&moved.counterparty, &claim, &self.0.secret);
+            let read = self.0.registries.payments.read(&payment).await?;
+            found.extend(read.map(|(one, _)| CustomerResource::from_entity(&payment, &one)));
+            let deposit = DepositId::for_transfer(network, &moved.transaction, moved.index);
+            let read = self.0.registries.incoming.read(&deposit).await?;
+            found.extend(read.map(|(one, _)| CustomerResource::from_entity(&deposit, &one)));
+        }
+        Ok(found)
+    }
+
+    /// The withdrawal from a card balance that an operator paid with this transaction.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn customers_by_payout_transaction(
+        &self,
+        transaction: &str,
+    ) -> Result<Option<CustomerResource>, LoadError> {
+        let row = self.0.store.read(&table::withdrawal_transaction(transaction)).await?;
+        let Some(id) = row.as_ref().and_then(|row| WithdrawalId::from_key(&row.value)) else {
+            return Ok(None);
+        };
+        let read = self.0.registries.card_withdrawals.read(&id).await?;
+        Ok(read.map(|(one, _)| CustomerResource::from_entity(&id, &one)))
+    }
+
+    /// Text of an id as an event record has it. `None` for a kind that this program does not know.
+    pub fn id_text(&self, kind: u8, key: &[u8]) -> Option<String> {
+        Registries::id_text(kind, key)
     }
 
     /// Cards whose number ends in these digits, after a cursor. One call scans a limited number of cards, kind by kind.
@@ -269,7 +316,7 @@ impl Engine {
     }
 
     /// Open jobs for a wallet: about it, about one of its payments, or about one of its entities.
-    async fn open_jobs_of(&self, wallet: &Wallet) -> Result<Vec<OutboxJob>, LoadError> {
+    pub(super) async fn open_jobs_of(&self, wallet: &Wallet) -> Result<Vec<OutboxJob>, LoadError> {
         let mut found = Vec::new();
         for outbox_job in self.open_jobs(usize::MAX).await? {
             if self.is_for(&outbox_job.job, wallet).await? {

@@ -17,7 +17,9 @@ use crate::id::{CardId, LateReturnId};
 use crate::kernel::{AskError, IdempotencyRecorder, audit_log, table};
 use crate::lease::Lease;
 use crate::money::Usdc;
-use crate::operator::{AuditAction, AuditExtras, AuditRecord, AuditedAction, OperatorAction, OperatorToken};
+use crate::operator::{
+    AuditAction, AuditExtras, AuditPosition, AuditRecord, AuditedAction, OperatorAction, OperatorToken,
+};
 use crate::port::{CardAction, Timestamp};
 
 /// An order that an operator still has to decide.
@@ -33,6 +35,27 @@ pub struct QueuedOrder {
 
 /// Position in a list ordered by time: time, then id.
 pub type ListPosition = (Timestamp, u128);
+
+/// Result of checking the audit log's hash chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuditProof {
+    /// Records that form one chain, from the first.
+    pub records: u64,
+    /// Hash of the last of them; zeros without one.
+    pub last_hash: [u8; 32],
+    /// Number of the first record that is missing, changed or unreadable.
+    pub broken_at: Option<u64>,
+}
+
+impl AuditProof {
+    const fn broken(expected: AuditPosition) -> Self {
+        Self {
+            records: expected.sequence.saturating_sub(1),
+            last_hash: expected.previous_hash,
+            broken_at: Some(expected.sequence),
+        }
+    }
+}
 
 type OrderResult<T, O = Infallible> = Result<T, OperationError<intl_order::Rejection, O>>;
 
@@ -95,6 +118,18 @@ impl Engine {
     pub async fn claim_intl(&self, id: CardId, act: OperatorAction, life_ms: u64) -> OrderResult<Lease> {
         let claim = |act| intl_order::Command::Claim { act, life_ms };
         match self.ask_order(id, &act, claim).await? {
+            intl_order::Reply::Lease(lease) => Ok(lease),
+            intl_order::Reply::Done | intl_order::Reply::ActionRequested(_) => Err(OperationError::Unavailable),
+        }
+    }
+
+    /// Replaces the operator's lease by one that lasts this number of milliseconds from now.
+    ///
+    /// # Errors
+    /// When the order is already decided, or this operator does not hold the current lease under this number.
+    pub async fn renew_intl(&self, id: CardId, act: OperatorAction, lease: u64, life_ms: u64) -> OrderResult<Lease> {
+        let renew = |act| intl_order::Command::Renew { act, lease, life_ms };
+        match self.ask_order(id, &act, renew).await? {
             intl_order::Reply::Lease(lease) => Ok(lease),
             intl_order::Reply::Done | intl_order::Reply::ActionRequested(_) => Err(OperationError::Unavailable),
         }
@@ -441,6 +476,67 @@ impl Engine {
             Ok((audit, audit_log::hash_of(&row.value)))
         });
         decoded.collect()
+    }
+
+    /// Audit records, newest first, before the record with this number, at most `limit`; each with the hash of its row.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn audit_log_before(
+        &self,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<(AuditRecord, [u8; 32])>, StoreError> {
+        // Numbers have no gaps, so the page before a number begins a fixed distance below it.
+        let end = match before {
+            Some(before) => before,
+            None => audit_log::next_position(&*self.0.store).await?.sequence,
+        };
+        let start = end.saturating_sub(1).saturating_sub(limit as u64);
+        let mut found = self.audit_log((start > 0).then_some(start), limit).await?;
+        found.retain(|(audit, _)| audit.position.sequence < end);
+        found.reverse();
+        Ok(found)
+    }
+
+    /// Checks that every audit record has the next number and contains the hash of the one before it, and that the
+    /// newest hash is the recorded one. Reads the whole log, page by page.
+    ///
+    /// # Errors
+    /// When storage fails. A record that can't be read is a break, not an error.
+    pub async fn verify_audit_log(&self) -> Result<AuditProof, StoreError> {
+        const PAGE: usize = 1_000;
+        // Read first: records that are added meanwhile lie after it.
+        let head = audit_log::next_position(&*self.0.store).await?;
+        let mut expected = AuditPosition::FIRST;
+        while expected.sequence < head.sequence {
+            let after = (expected.sequence > 1).then(|| table::audit(expected.sequence - 1));
+            let rows = self.0.store.scan(&[table::AUDIT_LOG], after.as_deref(), PAGE).await?;
+            if rows.is_empty() {
+                return Ok(AuditProof::broken(expected));
+            }
+            for (_, row) in rows {
+                if expected.sequence == head.sequence {
+                    break;
+                }
+                let audit: Option<AuditRecord> = codec::decode(&row.value).ok();
+                if audit.is_none_or(|audit| audit.position != expected) {
+                    return Ok(AuditProof::broken(expected));
+                }
+                expected = AuditPosition {
+                    sequence: expected.sequence + 1,
+                    previous_hash: audit_log::hash_of(&row.value),
+                };
+            }
+        }
+        Ok(match expected == head {
+            true => AuditProof {
+                records: head.sequence - 1,
+                last_hash: head.previous_hash,
+                broken_at: None,
+            },
+            false => AuditProof::broken(expected),
+        })
     }
 
     /// Late returns, oldest first, after a position, at most `limit`; each with its own position.

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 
 use super::provider_events::ProviderEventSource;
 use super::registries::Registries;
-use super::{ClaimError, Engine, Inner, OperationError, PaymentRequest};
+use super::{ClaimError, Engine, Inner, ListStart, OperationError, PaymentRequest};
 use crate::entity::Purchase;
 use crate::entity::bank_destination::{self, BankDestination};
 use crate::entity::late_return::LateReturn;
@@ -104,21 +104,22 @@ impl Engine {
         Ok(self.0.registries.payouts.read(id).await?.map(|(payout, _)| payout))
     }
 
-    /// A wallet's payouts, oldest first, after the given one, at most `limit`; and whether there are more.
+    /// A wallet's payouts from the given one on, at most `limit`; and whether there are more.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn payouts_of(
         &self,
         owner: &Wallet,
-        after: Option<PayoutId>,
+        start: impl Into<ListStart<PayoutId>>,
         limit: usize,
     ) -> Result<(Vec<(PayoutId, Payout)>, bool), LoadError> {
-        let after = match after {
+        let start = start.into();
+        let position = match start.position() {
             None => None,
             Some(id) => self.payout(&id).await?.map(|payout| (payout.created_at, id.0)),
         };
-        self.list_owned(&self.0.registries.payouts, owner, PayoutId, after, limit)
+        self.list_owned(&self.0.registries.payouts, owner, PayoutId, start.at(position), limit)
             .await
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use purser_storage::{StoreError, codec};
+use purser_storage::{RowKey, StoreError, codec};
 
 use super::Engine;
 use crate::entity::PurchasedProduct;
@@ -15,7 +15,7 @@ use crate::entity::session::Session;
 use crate::entity::top_up::TopUp;
 use crate::id::{CardId, PaymentId, SessionId, TopUpId, Wallet};
 use crate::kernel::registry::LoadError;
-use crate::kernel::{Entity, EntityRegistry, JsonObject, OutboxJob, table};
+use crate::kernel::{Entity, EntityKind, EntityRegistry, JsonObject, OutboxJob, table};
 use crate::port::Timestamp;
 use crate::product::ProductRecord;
 
@@ -32,6 +32,39 @@ pub struct EngineLoad {
     pub payers: usize,
     /// Payments that are being claimed.
     pub claims: usize,
+}
+
+/// Where a page of a list begins: oldest first after a position, or newest first before one. Without a position it
+/// begins at that end of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListStart<P> {
+    /// Oldest first.
+    After(Option<P>),
+    /// Newest first.
+    Before(Option<P>),
+}
+
+impl<P> ListStart<P> {
+    /// The position.
+    pub fn position(self) -> Option<P> {
+        match self {
+            Self::After(position) | Self::Before(position) => position,
+        }
+    }
+
+    /// The same direction from another position.
+    pub fn at<Q>(&self, position: Option<Q>) -> ListStart<Q> {
+        match self {
+            Self::After(_) => ListStart::After(position),
+            Self::Before(_) => ListStart::Before(position),
+        }
+    }
+}
+
+impl<P> From<Option<P>> for ListStart<P> {
+    fn from(after: Option<P>) -> Self {
+        Self::After(after)
+    }
 }
 
 /// Entities, each with its creation time and number.
@@ -81,14 +114,15 @@ impl Engine {
     pub async fn gift_cards_of(
         &self,
         owner: &Wallet,
-        after: Option<CardId>,
+        start: impl Into<ListStart<CardId>>,
         limit: usize,
     ) -> Result<(Vec<(CardId, GiftCard)>, bool), LoadError> {
-        let after = match after {
+        let start = start.into();
+        let position = match start.position() {
             None => None,
             Some(id) => self.gift_card(&id).await?.map(|gift| (gift.created_at, id.0)),
         };
-        self.list_owned(&self.0.registries.gift_cards, owner, CardId, after, limit)
+        self.list_owned(&self.0.registries.gift_cards, owner, CardId, start.at(position), limit)
             .await
     }
 
@@ -124,21 +158,22 @@ impl Engine {
         Ok(self.0.registries.sessions.read(id).await?.map(|(session, _)| session))
     }
 
-    /// A wallet's cards, oldest first, after the given one, at most `limit`; and whether there are more.
+    /// A wallet's cards from the given one on, at most `limit`; and whether there are more.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn cards_of(
         &self,
         owner: &Wallet,
-        after: Option<CardId>,
+        start: impl Into<ListStart<CardId>>,
         limit: usize,
     ) -> Result<(Vec<(CardId, Card)>, bool), LoadError> {
-        let after = match after {
+        let start = start.into();
+        let position = match start.position() {
             None => None,
             Some(id) => self.card(&id).await?.map(|card| (card.created_at, id.0)),
         };
-        self.list_owned(&self.0.registries.cards, owner, CardId, after, limit)
+        self.list_owned(&self.0.registries.cards, owner, CardId, start.at(position), limit)
             .await
     }
 
@@ -149,15 +184,17 @@ impl Engine {
     pub async fn intl_orders_of(
         &self,
         owner: &Wallet,
-        after: Option<CardId>,
+        start: impl Into<ListStart<CardId>>,
         limit: usize,
     ) -> Result<(Vec<(CardId, IntlOrder)>, bool), LoadError> {
-        let after = match after {
+        let start = start.into();
+        let position = match start.position() {
             None => None,
             Some(id) => self.intl_order(&id).await?.map(|order| (order.created_at, id.0)),
         };
         let registry = &self.0.registries.intl_orders;
-        self.list_owned(registry, owner, CardId, after, limit).await
+        self.list_owned(registry, owner, CardId, start.at(position), limit)
+            .await
     }
 
     /// Views of a wallet's cards of all kinds, newest first, at most `limit`.
@@ -293,26 +330,19 @@ impl Engine {
             .await
     }
 
-    /// A wallet's entities of one kind, oldest first, at most `limit`, after the given creation time and id; and
-    /// whether there are more.
+    /// A wallet's entities of one kind, at most `limit`, from the given creation time and id on; and whether there are
+    /// more.
     pub(super) async fn list_owned<E: Entity>(
         &self,
         registry: &EntityRegistry<E>,
         owner: &Wallet,
         named: impl Fn(u128) -> E::Id,
-        after: Option<(Timestamp, u128)>,
+        start: impl Into<ListStart<(Timestamp, u128)>>,
         limit: usize,
     ) -> Result<(Vec<(E::Id, E)>, bool), LoadError> {
-        let prefix = table::owner_index(owner, E::KIND);
-        let start = after.map(|(at, id)| table::owner_index_entry(owner, E::KIND, at, id));
-        let rows = self
-            .0
-            .store
-            .scan(&prefix, start.as_deref(), limit.saturating_add(1))
-            .await?;
-        let more = rows.len() > limit;
-        let mut found = Vec::with_capacity(rows.len().min(limit));
-        for (key, _) in rows.into_iter().take(limit) {
+        let (keys, more) = self.owned_keys(owner, E::KIND, start.into(), limit).await?;
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
             let Some(id) = key.last_chunk::<16>().map(|b| named(u128::from_be_bytes(*b))) else {
                 continue;
             };
@@ -321,6 +351,60 @@ impl Engine {
             }
         }
         Ok((found, more))
+    }
+
+    /// Keys of a wallet's entities of one kind in the owner index, in the direction of `start`, at most `limit`; and
+    /// whether there are more.
+    pub(super) async fn owned_keys(
+        &self,
+        owner: &Wallet,
+        kind: EntityKind,
+        start: ListStart<(Timestamp, u128)>,
+        limit: usize,
+    ) -> Result<(Vec<RowKey>, bool), StoreError> {
+        let prefix = table::owner_index(owner, kind);
+        let position = start
+            .position()
+            .map(|(at, id)| table::owner_index_entry(owner, kind, at, id));
+        if let ListStart::Before(_) = start {
+            return self.keys_before(&prefix, position, limit).await;
+        }
+        let rows = self.0.store.scan(&prefix, position.as_deref(), limit.saturating_add(1));
+        let rows = rows.await?;
+        let more = rows.len() > limit;
+        Ok((rows.into_iter().take(limit).map(|(key, _)| key).collect(), more))
+    }
+
+    /// The last `limit` keys of the prefix before a key, the last first, and whether there are more. The store reads
+    /// forward only, so this passes over the keys before them.
+    async fn keys_before(
+        &self,
+        prefix: &RowKey,
+        before: Option<RowKey>,
+        limit: usize,
+    ) -> Result<(Vec<RowKey>, bool), StoreError> {
+        const PAGE: usize = 1_000;
+        let mut last: VecDeque<RowKey> = VecDeque::new();
+        let mut after: Option<RowKey> = None;
+        'reading: loop {
+            let page = self.0.store.scan(prefix, after.as_deref(), PAGE).await?;
+            let more = page.len() == PAGE;
+            for (key, _) in page {
+                if before.as_ref().is_some_and(|before| key >= *before) {
+                    break 'reading;
+                }
+                if last.len() > limit {
+                    last.pop_front();
+                }
+                after = Some(key.clone());
+                last.push_back(key);
+            }
+            if !more {
+                break;
+            }
+        }
+        let more = last.len() > limit;
+        Ok((last.into_iter().rev().take(limit).collect(), more))
     }
 
     /// A card's sealed number.

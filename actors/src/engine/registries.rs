@@ -81,6 +81,14 @@ macro_rules! define_registries {
                 Ok(None)
             }
 
+            /// Text of an id in the key of a row of this kind.
+            pub(super) fn id_text(kind: u8, key: &[u8]) -> Option<String> {
+                $(if kind == <$entity as Entity>::KIND as u8 {
+                    return <<$entity as Entity>::Id as EntityId>::from_key(key).map(|id| id.to_string());
+                })*
+                None
+            }
+
             /// Statistics of each kind, in the order of [`Registries::KINDS`].
             pub(super) fn entity_stats(&self) -> Vec<EntityStats> {
                 vec![$(EntityStats::from_registry(&self.$field)),*]

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use super::provider_events::ProviderEventSource;
 use super::refunds::refunded_for_snapshot;
 use super::registries::Registries;
-use super::{Engine, Inner, OperationError};
+use super::{Engine, Inner, ListStart, OperationError};
 use crate::entity::PurchasedProduct;
 use crate::entity::card;
 use crate::entity::card_withdrawal::CardWithdrawal;
@@ -159,15 +159,17 @@ impl Engine {
     pub async fn reloadables_of(
         &self,
         owner: &Wallet,
-        after: Option<CardId>,
+        start: impl Into<ListStart<CardId>>,
         limit: usize,
     ) -> Result<(Vec<(CardId, ReloadableCard)>, bool), LoadError> {
-        let after = match after {
+        let start = start.into();
+        let position = match start.position() {
             None => None,
             Some(id) => self.reloadable(&id).await?.map(|card| (card.created_at, id.0)),
         };
         let registry = &self.0.registries.reloadable_cards;
-        self.list_owned(registry, owner, CardId, after, limit).await
+        self.list_owned(registry, owner, CardId, start.at(position), limit)
+            .await
     }
 
     /// A wallet's newest reloadable cards, newest last, at most `limit`.
@@ -196,18 +198,18 @@ impl Engine {
         Ok(self.card_withdrawal(id).await?.map(AnyWithdrawal::Card))
     }
 
-    /// A wallet's withdrawals from both balances, oldest first, after the given creation time and id, at most `limit`;
-    /// and whether there are more.
+    /// A wallet's withdrawals from both balances, from the given one on, at most `limit`; and whether there are more.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn withdrawals_of(
         &self,
         owner: &Wallet,
-        after: Option<WithdrawalId>,
+        start: impl Into<ListStart<WithdrawalId>>,
         limit: usize,
     ) -> Result<(Vec<(WithdrawalId, AnyWithdrawal)>, bool), LoadError> {
-        let start = match after {
+        let start = start.into();
+        let position = match start.position() {
             None => None,
             Some(id) => self
                 .any_withdrawal(&id)
@@ -218,15 +220,14 @@ impl Engine {
                         AnyWithdrawal::Account(withdrawal) => withdrawal.created_at,
                         AnyWithdrawal::Card(withdrawal) => withdrawal.created_at,
                     };
-                    table::owner_index_entry(owner, EntityKind::Withdrawal, made, id.0)
+                    (made, id.0)
                 }),
         };
-        let prefix = table::owner_index(owner, EntityKind::Withdrawal);
-        let rows = self.0.store.scan(&prefix, start.as_deref(), limit.saturating_add(1));
-        let rows = rows.await?;
-        let more = rows.len() > limit;
-        let mut found = Vec::with_capacity(rows.len().min(limit));
-        for (key, _) in rows.into_iter().take(limit) {
+        let (keys, more) = self
+            .owned_keys(owner, EntityKind::Withdrawal, start.at(position), limit)
+            .await?;
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
             let Some((_, id)) = table::created_and_id(&key) else {
                 continue;
             };

@@ -4,6 +4,7 @@ mod supervision;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use purser_storage::stats::HistogramSnapshot;
 use purser_storage::{StoreError, codec};
 
 use super::job_resolution::watched_payment;
@@ -111,6 +112,12 @@ pub struct EngineStats {
 }
 
 impl Engine {
+    /// Attempts of each job type and their durations in milliseconds since the start, in the order of
+    /// [`JOB_NAMES`](super::JOB_NAMES). Reads counters only.
+    pub fn attempt_stats(&self) -> (Vec<AttemptCounts>, Vec<HistogramSnapshot>) {
+        (self.0.attempts.read(), self.0.attempts.durations_ms())
+    }
+
     /// Current statistics. Reads every open job, and every payment whose chain is watched.
     ///
     /// # Errors

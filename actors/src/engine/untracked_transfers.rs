@@ -30,7 +30,7 @@ use crate::port::{Clock, OutgoingTransfer, ReconciliationLists, Settlement, Time
 
 pub use attribution::{Attribution, AttributionError, AttributionWait};
 pub use candidates::UntrackedTransfer;
-pub use gate::GateHold;
+pub use gate::{FreezeEffect, GateHold};
 pub use lost_windows::lost_windows;
 pub use treasury_reservations::{ReservationError, TreasuryReservation};
 

@@ -26,7 +26,7 @@ pub struct ApiKey {
     pub owner: Wallet,
     /// Name chosen by the account owner.
     pub name: String,
-    /// Slot of the owner that the key uses while it is active.
+    /// Slot of the owner that the key uses while it is active. A rejected one uses none.
     slot: u8,
     /// Time at which the key was issued.
     pub created_at: Timestamp,
@@ -34,6 +34,8 @@ pub struct ApiKey {
     pub used_at: Option<Timestamp>,
     /// Time of the revocation, if it is revoked.
     pub revoked_at: Option<Timestamp>,
+    /// Time at which the owner rejected the signup: then there never was a key.
+    pub rejected_at: Option<Timestamp>,
 }
 
 /// Commands to an API key.
@@ -47,6 +49,11 @@ pub enum Command {
         name: String,
         /// Slot that the key will use.
         slot: u8,
+    },
+    /// Rejects the signup of the key, which then never exists.
+    Reject {
+        /// Account whose owner rejected it.
+        owner: Wallet,
     },
     /// Opens a session for the caller with the key.
     Exchange {
@@ -77,6 +84,13 @@ pub enum Event {
     Exchanged(Timestamp),
     /// The key was revoked.
     Revoked(Timestamp),
+    /// The signup of the key was rejected.
+    Rejected {
+        /// Account whose owner rejected it.
+        owner: Wallet,
+        /// Time of the event.
+        at: Timestamp,
+    },
 }
 
 /// An API key, without its text.
@@ -87,7 +101,7 @@ pub struct ApiKeyView<'a> {
     pub api_key_id: ApiKeyId,
     /// Name of the key.
     pub name: &'a str,
-    /// `issued`, `active` or `revoked`.
+    /// `issued`, `active`, `revoked` or `rejected`.
     pub status: State,
     /// Creation time (RFC 3339).
     pub created_at: Time,
@@ -97,21 +111,23 @@ pub struct ApiKeyView<'a> {
 }
 
 crate::state_machine! { ApiKey, Event;
-    states { Issued = "issued", Active = "active", Revoked = "revoked" }
+    states { Issued = "issued", Active = "active", Revoked = "revoked", Rejected = "rejected" }
     events {
         Issued "issued" { - => Issued: "signup approval or creation by the account owner" }
         Activated "active" { Issued => Active: "first exchange for tokens" }
         Exchanged - { Active }
         Revoked "revoked" { Issued | Active => Revoked: "revocation by the account owner" }
+        Rejected "rejected" { - => Rejected: "rejection of a signup by the account owner" }
     }
 }
 
 impl From<&ApiKey> for State {
     fn from(key: &ApiKey) -> Self {
-        match (key.revoked_at, key.used_at) {
-            (Some(_), _) => Self::Revoked,
-            (None, None) => Self::Issued,
-            (None, Some(_)) => Self::Active,
+        match (key.rejected_at, key.revoked_at, key.used_at) {
+            (Some(_), _, _) => Self::Rejected,
+            (None, Some(_), _) => Self::Revoked,
+            (None, None, None) => Self::Issued,
+            (None, None, Some(_)) => Self::Active,
         }
     }
 }
@@ -121,7 +137,7 @@ impl From<&ApiKey> for State {
 pub enum Rejection {
     /// The key does not exist.
     NotFound,
-    /// Another account has it, or it is no longer active.
+    /// Another account has it, or it is no longer active, or its signup was rejected.
     AlreadyClaimed,
     /// The key is revoked.
     Revoked,
@@ -144,7 +160,7 @@ impl Stored for Event {
 impl ApiKey {
     /// Whether the key is still accepted.
     pub const fn is_active(&self) -> bool {
-        self.revoked_at.is_none()
+        self.revoked_at.is_none() && self.rejected_at.is_none()
     }
 
     /// Whether its requester may still read it.
@@ -206,7 +222,14 @@ impl Entity for ApiKey {
                     slot: place,
                     at: context.now,
                 })),
+            (None, Command::Reject { owner }) => {
+                Ok(Decision::answer(()).event(Event::Rejected { owner, at: context.now }))
+            }
             (None, _) => Err(Rejection::NotFound),
+            (Some(key), Command::Reject { owner }) if key.owner == owner && key.rejected_at.is_some() => {
+                Ok(Decision::answer(()))
+            }
+            (Some(_), Command::Reject { .. }) => Err(Rejection::AlreadyClaimed),
             (Some(key), Command::Issue { owner, .. }) if key.owner == owner && key.is_active() => {
                 Ok(Decision::answer(()))
             }
@@ -235,6 +258,16 @@ impl Entity for ApiKey {
                 created_at: *at,
                 used_at: None,
                 revoked_at: None,
+                rejected_at: None,
+            }),
+            (None, Event::Rejected { owner, at }) => Ok(Self {
+                owner: *owner,
+                name: String::new(),
+                slot: 0,
+                created_at: *at,
+                used_at: None,
+                revoked_at: None,
+                rejected_at: Some(*at),
             }),
             (Some(key), Event::Activated(at)) if key.is_active() && key.used_at.is_none() => Ok(Self {
                 used_at: Some(*at),

@@ -196,6 +196,15 @@ pub enum Command {
         /// Number of the last lease.
         lease: u64,
     },
+    /// The lease holder extends the claim by a new lease.
+    Renew {
+        /// Operator action for the audit log.
+        act: AuditedAction,
+        /// Number of the operator's lease.
+        lease: u64,
+        /// Duration of the new lease in milliseconds.
+        life_ms: u64,
+    },
     /// The lease holder enters the card.
     Fulfil {
         /// Operator action for the audit log.

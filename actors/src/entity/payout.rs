@@ -84,6 +84,8 @@ pub struct Payout {
     pub amount: Cents,
     /// Currency of that amount.
     pub currency: Currency,
+    /// What the payer writes to the recipient, for a push to card.
+    pub message: Option<String>,
     /// Recipient and terms of the rail.
     pub plan: PayoutPlan,
     /// Idempotency key at the rail: the id of the job that sends the order.
@@ -258,6 +260,7 @@ pub struct PayoutOrdered {
     pub charge: Charge,
     pub amount: Cents,
     pub currency: Currency,
+    pub message: Option<String>,
     pub plan: PayoutPlan,
     pub key: JobId,
     pub at: Timestamp,

@@ -16,7 +16,7 @@ use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, Supervisio
 use crate::kernel::job::{AnyJob, AttemptFailure, JobFacts, OutboxJob, RetryMode};
 use crate::kernel::registry::JobStarter;
 use crate::kernel::{EntityKind, table};
-use crate::port::{BoxFuture, Clock, Entropy, ErrorKind};
+use crate::port::{BoxFuture, Clock, Entropy, ErrorKind, Timestamp};
 
 use self::job_runner::JobRunner;
 use self::partitions::{PartitionQueues, QueueDecision};
@@ -110,6 +110,13 @@ impl JobStarter for Outbox {
     }
 }
 
+/// An attempt in progress.
+struct RunningAttempt {
+    runner: ActorRef<OutboxJob>,
+    job: OutboxJob,
+    started_at: Timestamp,
+}
+
 /// Message to a job supervisor.
 #[derive(Debug)]
 pub enum SupervisorMsg {
@@ -147,7 +154,7 @@ struct OutboxSupervisor {
 
 #[derive(Default)]
 struct OutboxSupervisorState {
-    running: HashMap<ActorId, (ActorRef<OutboxJob>, OutboxJob)>,
+    running: HashMap<ActorId, RunningAttempt>,
     idle: Vec<ActorRef<OutboxJob>>,
     pending: VecDeque<OutboxJob>,
     partitions: PartitionQueues,
@@ -306,7 +313,12 @@ impl OutboxSupervisor {
         self.deps.attempts.started(self.facts(&outbox_job).index);
         // A runner that has just died leaves the job in `running`, where its exit event will find it.
         drop(actor.cast(outbox_job.clone()));
-        state.running.insert(actor.get_id(), (actor, outbox_job));
+        let attempt = RunningAttempt {
+            runner: actor,
+            job: outbox_job,
+            started_at: self.deps.clock.now(),
+        };
+        state.running.insert(attempt.runner.get_id(), attempt);
         Ok(())
     }
 
@@ -316,12 +328,13 @@ impl OutboxSupervisor {
         runner: ActorId,
     ) -> Option<(ActorRef<OutboxJob>, OutboxJob)> {
         let ended = state.running.remove(&runner)?;
-        let facts = self.facts(&ended.1);
-        self.deps.attempts.finished(facts.index);
+        let facts = self.facts(&ended.job);
+        let took_ms = self.deps.clock.now().0.saturating_sub(ended.started_at.0);
+        self.deps.attempts.finished(facts.index, took_ms);
         if let Some(next) = state.partitions.release(facts.partition) {
             state.pending.push_back(next);
         }
-        Some(ended)
+        Some((ended.runner, ended.job))
     }
 
     fn record_failure(&self, myself: &ActorRef<SupervisorMsg>, mut outbox_job: OutboxJob, error: ActorProcessingErr) {

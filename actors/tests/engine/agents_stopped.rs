@@ -47,8 +47,11 @@ async fn stopped_agents_are_refused_before_anything_is_charged() {
     assert!(matches!(first.outcome, Outcome::Declined(_)), "{first:?}");
     set_stopped(&world, true).await;
     set_stopped(&world, true).await;
-    world.wait_until_idle().await;
-    assert_eq!(world.cards().len(), 1, "what was paid is delivered");
+    // The declined payment is looked up until it can no longer settle.
+    eventually("what was paid is delivered", async || {
+        world.cards().iter().any(|(_, card)| card.status() == "ready")
+    })
+    .await;
     let world = world.crash().await;
     let before = world.chain.submissions();
     for request in [&card_for(OWNER, 3), &card_for(MANAGED, 4), &declined] {
@@ -239,8 +242,8 @@ async fn agent_wallet_spends_nothing_while_agents_are_stopped() {
     eventually("it has failed", async || read(&world).await.status() == "failed").await;
     world.wait_until_idle().await;
     let refused = start_payment(&world, purser_actors::id::WalletPaymentId(78), PaymentMethod::Transfer).await;
-    let expected: Result<(), _> = Err(OperationError::Rejected(WalletRejection::AgentsStopped));
-    assert_eq!(format!("{refused:?}"), format!("{expected:?}"));
+    let stopped = matches!(refused, Err(OperationError::Rejected(WalletRejection::AgentsStopped)));
+    assert!(stopped, "{refused:?}");
     set_stopped(&world, false).await;
     world.wait_until_idle().await;
     let wallet = world.engine.agent_wallet(&OWNER).await.unwrap().expect("it exists");

@@ -69,7 +69,15 @@ pub(crate) fn to_bank(nonce: u8, destination: BankDestinationId) -> PaymentReque
 
 fn to_card(nonce: u8) -> PaymentRequest {
     let (amount, currency) = (Cents::new(4_50), Currency::USD);
-    request_for(nonce, Purchase::PushToCard(PushToCardPurchase { amount, currency }))
+    let message = Some("Rent <b>March".to_owned());
+    request_for(
+        nonce,
+        Purchase::PushToCard(PushToCardPurchase {
+            amount,
+            currency,
+            message,
+        }),
+    )
 }
 
 pub(crate) fn to_app(nonce: u8, recipient: &str) -> PaymentRequest {

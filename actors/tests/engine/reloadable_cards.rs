@@ -1,7 +1,7 @@
 //! Cards and withdrawals that spend a card balance, through the engine: issuer faults and crashes. The issuer's own
 //! records prove where the money is.
 
-use purser_actors::engine::OperationError;
+use purser_actors::engine::{ListStart, OperationError};
 use purser_actors::entity::card_withdrawal::{self, CardWithdrawal, Rejection as No};
 use purser_actors::entity::reloadable_card::{INSUFFICIENT, Rejection, ReloadableCard, Status};
 use purser_actors::id::{CardId, RequestId, Wallet, WithdrawalId};
@@ -298,6 +298,12 @@ async fn card_withdrawal_is_paid_or_released_once() {
         .await
         .unwrap();
     assert_eq!((all[0].0, all.len(), more), (WithdrawalId(2), 1, false));
+    let newest = world.engine.withdrawals_of(&OWNER, ListStart::Before(None), 1).await;
+    let (all, more) = newest.unwrap();
+    assert_eq!((all[0].0, all.len(), more), (WithdrawalId(2), 1, true));
+    let before = ListStart::Before(Some(WithdrawalId(2)));
+    let (all, more) = world.engine.withdrawals_of(&OWNER, before, 5).await.unwrap();
+    assert_eq!((all[0].0, all.len(), more), (WithdrawalId(1), 1, false));
     assert!(world.engine.card_withdrawal_queue(None, 10).await.unwrap().0.is_empty());
 }
 

@@ -1,6 +1,6 @@
 //! Withdrawals through the engine: the balance, the chain, and crashes.
 
-use purser_actors::engine::{Attribution, AttributionError, OperationError, RestoreWindow};
+use purser_actors::engine::{Attribution, AttributionError, ListStart, OperationError, RestoreWindow};
 use purser_actors::entity::account::Rejection;
 use purser_actors::entity::withdrawal::{Status, Withdrawal};
 use purser_actors::id::{Network, RequestId, Wallet, WithdrawalId};
@@ -208,7 +208,7 @@ async fn unpreparable_withdrawal_is_released() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn statement_has_every_change_and_its_cause() {
     // Checks: credit, hold and payout once each, in order, with the balance after each; a page starts where the last
-    // one ended.
+    // one ended, in both directions; a period begins at its first line.
     let world = credited().await;
     withdraw(&world, ALL).await.expect("it is taken on");
     world.wait_until_idle().await;
@@ -232,6 +232,22 @@ async fn statement_has_every_change_and_its_cause() {
         .await
         .expect("readable");
     assert_eq!((rest.as_slice(), more), (&lines[1..2], true));
+    let newest = world.engine.statement(&OWNER, ListStart::Before(None), 2).await;
+    let (newest, more) = newest.expect("readable");
+    assert_eq!((&newest[0], &newest[1], more), (&lines[2], &lines[1], true));
+    let before = ListStart::Before(Some(newest[1].0));
+    let (oldest, more) = world.engine.statement(&OWNER, before, 2).await.expect("readable");
+    assert_eq!((oldest.as_slice(), more), (&lines[..1], false));
+    // Lines of a period: those from the first one at or after its beginning.
+    for line in &lines {
+        let at = world.engine.statement_position(&OWNER, line.1.at).await.expect("found");
+        let (from, _) = world.engine.statement(&OWNER, Some(at), 1).await.expect("readable");
+        assert_eq!(from.first().map(|(_, found)| found.at), Some(line.1.at));
+    }
+    let later = world.clock.now().plus_ms(60_000);
+    let end = world.engine.statement_position(&OWNER, later).await.expect("found");
+    let (none, _) = world.engine.statement(&OWNER, Some(end), 1).await.expect("readable");
+    assert!(none.is_empty(), "it is after the last line");
     let (own, _) = world.engine.withdrawals_of(&OWNER, None, 10).await.expect("readable");
     assert_eq!(own.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [ID]);
     assert!(

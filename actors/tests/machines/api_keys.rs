@@ -17,11 +17,13 @@ const OTHER: Wallet = Wallet::Evm([2; 20]);
 const SLOT: u8 = 3;
 
 const TABLE: &str = "
-         -         issued          active          revoked
-open     Issued    .               .               AlreadyClaimed
-another  Issued    AlreadyClaimed  AlreadyClaimed  AlreadyClaimed
-use      NotFound  Activated       Exchanged       Revoked
-revoke   NotFound  Revoked         Revoked         .
+            -         issued          active          revoked         rejected
+open        Issued    .               .               AlreadyClaimed  AlreadyClaimed
+another     Issued    AlreadyClaimed  AlreadyClaimed  AlreadyClaimed  AlreadyClaimed
+reject      Rejected  AlreadyClaimed  AlreadyClaimed  AlreadyClaimed  .
+reject-too  Rejected  AlreadyClaimed  AlreadyClaimed  AlreadyClaimed  AlreadyClaimed
+use         NotFound  Activated       Exchanged       Revoked         Revoked
+revoke      NotFound  Revoked         Revoked         .               .
 ";
 
 fn events() -> Vec<Event> {
@@ -35,14 +37,16 @@ fn events() -> Vec<Event> {
         Event::Activated(NOW),
         Event::Exchanged(NOW),
         Event::Revoked(NOW),
+        Event::Rejected { owner: WALLET, at: NOW },
     ]
 }
 
 fn keys() -> Vec<ApiKey> {
     let issued: ApiKey = fold(None, &ID, &events()[..1]);
     let active = fold(Some(issued.clone()), &ID, &events()[1..2]);
-    let revoked = fold(Some(active.clone()), &ID, &events()[3..]);
-    vec![issued, active, revoked]
+    let revoked = fold(Some(active.clone()), &ID, &events()[3..4]);
+    let rejected = fold(None, &ID, &events()[4..]);
+    vec![issued, active, revoked, rejected]
 }
 
 fn commands() -> Vec<(&'static str, Command)> {
@@ -54,6 +58,8 @@ fn commands() -> Vec<(&'static str, Command)> {
     vec![
         ("open", open(WALLET)),
         ("another", open(OTHER)),
+        ("reject", Command::Reject { owner: WALLET }),
+        ("reject-too", Command::Reject { owner: OTHER }),
         ("use", Command::Exchange { session: session() }),
         ("revoke", Command::Revoke),
     ]
@@ -61,8 +67,8 @@ fn commands() -> Vec<(&'static str, Command)> {
 
 #[test]
 fn every_command_in_every_state_matches_the_table() {
-    // Checks: four commands in four states. A second approval of the same owner changes nothing, another's is rejected;
-    // a revoked key opens no session and stays revoked.
+    // Checks: each command in each state. A second answer of the same owner changes nothing, another's is rejected; a
+    // revoked key opens no session and stays revoked, and a rejected signup never becomes a key.
     let states: Vec<_> = std::iter::once(None).chain(keys().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
@@ -140,7 +146,7 @@ fn key_is_readable_until_first_use_or_ten_minutes() {
     assert!(all[0].is_revealable(NOW) && all[0].is_revealable(late(REVEAL_WINDOW_MS - 1)));
     assert!(!all[0].is_revealable(late(REVEAL_WINDOW_MS)));
     assert!(all[1..].iter().all(|key| !key.is_revealable(NOW)));
-    let unread = fold(Some(all[0].clone()), &ID, &events()[3..]);
+    let unread = fold(Some(all[0].clone()), &ID, &events()[3..4]);
     assert!(!unread.is_revealable(NOW));
     assert_eq!(REVEAL_WINDOW_MS, 600_000);
 }

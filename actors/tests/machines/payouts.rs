@@ -131,6 +131,7 @@ fn ordered(target: PayoutTarget) -> Event {
         charge: charge(),
         amount: Cents::new(5_00),
         currency: Currency::USD,
+        message: None,
         plan: PayoutPlan {
             target,
             terms,

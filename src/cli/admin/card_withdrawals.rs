@@ -16,6 +16,14 @@ pub enum CardWithdrawalCommand {
         /// Withdrawal to claim
         withdrawal_id: String,
     },
+    /// Extend your lease, which gets a new number
+    Renew {
+        /// Withdrawal whose lease to extend
+        withdrawal_id: String,
+        /// Number of your lease
+        #[arg(long)]
+        lease: u64,
+    },
     /// Release a claimed withdrawal without paying it
     Release {
         /// Withdrawal to release
@@ -53,6 +61,9 @@ pub(super) async fn run(client: &AdminClient, act: CardWithdrawalCommand) -> Res
     let (path, body) = match act {
         CardWithdrawalCommand::List => return client.get("/admin/card-withdrawals").await,
         CardWithdrawalCommand::Claim { withdrawal_id } => ("claim", json!({"withdrawal_id": withdrawal_id})),
+        CardWithdrawalCommand::Renew { withdrawal_id, lease } => {
+            ("renew", json!({"withdrawal_id": withdrawal_id, "lease": lease}))
+        }
         CardWithdrawalCommand::Release { withdrawal_id, lease } => {
             ("release", json!({"withdrawal_id": withdrawal_id, "lease": lease}))
         }

@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 use super::{Args, LoadSettings, describe_error};
 use crate::CliError;
 use crate::http_client::{HttpClient, HttpResponse, at, parse_url, reachable};
+use crate::terminal;
 use purser_config::DataDir;
 
 /// The operator API with its token.
@@ -98,6 +99,37 @@ impl AdminClient {
     pub(super) async fn page(&self, path: &str, after: Option<String>) -> Result<HttpResponse, CliError> {
         let query = after.map(|after| format!("?after={after}"));
         self.get(&format!("{path}{}", query.unwrap_or_default())).await
+    }
+
+    /// A GET with these parameters; those without a value are left out.
+    pub(super) async fn query(&self, path: &str, query: &[(&str, Option<&str>)]) -> Result<HttpResponse, CliError> {
+        let mut url = at(&self.url, path)?;
+        for (name, value) in query.iter().filter_map(|(name, value)| Some((name, (*value)?))) {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        let bearer = Zeroizing::new(format!("Bearer {}", *self.token));
+        self.remote.get(&url, &[("authorization", &bearer)]).await
+    }
+
+    /// Prints what the stream of operators sends, one JSON object per line, until the service closes it.
+    pub(super) async fn watch(&self, after: Option<&str>) -> Result<(), CliError> {
+        let mut url = at(&self.url, "/admin/stream")?;
+        if let Some(after) = after {
+            url.query_pairs_mut().append_pair("after", after);
+        }
+        let bearer = Zeroizing::new(format!("Bearer {}", *self.token));
+        let headers = [("authorization", &**bearer), ("accept", "text/event-stream")];
+        let mut kind = String::new();
+        let print = |line: &str| {
+            if let Some(name) = line.strip_prefix("event: ") {
+                name.clone_into(&mut kind);
+            }
+            match line.strip_prefix("data: ").map(serde_json::from_str::<Value>) {
+                Some(Ok(data)) => terminal::json(&serde_json::json!({"type": kind, "data": data}), false),
+                _ => Ok(()),
+            }
+        };
+        self.remote.lines(&url, &headers, print).await
     }
 
     pub(super) async fn post(&self, path: &str, body: Value) -> Result<HttpResponse, CliError> {

@@ -17,6 +17,14 @@ pub enum IntlOrderCommand {
         /// Order to claim
         card_id: String,
     },
+    /// Extend your lease, which gets a new number
+    Renew {
+        /// Order whose lease to extend
+        card_id: String,
+        /// Number of your lease
+        #[arg(long)]
+        lease: u64,
+    },
     /// Release a claimed order
     Release {
         /// Order to release
@@ -78,6 +86,7 @@ pub(super) async fn run(client: &AdminClient, act: IntlOrderCommand) -> Result<H
     let (path, body) = match act {
         IntlOrderCommand::List => return client.get("/admin/intl-orders").await,
         IntlOrderCommand::Claim { card_id } => ("claim", json!({"card_id": card_id})),
+        IntlOrderCommand::Renew { card_id, lease } => ("renew", json!({"card_id": card_id, "lease": lease})),
         IntlOrderCommand::Release { card_id, lease } => ("release", json!({"card_id": card_id, "lease": lease})),
         IntlOrderCommand::Fulfil {
             card_id,

@@ -168,6 +168,8 @@ errors! {
     ClaimTokenInvalid = 401 "claim_token_invalid" AfterChange;
     /// The signup was not approved in time.
     SignupExpired = 410 "signup_expired" Never;
+    /// The account owner rejected the signup.
+    SignupRejected = 410 "signup_rejected" Never;
     /// The API key was used, was revoked or is older than ten minutes: it is not shown again.
     ApiKeyNoLongerAvailable = 410 "api_key_no_longer_available" Never;
     /// The claim page's form names no known signup.

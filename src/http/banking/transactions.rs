@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::engine::Engine;
+use purser_actors::engine::{Engine, ListStart};
 use purser_actors::entity::banking::transfer;
 use purser_actors::entity::banking::transfer::BankTransfer;
 use purser_actors::entity::payout;
@@ -17,6 +17,7 @@ use super::super::account::BearerClaims;
 use super::super::auth::AuthClaims;
 use super::super::callable;
 use super::super::error::{ApiError, ErrorCode};
+use super::super::list_order::list_start;
 use super::super::outgoing_holds::with_hold_reason;
 #[cfg(feature = "documents")]
 use super::super::schemas;
@@ -68,6 +69,9 @@ pub(super) async fn get_banking_transaction(
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ListTransactionsRequest {
+    /// `asc`, oldest first and the default, or `desc`.
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::ListOrder>))]
+    order: Option<String>,
     /// Page size, 1 to 100, 20 by default.
     limit: Option<u64>,
     /// Last `transactionId` of the previous page.
@@ -79,14 +83,14 @@ pub(super) struct ListTransactionsRequest {
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct ListBankTransactionsResult {
-    /// Transactions, oldest first.
+    /// Transactions, oldest first unless `order` is `desc`.
     #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::BankTransaction>))]
     transactions: Vec<JsonObject>,
     /// Whether more transactions follow.
     has_more: bool,
 }
 
-/// List transfers and bank payouts, oldest first
+/// List transfers and bank payouts
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/listBankingTransactions", operation_id = "listBankingTransactions", tag = "Banking", security(("bearer" = [])), request_body = inline(ListTransactionsRequest),
     responses((status = 200, description = "`transactions`, `hasMore`.", body = ListBankTransactionsResult),
@@ -98,6 +102,14 @@ pub(super) async fn list_banking_transactions(
     body: Body,
 ) -> Result<Response, ApiError> {
     let call = app.read_call::<ListTransactionsRequest>(body).await?;
+    let newest_first = match call.data.order.as_deref() {
+        None | Some("asc") => false,
+        Some("desc") => true,
+        Some(_) => {
+            let error = "`order` must be one of: asc, desc.";
+            return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "order", error));
+        }
+    };
     let limit = limit(call.data.limit)?;
     app.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
@@ -106,9 +118,10 @@ pub(super) async fn list_banking_transactions(
     };
     let engine = &app.engine;
     let failed = |_| ApiError::internal();
-    let transfers = engine.bank_transfers_of(&claims.wallet, after, limit).await;
+    let start = list_start(newest_first, after);
+    let transfers = engine.bank_transfers_of(&claims.wallet, start, limit).await;
     let (transfers, more_transfers) = transfers.map_err(failed)?;
-    let (payouts, more_payouts) = app.bank_payouts(&claims, after, limit).await?;
+    let (payouts, more_payouts) = app.bank_payouts(&claims, start, limit).await?;
     let transfers = transfers
         .into_iter()
         .map(|(id, transfer)| BankTransactionRecord::Transfer(id, transfer));
@@ -117,6 +130,9 @@ pub(super) async fn list_banking_transactions(
         .map(|(id, payout)| BankTransactionRecord::Payout(id, Box::new(payout)));
     let mut found: Vec<BankTransactionRecord> = transfers.chain(payouts).collect();
     found.sort_by_key(BankTransactionRecord::sort_key);
+    if newest_first {
+        found.reverse();
+    }
     let has_more = more_transfers || more_payouts || found.len() > limit;
     found.truncate(limit);
     let mut transactions = Vec::with_capacity(found.len());
@@ -204,18 +220,19 @@ impl App {
         }
     }
 
-    /// Payouts to banks after a position. Payouts to cards and apps are skipped.
+    /// Payouts to banks from a position on. Payouts to cards and apps are skipped.
     async fn bank_payouts(
         &self,
         claims: &AuthClaims,
-        mut after: Option<(Timestamp, u128)>,
+        mut start: ListStart<(Timestamp, u128)>,
         limit: usize,
     ) -> Result<(Vec<(PayoutId, Payout)>, bool), ApiError> {
         let mut found = Vec::new();
         loop {
-            let read = self.engine.bank_payouts_after(&claims.wallet, after, limit).await;
+            let read = self.engine.bank_payouts_of(&claims.wallet, start, limit).await;
             let (page, more) = read.map_err(|_| ApiError::internal())?;
-            after = page.last().map(|(id, payout)| (payout.created_at, id.0)).or(after);
+            let last = page.last().map(|(id, payout)| (payout.created_at, id.0));
+            start = start.at(last.or(start.position()));
             found.extend(
                 page.into_iter()
                     .filter(|(_, p)| matches!(p.plan.target, PayoutTarget::Bank(..))),

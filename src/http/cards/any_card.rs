@@ -1,7 +1,7 @@
 //! A card of any kind: one id and one way to read it.
 
 use purser_actors::answer::{ExactDecimal, Time};
-use purser_actors::engine::{Engine, OperationError};
+use purser_actors::engine::{Engine, ListStart, OperationError};
 use purser_actors::entity::card::CardView;
 use purser_actors::entity::card::lifecycle;
 use purser_actors::entity::card::{self, Card};
@@ -60,21 +60,21 @@ impl AnyCard {
         engine: &Engine,
         card_type: &str,
         owner: &Wallet,
-        after: Option<CardId>,
+        start: ListStart<CardId>,
         limit: usize,
     ) -> Result<(Vec<JsonObject>, bool), ApiError> {
         match card_type {
-            USA => made((after, limit), |after, limit| engine.cards_of(owner, after, limit)).await,
+            USA => made((start, limit), |start, limit| engine.cards_of(owner, start, limit)).await,
             INTL => {
-                made((after, limit), |after, limit| {
-                    engine.intl_orders_of(owner, after, limit)
+                made((start, limit), |start, limit| {
+                    engine.intl_orders_of(owner, start, limit)
                 })
                 .await
             }
-            GIFT => made((after, limit), |after, limit| engine.gift_cards_of(owner, after, limit)).await,
+            GIFT => made((start, limit), |start, limit| engine.gift_cards_of(owner, start, limit)).await,
             RELOADABLE => {
-                made((after, limit), |after, limit| {
-                    engine.reloadables_of(owner, after, limit)
+                made((start, limit), |start, limit| {
+                    engine.reloadables_of(owner, start, limit)
                 })
                 .await
             }
@@ -433,13 +433,13 @@ type CardPage<E> = (Vec<(CardId, E)>, bool);
 
 /// A page of cards that did not fail, and whether there may be more.
 async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, LoadError>>>(
-    (mut after, limit): (Option<CardId>, usize),
-    page: impl Fn(Option<CardId>, usize) -> F,
+    (mut start, limit): (ListStart<CardId>, usize),
+    page: impl Fn(ListStart<CardId>, usize) -> F,
 ) -> Result<(Vec<JsonObject>, bool), LoadError> {
     let mut shown = Vec::new();
     loop {
-        let (found, more) = page(after, limit).await?;
-        after = found.last().map(|(id, _)| *id).or(after);
+        let (found, more) = page(start, limit).await?;
+        start = start.at(found.last().map(|(id, _)| *id).or(start.position()));
         let cards = found
             .iter()
             .filter(|(_, card)| !FAILED_STATUSES.contains(&card.status()));

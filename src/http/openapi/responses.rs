@@ -162,6 +162,9 @@ pub(in crate::http) fn complete(document: &mut Value) {
         styles.push(style);
         add_error_responses(path, style, operation);
         write_headers(is_paid(path), operation);
+        if is_paid(path) {
+            operation["responses"]["402"]["content"]["text/html"] = json!({"schema": {"type": "string"}});
+        }
     }
     let components = &mut document["components"];
     for (name, kind, description) in HEADERS.iter().chain(&SOME_HEADERS) {

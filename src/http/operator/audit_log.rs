@@ -16,7 +16,7 @@ use super::AdminState;
 use super::api_doc::{Operation, OperationDoc, of};
 use super::closed_sets::OperatorRole;
 use super::extractors::AuthorizedRead;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::Private;
 use crate::http::query::Query;
 use crate::http::route::routes;
@@ -29,10 +29,22 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::get(
                 Operation { id: "listAuditLog", tag: "System" },
                 Permission::Read,
-                "List audit records, oldest first",
+                "List audit records, oldest first, or newest first with `order=desc`",
                 of::<AuditLogResponse>,
             )
+            .with("order", "string", "`asc`, the default, or `desc`.")
+            .with("before", "string", "With `order=desc`: `next_before` of the page before.")
             .paged()
+        )
+    }
+    GET "/admin/audit/verify" => get_proof {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "verifyAuditLog", tag: "System" },
+                Permission::Read,
+                "Check the hash chain of the whole audit log",
+                of::<AuditProofResponse>,
+            )
         )
     }
 }
@@ -41,17 +53,38 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct AuditLogResponse {
-    /// Entries, oldest first.
+    /// Entries, oldest first, or newest first with `order=desc`.
     entries: Vec<AuditLogEntry>,
-    /// Cursor of the next page; null on an empty page.
+    /// Cursor of the next page; null on an empty page, and with `order=desc`.
     #[cfg_attr(feature = "documents", schema(required))]
     next_after: Option<String>,
+    /// Cursor of the next page with `order=desc`; null on the last page.
+    #[cfg_attr(feature = "documents", schema(required))]
+    next_before: Option<String>,
+}
+
+/// Result of checking the audit log.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct AuditProofResponse {
+    /// Whether every record contains the hash of the one before it, and the last one has the recorded hash.
+    intact: bool,
+    /// Number of records that form one chain, from the first.
+    records: u64,
+    /// Hash of the last of them, in hexadecimal. Store it in another place: it proves later that no earlier record was
+    /// changed.
+    last_hash: String,
+    /// Number of the first record that is missing, changed or unreadable; null if there is none.
+    #[cfg_attr(feature = "documents", schema(required))]
+    broken_at: Option<u64>,
+    /// Time of the check (RFC 3339).
+    checked_at: String,
 }
 
 /// A record of an operator action.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-struct AuditLogEntry {
+pub(super) struct AuditLogEntry {
     /// Position in the log, from 1.
     sequence: u64,
     /// Time of the action (RFC 3339).
@@ -64,12 +97,12 @@ struct AuditLogEntry {
     #[cfg_attr(feature = "documents", schema(value_type = AuditActionName))]
     action: String,
     /// Id of the affected resource.
-    subject: String,
+    pub(super) subject: String,
     /// Note of the operator.
     #[cfg_attr(feature = "documents", schema(required))]
     note: Option<String>,
     /// Request that executed the action.
-    request_id: String,
+    pub(super) request_id: String,
     /// Hash of the previous record, in hexadecimal.
     previous_hash: String,
     /// Hash of this record, which the next one includes.
@@ -81,10 +114,29 @@ named_values! {
     "Action of an operator." AuditActionName: AuditAction = AuditAction::ALL, AuditAction::name;
 }
 
-/// Audit records, oldest first.
 async fn get_audit(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Private<AuditLogResponse>, ApiError> {
-    let query = Query::parse(query.as_deref(), &["after", "limit"])?;
+    let query = Query::parse(query.as_deref(), &["after", "before", "limit", "order"])?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
+    let newest_first = query.choice("order", &["asc", "desc"])? == "desc";
+    for (name, fits) in [("before", newest_first), ("after", !newest_first)] {
+        if query.get(name).is_some() && !fits {
+            let error = format!("`{name}` does not go with this `order`.");
+            return Err(ApiError::parameter(ErrorCode::ParameterInvalid, name, error));
+        }
+    }
+    if newest_first {
+        let before = query.number("before", u64::MAX, 1, u64::MAX)?;
+        let found = admin
+            .engine
+            .audit_log_before((before < u64::MAX).then_some(before), limit);
+        let found = found.await.map_err(|_| ApiError::internal())?;
+        let oldest = found.last().map(|(audit, _)| audit.position.sequence);
+        return Ok(Private(AuditLogResponse {
+            entries: found.into_iter().map(|(audit, hash)| entry(audit, &hash)).collect(),
+            next_after: None,
+            next_before: oldest.filter(|oldest| *oldest > 1).map(|oldest| oldest.to_string()),
+        }));
+    }
     let after = query.number("after", 0, 0, u64::MAX)?;
     let found = admin.engine.audit_log((after > 0).then_some(after), limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
@@ -93,10 +145,27 @@ async fn get_audit(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Pr
     Ok(Private(AuditLogResponse {
         entries: entries.collect(),
         next_after,
+        next_before: None,
     }))
 }
 
-fn entry(audit: AuditRecord, hash: &[u8; 32]) -> AuditLogEntry {
+async fn get_proof(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Private<AuditProofResponse>, ApiError> {
+    Query::parse(query.as_deref(), &[])?;
+    let proof = admin
+        .engine
+        .verify_audit_log()
+        .await
+        .map_err(|_| ApiError::internal())?;
+    Ok(Private(AuditProofResponse {
+        intact: proof.broken_at.is_none(),
+        records: proof.records,
+        last_hash: hex::encode(proof.last_hash),
+        broken_at: proof.broken_at,
+        checked_at: rfc3339(admin.clock.now()),
+    }))
+}
+
+pub(super) fn entry(audit: AuditRecord, hash: &[u8; 32]) -> AuditLogEntry {
     AuditLogEntry {
         sequence: audit.position.sequence,
         at: rfc3339(audit.at),

@@ -49,6 +49,17 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             .error(409, "It is already decided, or another operator holds the lease.")
         )
     }
+    POST "/admin/card-withdrawals/renew" => post_renew {
+        Operator, unkeyed("names the withdrawal and its lease; a stale lease changes nothing"), operation(||
+            OperationDoc::post::<RenewWithdrawalRequest>(
+                Operation { id: "renewCardWithdrawal", tag: "Card withdrawals" },
+                "Extend your lease of a withdrawal. It gets a new number; the old one is no longer accepted",
+                of::<ClaimedCardWithdrawal>,
+            )
+            .error(404, "No such withdrawal.")
+            .error(409, "It is already decided, or you do not hold it with this lease.")
+        )
+    }
     POST "/admin/card-withdrawals/release" => post_release {
         Operator, unkeyed("names the withdrawal and its lease; a stale lease changes nothing"), operation(||
             OperationDoc::post::<ReleaseWithdrawalRequest>(
@@ -204,6 +215,32 @@ async fn post_claim(
     let id = load_withdrawal(&admin, &request.withdrawal_id).await?;
     let lease = admin.engine.claim_card_withdrawal(id, act, admin.lease_ms).await;
     let lease = lease.map_err(map_error)?;
+    Ok(Private(ClaimedCardWithdrawal {
+        withdrawal_id: id.to_string(),
+        status: ClaimedStatus::Claimed,
+        lease: lease.into(),
+    }))
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct RenewWithdrawalRequest {
+    withdrawal_id: String,
+    /// Number of your lease.
+    lease: u64,
+}
+
+impl OperatorRequest for RenewWithdrawalRequest {}
+
+async fn post_renew(
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<RenewWithdrawalRequest>,
+) -> Result<Private<ClaimedCardWithdrawal>, ApiError> {
+    let id = load_withdrawal(&admin, &request.withdrawal_id).await?;
+    let renewed = admin
+        .engine
+        .renew_card_withdrawal(id, act, request.lease, admin.lease_ms);
+    let lease = renewed.await.map_err(map_error)?;
     Ok(Private(ClaimedCardWithdrawal {
         withdrawal_id: id.to_string(),
         status: ClaimedStatus::Claimed,

@@ -96,6 +96,9 @@ struct Customer {
     /// Message shown to the owner while the account is frozen.
     #[cfg_attr(feature = "documents", schema(required))]
     frozen_message: Option<String>,
+    /// Since when the owner has stopped all agents (RFC 3339).
+    #[cfg_attr(feature = "documents", schema(required))]
+    agents_stopped_at: Option<String>,
     /// Resources by kind.
     resources: Vec<CustomerResourceGroup>,
     /// Jobs that have not completed, oldest first.
@@ -164,7 +167,7 @@ async fn find(
 ) -> Result<(Vec<customers::CustomerResource>, Option<String>), ApiError> {
     let engine = &admin.engine;
     let failed = |_| ApiError::internal();
-    if quoted.len() == 4 && quoted.bytes().all(|b| b.is_ascii_digit()) {
+    if is_last4(quoted) {
         let after = after.map(|text| CardScanCursor::parse(text).ok_or_else(invalid_cursor));
         let (found, next) = engine
             .customers_by_last4(quoted, after.transpose()?)
@@ -195,8 +198,13 @@ async fn find(
     Ok((found, next.map(|wallet| wallet.address())))
 }
 
+/// Whether the text can be the last digits of a card number.
+pub(super) fn is_last4(quoted: &str) -> bool {
+    quoted.len() == 4 && quoted.bytes().all(|b| b.is_ascii_digit())
+}
+
 /// Whether the text can be the `user_id` of a Solana wallet: 32 bytes in base58, lowercased.
-fn is_user_id(quoted: &str) -> bool {
+pub(super) fn is_user_id(quoted: &str) -> bool {
     let lower = |b: u8| b.is_ascii_lowercase() || matches!(b, b'1'..=b'9');
     (32..=44).contains(&quoted.len()) && quoted.bytes().all(lower)
 }
@@ -233,6 +241,7 @@ fn as_owner_sees(view: &JsonObject) -> Result<Box<RawValue>, ApiError> {
 
 fn render(admin: &AdminState, customer: customers::Customer) -> Result<Customer, ApiError> {
     let account = customer.account;
+    let agents_stopped_at = account.agents_stopped_at().map(rfc3339);
     let groups = customer.resources.into_iter().map(resource_group);
     let open_jobs = customer.open_jobs.iter().map(|job| jobs::open_job(admin, job));
     Ok(Customer {
@@ -246,6 +255,7 @@ fn render(admin: &AdminState, customer: customers::Customer) -> Result<Customer,
         total_deposits: account.total_deposits.into(),
         frozen: account.frozen.is_some(),
         frozen_message: account.frozen,
+        agents_stopped_at,
         resources: groups.collect::<Result<_, _>>()?,
         open_jobs: open_jobs.collect(),
     })

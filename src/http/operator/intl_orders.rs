@@ -54,6 +54,17 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             .error(409, "It is already decided, or another operator holds the lease.")
         )
     }
+    POST "/admin/intl-orders/renew" => post_renew {
+        Operator, unkeyed("names the order and its lease; a stale lease changes nothing"), operation(||
+            OperationDoc::post::<RenewOrderRequest>(
+                Operation { id: "renewIntlOrder", tag: "International orders" },
+                "Extend your lease of an order. It gets a new number; the old one is no longer accepted",
+                of::<ClaimedIntlOrder>,
+            )
+            .error(404, "No such order.")
+            .error(409, "It is already decided, or you do not hold it with this lease.")
+        )
+    }
     POST "/admin/intl-orders/release" => post_release {
         Operator, unkeyed("names the order and its lease; a stale lease changes nothing"), operation(||
             OperationDoc::post::<ReleaseOrderRequest>(
@@ -236,6 +247,36 @@ async fn post_claim(
         .await
         .map_err(|_| unavailable())?;
     let lease = admin.engine.claim_intl(id, act, admin.lease_ms).await;
+    let lease = lease.map_err(map_error)?;
+    Ok(Private(ClaimedIntlOrder {
+        card_id: id.to_string(),
+        status: ClaimedStatus::Claimed,
+        doubt: Doubt::new(in_doubt),
+        lease: lease.into(),
+    }))
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct RenewOrderRequest {
+    card_id: String,
+    /// Number of your lease.
+    lease: u64,
+}
+
+impl OperatorRequest for RenewOrderRequest {}
+
+async fn post_renew(
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<RenewOrderRequest>,
+) -> Result<Private<ClaimedIntlOrder>, ApiError> {
+    let (id, order) = load_order(&admin, &request.card_id).await?;
+    let in_doubt = admin
+        .engine
+        .may_be_made_manually(&order)
+        .await
+        .map_err(|_| unavailable())?;
+    let lease = admin.engine.renew_intl(id, act, request.lease, admin.lease_ms).await;
     let lease = lease.map_err(map_error)?;
     Ok(Private(ClaimedIntlOrder {
         card_id: id.to_string(),

@@ -57,7 +57,7 @@ async fn get_check(
         .identity_check
         .page(query.required("token")?)
         .ok_or_else(unknown)?;
-    Ok(sandbox_identity_page::page(page, None, StatusCode::OK))
+    Ok(sandbox_identity_page::page(&people.frame, page, None, StatusCode::OK))
 }
 
 /// Submit the sandbox identity check
@@ -83,8 +83,8 @@ async fn post_check(
     let field = |name: &str| read.get(name).map(|value| (name.to_owned(), value.to_owned()));
     let form: BTreeMap<String, String> = FIELDS.iter().filter_map(|name| field(name)).collect();
     Ok(match people.providers.identity_check.submit_form(token, &form).await {
-        Ok(page) => sandbox_identity_page::page(page, None, StatusCode::OK),
-        Err(wrong) => sandbox_identity_page::page(CheckPage::Open, Some(wrong.0), StatusCode::BAD_REQUEST),
+        Ok(page) => sandbox_identity_page::page(&people.frame, page, None, StatusCode::OK),
+        Err(wrong) => sandbox_identity_page::page(&people.frame, CheckPage::Open, Some(wrong), StatusCode::BAD_REQUEST),
     })
 }
 

@@ -8,6 +8,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::super::cards::CARD_TYPES;
 use super::super::error::ErrorCode;
+use super::super::list_order::ORDERS;
 use crate::provider::merchants::{Acceptance, CardType};
 
 /// `JobTypeName: "Type of a job." = JOB_NAMES;` becomes
@@ -42,6 +43,7 @@ name_schemas! {
     ChargeOutcome: "Outcome of a charge." = ["settled", "refunded"];
     ChargeStatus: "Status of a charge." = ["settled", "pending", "declined"];
     EventOrder: "Order of events." = ["asc", "desc"];
+    ListOrder: "Order of a list." = ORDERS;
     GrantType: "Grant type of a token request." = ["refresh_token"];
     JobTypeName: "Type of a job." = JOB_NAMES;
     MerchantCardType: "Type of a card that merchants accept." = CardType::ALL.map(CardType::name);

@@ -15,16 +15,15 @@ use super::super::agent_wallet::text;
 use super::super::api_keys::map_error;
 use super::super::auth::Authenticator as _;
 use super::super::error::{ApiError, ErrorCode, with_prebuilt_body};
-use super::super::form_pages::{accepts, error_page, parse_form, redirect_or_error, redirect_to_login};
+use super::super::form_pages::{accepts, error_page, parse_form, redirect_to_agents};
 use super::super::owner::signed_in_owner;
 use super::super::page_session::{cookie_of, has_origin};
 use super::super::query::Query;
-use super::super::sandbox_identity_page::framed;
-use super::{SharedState, expired};
+use super::{SharedState, claim_page, expired};
 use crate::http::app::App;
-use crate::identity::api_key::Signup;
+use crate::identity::api_key::ClaimLink;
+use crate::page::Page;
 
-const HTML: &str = include_str!("../pages/claim.html");
 /// The longest name, percent-encoded, and the signup.
 const MAX_FORM_BYTES: usize = 2_048;
 
@@ -43,33 +42,23 @@ pub(super) async fn get_claim(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["signup"]).ok();
-    let Some(signup) = query.and_then(|query| state.signups.parse_claim_key(query.get("signup")?)) else {
-        return Ok(page(
-            StatusCode::NOT_FOUND,
-            "<p role=\"alert\">This link is not valid.</p>",
-        ));
+    let link = query.and_then(|query| state.signups.parse_claim_key(query.get("signup")?));
+    let page = match link {
+        Some(link) => state.claim_page(&link, &headers).await?,
+        None => claim_page::invalid_link(),
     };
-    if state.signup_key(signup).await?.is_some() {
-        let notice = "<p role=\"status\">This was answered already.</p>\n  <p><a href=\"/login\">Your account</a></p>";
-        return Ok(page(StatusCode::GONE, notice));
-    }
-    if signup.is_expired(state.clock.now()) {
-        let notice = "<p role=\"status\">This link is too old. The agent has to ask again.</p>";
-        return Ok(page(StatusCode::GONE, notice));
-    }
-    let claims = state.authenticator.authenticate_session(cookie_of(&headers)).await;
-    let may = claims.is_ok_and(|claims| claims.is_signed_in());
-    Ok(page(StatusCode::OK, &state.claim_offer(signup, may)))
+    Ok(state.claim_response(page))
 }
 
-/// Approve an API key
+/// Approve or reject an API key
 ///
-/// A form of the page, with `signup` and a `name` for the key (a default if empty). Creates the API key for the
-/// signed-in account.
+/// A form of the page, with `signup`, a `name` for the key (a default if empty) and `answer`: `yes`, which is the
+/// default, creates the API key for the signed-in account, and `no` rejects the signup, so that no key can be created.
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/claim", operation_id = "claimSignup", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 303, description = "Made: to the account page, which lists it."),
+    responses((status = 200, description = "Rejected.", body = String, content_type = "text/html"),
+        (status = 303, description = "Made: to the account page, which lists it."),
         (status = 400, description = "A field that it cannot have."), (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session from a payment or an API key, or frozen."),
         (status = 404, description = "There is no such signup."), (status = 408, description = "The body did not come."),
@@ -80,51 +69,72 @@ pub(super) async fn post_claim(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let done = state.claim_signup(&headers, body).await;
-    match done {
-        // A person sends this form, whatever content types the browser accepts.
-        Err(error) if error.status == StatusCode::UNAUTHORIZED && !accepts(&headers, "json") => {
-            Ok(error_page(&state, &error))
+    match state.claim_signup(&headers, body).await {
+        Ok(Claimed::Done(done)) => Ok(done),
+        Ok(Claimed::Rejected) => Ok(state.claim_response(claim_page::rejected())),
+        Ok(Claimed::InvalidName { error, .. }) if !is_person(&headers, &error) => Err(error),
+        Ok(Claimed::InvalidName { link, name, error }) => {
+            let page = claim_page::form(&state.offered(&link), Some((&name, &error.error)));
+            Ok(state.claim_response(Page {
+                status: error.status,
+                ..page
+            }))
         }
-        done => redirect_or_error(&state, &headers, done),
+        Err(error) if is_person(&headers, &error) => Ok(error_page(&state, &error)),
+        Err(error) => Err(error),
     }
 }
 
-fn page(status: StatusCode, content: &str) -> Response {
-    // A form without a referrer would have an origin of `null`.
-    with_prebuilt_body(framed(HTML, content, "same-origin", status))
+/// Whether an error is shown as a page. A person sends this form, whatever content types the browser accepts, so only a
+/// client that asks for JSON gets a missing session as JSON.
+fn is_person(headers: &HeaderMap, error: &ApiError) -> bool {
+    accepts(headers, "text/html") || error.status == StatusCode::UNAUTHORIZED && !accepts(headers, "json")
+}
+
+/// Result of a form.
+enum Claimed {
+    Done(Response),
+    Rejected,
+    InvalidName {
+        link: ClaimLink,
+        name: String,
+        error: ApiError,
+    },
 }
 
 impl App {
-    /// The code, with the form for a signed-in owner and sign-in instructions otherwise. A browser that comes from
-    /// another site does not send the cookie with this page. It does when it follows a link of our own.
-    fn claim_offer(&self, signup: Signup, may: bool) -> String {
-        let (code, pass) = (self.signups.code(signup), self.signups.claim_key(signup));
-        let answer = match may {
-            true => format!(
-                "<form method=\"post\" action=\"/claim\" class=\"fields\">\n    \
-                 <input type=\"hidden\" name=\"signup\" value=\"{pass}\">\n    \
-                 <label>What to call it <input name=\"name\" maxlength=\"{MAX_NAME_LEN}\" autocomplete=\"off\" \
-                 placeholder=\"Agent {code}\"></label>\n    \
-                 <button type=\"submit\">Yes, it shows the same code</button>\n  </form>"
-            ),
-            false => format!(
-                "<p id=\"sign-in\" role=\"status\">You are not signed in in this browser. Open a login link of your account here \
-                 (GET /get-auth-link, made after GET /auth), then come back to this page.</p>\n  \
-                 <p><a href=\"/claim?signup={pass}\">I am signed in: go on</a></p>"
-            ),
-        };
-        format!(
-            "<p>If you asked an agent to use your account, check that it gave you this code.</p>\n  \
-             <p id=\"balance\">{code}</p>\n  \
-             <p class=\"quiet\">With a yes it gets an API key: it sees what you have bought, card numbers included, and spends \
-             from your managed wallet within the caps that you set. It cannot withdraw to other wallets, verify your identity \
-             or make further keys. You can revoke it on your account page at any time. If you did not ask for this, close \
-             this page.</p>\n  {answer}"
-        )
+    fn claim_response(&self, page: Page) -> Response {
+        with_prebuilt_body(self.frame.render(page.naming_origin()))
     }
 
-    async fn claim_signup(&self, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+    /// The page of a signup: the form for a signed-in owner, and how to sign in for others. A browser that comes from
+    /// another site does not send the cookie with this page. It does when it follows a link of our own.
+    async fn claim_page(&self, link: &ClaimLink, headers: &HeaderMap) -> Result<Page, ApiError> {
+        if let Some(key) = self.signup_key(link.signup).await? {
+            return Ok(claim_page::answered(key.rejected_at.is_some()));
+        }
+        if link.signup.is_expired(self.clock.now()) {
+            return Ok(claim_page::expired());
+        }
+        let claims = self.authenticator.authenticate_session(cookie_of(headers)).await;
+        Ok(match claims {
+            Ok(claims) if claims.is_signed_in() => claim_page::form(&self.offered(link), None),
+            _ => claim_page::signed_out(&self.offered(link)),
+        })
+    }
+
+    fn offered(&self, link: &ClaimLink) -> claim_page::Offer {
+        let left_s = link.signup.expires_s.saturating_sub(self.clock.now().seconds());
+        claim_page::Offer {
+            agent: link.agent.clone(),
+            code: self.signups.code(link.signup),
+            claim_key: self.signups.claim_key(link),
+            asked_minutes_ago: self.config.signup.claim_ttl_seconds.saturating_sub(left_s) / 60,
+            minutes_left: left_s.div_ceil(60),
+        }
+    }
+
+    async fn claim_signup(&self, headers: &HeaderMap, body: Body) -> Result<Claimed, ApiError> {
         if !has_origin(headers, self.origin.as_str()) {
             let error = "This form is sent by the account page only.";
             return Err(ApiError::new(ErrorCode::OriginNotAllowed, error));
@@ -138,26 +148,54 @@ impl App {
                 _ => error,
             })?;
         let body = self.collect(body, MAX_FORM_BYTES).await?;
-        let form = Query::parse(Some(parse_form(&body)?), &["signup", "name"])?;
-        let signup = self
+        let form = Query::parse(Some(parse_form(&body)?), &["signup", "name", "answer"])?;
+        let link = self
             .signups
             .parse_claim_key(form.required("signup")?)
             .ok_or_else(|| ApiError::new(ErrorCode::SignupNotFound, "There is no such signup."))?;
+        let signup = link.signup;
+        let approves = match form.get("answer") {
+            None | Some("yes") => true,
+            Some("no") => false,
+            Some(_) => {
+                let error = "`answer` must be `yes` or `no`.";
+                return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "answer", error));
+            }
+        };
+        let is_over = signup.is_expired(self.clock.now()) && self.signup_key(signup).await?.is_none();
+        if !approves && !is_over {
+            return match self.engine.reject_signup(signup.key, claims.wallet).await {
+                Ok(()) => Ok(Claimed::Rejected),
+                Err(denied) => Err(claim_error(&denied)),
+            };
+        }
         let name = match form.get("name").map(str::trim).filter(|name| !name.is_empty()) {
-            Some(name) => text("name", name, MAX_NAME_LEN)?,
+            Some(name) => match text("name", name, MAX_NAME_LEN) {
+                Ok(name) => name,
+                Err(error) => {
+                    let name = name.to_owned();
+                    return Ok(Claimed::InvalidName { link, name, error });
+                }
+            },
+            None if !link.agent.is_empty() => link.agent,
             None => format!("Agent {}", self.signups.code(signup)),
         };
-        if signup.is_expired(self.clock.now()) && self.signup_key(signup).await?.is_none() {
+        if is_over {
             return Err(expired());
         }
         let most = self.config.signup.max_keys_per_account;
         match self.engine.issue_api_key(signup.key, claims.wallet, &name, most).await {
-            Ok(()) => Ok(redirect_to_login()),
-            Err(OperationError::Rejected(Rejection::AlreadyClaimed)) => Err(ApiError::new(
-                ErrorCode::SignupAlreadyClaimed,
-                "This signup was answered already.",
-            )),
-            Err(denied) => Err(map_error(&denied)),
+            Ok(()) => Ok(Claimed::Done(redirect_to_agents())),
+            Err(denied) => Err(claim_error(&denied)),
         }
+    }
+}
+
+fn claim_error(denied: &OperationError<Rejection>) -> ApiError {
+    match denied {
+        OperationError::Rejected(Rejection::AlreadyClaimed) => {
+            ApiError::new(ErrorCode::SignupAlreadyClaimed, "This signup was answered already.")
+        }
+        denied => map_error(denied),
     }
 }

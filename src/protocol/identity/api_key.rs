@@ -59,8 +59,10 @@ impl ApiKeyCodec {
     }
 }
 
-/// 16 bytes of id, 8 of expiry, 32 of MAC, in base64url.
-const PASS_LENGTH: usize = 75;
+/// 16 bytes of id, 8 of expiry, 32 of MAC. The page's URL has the agent's name behind them.
+const PASS_BYTES: usize = 56;
+/// Bytes of the longest name that an agent gives itself: 80 characters.
+const MAX_NAME_BYTES: usize = 320;
 const TOKEN_PREFIX: &str = "st_";
 /// All labels have the same length, because the parts of a MAC are joined without separators.
 const POLL: &[u8; 4] = b"poll";
@@ -76,6 +78,14 @@ pub struct Signup {
     pub key: ApiKeyId,
     /// From this second on, the signup can no longer be approved.
     pub expires_s: u64,
+}
+
+/// A signup as its page's URL has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimLink {
+    pub signup: Signup,
+    /// Name that the agent gave itself; empty for none.
+    pub agent: String,
 }
 
 impl Signup {
@@ -108,47 +118,57 @@ impl SignupCodec {
         }
     }
 
-    fn mac_text(&self, label: &[u8; 4], signup: Signup) -> String {
+    /// The name is the last part, so the parts of the MAC are distinct without separators.
+    fn mac_text(&self, label: &[u8; 4], signup: Signup, name: &str) -> String {
         let (id, end) = (signup.key.0.to_be_bytes(), signup.expires_s.to_be_bytes());
-        let tag = self.mac.tag(&[label, &id, &end]);
-        URL_SAFE_NO_PAD.encode([&id[..], &end, &tag].concat())
+        let tag = self.mac.tag(&[label, &id, &end, name.as_bytes()]);
+        URL_SAFE_NO_PAD.encode([&id[..], &end, &tag, name.as_bytes()].concat())
     }
 
-    fn verify(&self, label: &[u8; 4], pass: &str) -> Option<Signup> {
-        let mut bytes = [0; 56];
-        if pass.len() != PASS_LENGTH || URL_SAFE_NO_PAD.decode_slice(pass, &mut bytes) != Ok(56) {
+    fn verify(&self, label: &[u8; 4], pass: &str) -> Option<ClaimLink> {
+        const MAX_LENGTH: usize = (PASS_BYTES + MAX_NAME_BYTES).div_ceil(3) * 4;
+        if pass.len() > MAX_LENGTH {
             return None;
         }
+        let bytes = URL_SAFE_NO_PAD.decode(pass).ok()?;
         let (id, rest) = bytes.split_first_chunk::<16>()?;
-        let (end, tag) = rest.split_first_chunk::<8>()?;
-        self.mac.verify(&[label, id, end], tag).then_some(Signup {
-            key: ApiKeyId(u128::from_be_bytes(*id)),
-            expires_s: u64::from_be_bytes(*end),
+        let (end, rest) = rest.split_first_chunk::<8>()?;
+        let (tag, name) = rest.split_first_chunk::<32>()?;
+        if !self.mac.verify(&[label, id, end, name], tag) {
+            return None;
+        }
+        Some(ClaimLink {
+            signup: Signup {
+                key: ApiKeyId(u128::from_be_bytes(*id)),
+                expires_s: u64::from_be_bytes(*end),
+            },
+            agent: String::from_utf8(name.to_vec()).ok()?,
         })
     }
 
     /// Claim token: grants the API key to its bearer.
     pub fn token(&self, signup: Signup) -> SecretText {
-        SecretText::new(format!("{TOKEN_PREFIX}{}", self.mac_text(POLL, signup)))
+        SecretText::new(format!("{TOKEN_PREFIX}{}", self.mac_text(POLL, signup, "")))
     }
 
     /// The signup of a claim token.
     pub fn parse_token(&self, token: &str) -> Option<Signup> {
-        self.verify(POLL, token.strip_prefix(TOKEN_PREFIX)?)
+        let link = self.verify(POLL, token.strip_prefix(TOKEN_PREFIX)?)?;
+        Some(link.signup)
     }
 
-    /// Name of the signup in the page's URL.
-    pub fn claim_key(&self, signup: Signup) -> String {
-        self.mac_text(PAGE, signup)
+    /// The signup in the page's URL.
+    pub fn claim_key(&self, link: &ClaimLink) -> String {
+        self.mac_text(PAGE, link.signup, &link.agent)
     }
 
     /// The signup of a claim page.
-    pub fn parse_claim_key(&self, pass: &str) -> Option<Signup> {
+    pub fn parse_claim_key(&self, pass: &str) -> Option<ClaimLink> {
         self.verify(PAGE, pass)
     }
 
-    pub fn url(&self, signup: Signup) -> String {
-        format!("{}{}", self.page, self.claim_key(signup))
+    pub fn url(&self, link: &ClaimLink) -> String {
+        format!("{}{}", self.page, self.claim_key(link))
     }
 
     /// Eight characters that a person compares, to notice a link from someone else.
@@ -203,7 +223,7 @@ mod tests {
     }
 
     /// Checks: the page's URL cannot poll for the key and the token cannot claim it. Neither can be changed to name
-    /// another key or a later expiry.
+    /// another key, another agent or a later expiry.
     #[test]
     fn claim_token_and_page_match_only_their_own_signup() {
         let origin = Origin::parse("https://d.example").unwrap();
@@ -212,23 +232,35 @@ mod tests {
         let signup = SignupCodec::start(Timestamp(5_000), 60, &CountingEntropy::new(3));
         assert_eq!(signup.expires_s, 65);
         assert!(!signup.is_expired(Timestamp(64_999)) && signup.is_expired(Timestamp(65_000)));
-        let (token, page) = (signups.token(signup), signups.claim_key(signup));
+        let link = |agent: &str| ClaimLink {
+            signup,
+            agent: agent.to_owned(),
+        };
+        let (token, page) = (signups.token(signup), signups.claim_key(&link("")));
         let token = token.expose();
         assert_eq!(signups.parse_token(token), Some(signup));
-        assert_eq!(signups.parse_claim_key(&page), Some(signup));
-        assert_eq!(signups.url(signup), format!("https://d.example/claim?signup={page}"));
+        assert_eq!(signups.parse_claim_key(&page), Some(link("")));
+        assert_eq!(signups.url(&link("")), format!("https://d.example/claim?signup={page}"));
         assert_eq!(signups.parse_token(&page), None);
         assert_eq!(signups.parse_token(&format!("{TOKEN_PREFIX}{page}")), None);
         assert_eq!(signups.parse_claim_key(&token[TOKEN_PREFIX.len()..]), None);
         assert_eq!((other.parse_token(token), other.parse_claim_key(&page)), (None, None));
-        for at in 0..page.len() {
-            let mut bytes = page.clone().into_bytes();
-            bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
-            assert_eq!(
-                signups.parse_claim_key(std::str::from_utf8(&bytes).unwrap()),
-                None,
-                "character {at}"
-            );
+        let named = signups.claim_key(&link("Courier é"));
+        assert_eq!(signups.parse_claim_key(&named), Some(link("Courier é")));
+        let longest = "\u{1f600}".repeat(MAX_NAME_BYTES / 4);
+        let long = signups.claim_key(&link(&longest));
+        assert_eq!(signups.parse_claim_key(&long), Some(link(&longest)));
+        assert_eq!(signups.parse_claim_key(&(long + "AAAAAAAA")), None);
+        for text in [&page, &named] {
+            for at in 0..text.len() {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+                assert_eq!(
+                    signups.parse_claim_key(std::str::from_utf8(&bytes).unwrap()),
+                    None,
+                    "character {at}"
+                );
+            }
         }
         let later = Signup {
             expires_s: 66,

@@ -138,7 +138,7 @@ impl SandboxIdentityCheck {
         token: &str,
         form: &BTreeMap<String, String>,
     ) -> Result<CheckPage, InvalidField> {
-        let none = InvalidField("There is no such check.");
+        let none = InvalidField::new("given_name", "There is no such check.");
         let found = |book: &CheckRecords| book.by_token(token).ok_or(none);
         let decided = self.decide(found, |now| form::parse_form(form, now, self.decides_after_ms));
         decided.await.map(|(page, _)| page)
@@ -150,7 +150,7 @@ impl SandboxIdentityCheck {
     /// # Errors
     /// When there is no such check.
     pub async fn set_result(self: &Arc<Self>, wanted: &str, verdict: Verdict) -> Result<bool, InvalidField> {
-        let none = InvalidField("There is no such check.");
+        let none = InvalidField::new("given_name", "There is no such check.");
         let found = |book: &CheckRecords| book.by_reference(wanted).ok_or(none);
         let judged = |_| Ok(FormResult::immediate(verdict));
         self.decide(found, judged).await.map(|(_, decided)| decided)
@@ -180,7 +180,7 @@ impl SandboxIdentityCheck {
             }]);
             Ok(Ok((check, judged)))
         });
-        let stopped = |_| InvalidField("The sandbox has stopped. Try again later.");
+        let stopped = |_| InvalidField::new("given_name", "The sandbox has stopped. Try again later.");
         let (check, judged) = match recorded.wait().await.map_err(stopped)?? {
             Ok(recorded) => recorded,
             Err(page) => return Ok((page, false)),

@@ -2,23 +2,27 @@
 
 use std::sync::Arc;
 
+use axum::Router;
+
 use super::AppState;
 use crate::http::front::{Front, FrontConfig};
 use crate::http::operator;
 use crate::http::rate_limit::RateLimiter;
-use crate::http::route::path_rules;
+use crate::http::route::{Access, path_rules};
 use crate::http::routes;
 use crate::http::web_apps;
 use crate::metrics::Metrics;
+use crate::metrics::ledger_totals::LedgerTotaller;
+use crate::metrics::series::SeriesRecorder;
 use crate::service::copies::LiveCopies;
 
 /// The same server configuration for the operator's routes, with a separate request limit: heavy public load does not
 /// lock operators out.
-pub(super) fn front(state: &AppState, public: &FrontConfig, metrics: Metrics) -> Front {
+pub(super) fn front(state: &AppState, public: &FrontConfig, metrics: Metrics, sandbox: Option<Router>) -> Front {
     let metrics = Arc::new(metrics);
     let inside = FrontConfig {
         request_metrics: metrics.requests.clone(),
-        routes: operator::router(Arc::new(admin(state, metrics))).merge(web_apps::operator_router()),
+        routes: operator::router(Arc::new(admin(state, metrics, sandbox))).merge(web_apps::operator_router()),
         rules: path_rules(routes::operator(), &state.config),
         authenticator: Arc::new(operator::NoWalletAuth),
         limiter: Arc::new(RateLimiter::new(&state.config.limits)),
@@ -30,11 +34,26 @@ pub(super) fn front(state: &AppState, public: &FrontConfig, metrics: Metrics) ->
     Front::new(&state.config, inside)
 }
 
-fn admin(state: &AppState, metrics: Arc<Metrics>) -> operator::AdminState {
+/// Starts to record the last hour.
+fn series(state: &AppState, metrics: &Arc<Metrics>) -> Arc<SeriesRecorder> {
+    let paid = routes::public().filter(|route| route.access == Access::Paid);
+    let paid = paid.map(|route| route.path).collect();
+    let recorder = SeriesRecorder::new(metrics.clone(), state.deps.chain_meters.clone(), paid);
+    let recorder = Arc::new(recorder);
+    tokio::spawn(recorder.clone().run());
+    recorder
+}
+
+fn admin(state: &AppState, metrics: Arc<Metrics>, sandbox: Option<Router>) -> operator::AdminState {
     let config = &state.config;
     operator::AdminState {
         operator_auth: operator::OperatorAuth::new(state.engine.clone(), config.operator.tokens.clone()),
         engine: state.engine.clone(),
+        sandbox,
+        treasury: state.deps.chains.treasury.clone(),
+        series: series(state, &metrics),
+        totals: LedgerTotaller::new(state.store.clone(), state.deps.clock.clone()),
+        queues: operator::QueueWatch::start(metrics.clone()),
         metrics,
         segment_bytes: config.storage.segment_bytes,
         store: state.store.clone(),

@@ -16,6 +16,7 @@ pub(super) fn router(state: &AppState, own: &SandboxHandles) -> Router {
     let mut routes = sandbox::router(Arc::new(SandboxApp {
         shared: Arc::new(ProviderControls {
             providers: providers.clone(),
+            frame: super::frame(state),
             entropy: deps.entropy.clone(),
             max_body_bytes: server.max_body_bytes,
             body_timeout: server.body_timeout(),

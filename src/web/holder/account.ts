@@ -1,7 +1,7 @@
 // The account of the session, loaded once for all pages and again when an event says that it changed.
 
 import { computed, effect, signal } from "@preact/signals";
-import { type AmountValue, type ApiFailure, api, failure, frame, frozen, onEnd, onEvent, onGap, signedOut, stream, unauthorized } from "../parts";
+import { type AmountValue, type ApiFailure, type StreamEvent, api, failure, frame, frozen, onEnd, onEvent, onGap, signedOut, stream, unauthorized } from "../parts";
 
 /** `GET /account`. Fields that an older service lacks are optional. */
 export interface Account {
@@ -97,15 +97,45 @@ export function loadAccount(): Promise<void> {
   return loading;
 }
 
+/** What events of these types change is in the event, so that the account is not loaded again for each purchase. */
+const BALANCE = /^balance\./;
+const CARD = /^(card|gift_card|intl_order|reloadable_card)\./;
+/** Events that change nothing of what `GET /account` shows. */
+const ELSEWHERE = /^(payment|payout|top_up|withdrawal|card_withdrawal|refund|late_return|webhook|bank_|banking_|payment_recipient)/;
+/** A burst of other events loads the account once. */
+const PAUSE_MS = 300;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+function happened(event: StreamEvent): void {
+  const shown = account.value;
+  if (!shown || event.seq <= shown.seq) return;
+  const object = event.data.object;
+  if (BALANCE.test(event.type)) {
+    const { balance, available, held, total_deposits } = object as unknown as Account;
+    account.value = { ...shown, balance, available, held, total_deposits, seq: event.seq };
+  } else if (CARD.test(event.type)) {
+    const card = object as unknown as AccountCard;
+    const known = shown.cards.findIndex((one) => one.card_id === card.card_id);
+    const cards = known < 0 ? [card, ...shown.cards].slice(0, CARDS) : shown.cards.with(known, card);
+    account.value = { ...shown, cards, seq: event.seq };
+  } else if (!ELSEWHERE.test(event.type)) {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void loadAccount();
+    }, PAUSE_MS);
+  }
+}
+
+/** As many as `GET /account` shows. */
+const CARDS = 50;
+
 /** Loads the account and opens the stream after it. */
 export async function startAccount(): Promise<void> {
   unauthorized.run = () => {
     // The account itself was asked for, or it says whether the session is over.
     if (!loading) void loadAccount();
   };
-  onEvent("*", (event) => {
-    if (event.seq > (account.value?.seq ?? 0)) void loadAccount();
-  });
+  onEvent("*", happened);
   onGap(() => void loadAccount());
   onEnd((why) => {
     if (why === "signed-out") signedOut.value = true;
@@ -116,7 +146,7 @@ export async function startAccount(): Promise<void> {
     const shown = account.value;
     if (!shown) return;
     frame.person.value = { name: shown.user_id, address: true, detail: shown.rights === "look" ? "You can look" : "Your account" };
-    frame.sandbox.value = shown.mode === "sandbox" || shown.mode === undefined;
+    frame.sandbox.value = shown.mode === "sandbox";
   });
   frame.signOut.run = async () => {
     try {

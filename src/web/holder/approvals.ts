@@ -17,6 +17,7 @@ export interface Approval {
   agent?: { name?: string } | null;
   created_at?: string;
   expires_at?: string;
+  decided_at?: string | null;
 }
 
 export const LIMITS: Record<string, string> = {

@@ -8,14 +8,22 @@ import {
   now, since, sum, toast, units, useLoaded,
 } from "../parts";
 import { account, mayAct } from "./account";
+import { webAddress } from "./chain";
 import { type Approval, approvalAgent, approvalReason, approvalWords, decline, loadApprovals } from "./approvals";
 import { Feed, useFeed } from "./feed";
-import { type OnWay, type Transfers, loadTransfers, onWay, payoutWords } from "./in-flight";
-import { SpendingPanel } from "./spending";
+import { type OnWay, type Transfers, onWay, payoutWords, useTransfers } from "./in-flight";
 import { StopAgentsButton, StopAgentsDialog, StoppedNote } from "./stop-agents";
 
-const AddMoneyDialog = lazy(() => import("./withdraw").then((file) => file.AddMoneyDialog));
-const WithdrawDialog = lazy(() => import("./withdraw").then((file) => file.WithdrawDialog));
+const SpendingPanel = lazy(
+  () => import("./spending").then((file) => file.SpendingPanel),
+  () => (
+    <Panel title="Spending">
+      <Skeleton rows={6} label="Loading your spending" />
+    </Panel>
+  ),
+);
+const AddMoneyDialog = lazy(() => import("./add-money").then((file) => file.AddMoneyDialog));
+const WithdrawDialog = lazy(() => import("./withdraw-to").then((file) => file.Withdraw));
 const ApprovalDialog = lazy(() => import("./approval-dialog").then((file) => file.ApprovalDialog));
 
 interface Balances {
@@ -280,8 +288,8 @@ export default function Home() {
   const looked = useSignal<Approval | null>(null);
   const hasWallet = shown?.agent_wallet !== null && shown?.agent_wallet !== undefined;
   const isLinked = shown?.issuer_link?.status === "linked";
-  const transfers = useLoaded("transfers", loadTransfers, ["top_up.*", "payout.*", "withdrawal.*", "card_withdrawal.*"]);
-  const balances = useLoaded(`balances ${hasWallet} ${isLinked}`, () => loadBalances(hasWallet, isLinked), ["wallet_payment.*", "top_up.credited", "reloadable_card.*", "card_withdrawal.*"]);
+  const transfers = useTransfers();
+  const balances = useLoaded(`balances ${hasWallet} ${isLinked}`, () => loadBalances(hasWallet, isLinked), ["wallet_payment.settled", "wallet_payment.sent", "wallet_payment.failed", "top_up.credited", "reloadable_card.*", "card_withdrawal.*"]);
   const approvals = useLoaded("approvals", () => (mayAct.peek() ? loadApprovals() : Promise.resolve([])), ["spend_approval.*"]);
   const asks = shown ? asksOf() : [];
   const approvalsWaiting = approvals.data?.length ?? 0;
@@ -292,7 +300,7 @@ export default function Home() {
   }, [approvalsWaiting, asks.length]);
   if (!shown) return <Loading />;
 
-  const moving = onWay(transfers.data ?? NONE, shown.cards, now.peek());
+  const moving = onWay(transfers ?? NONE, shown.cards, now.peek());
   const cards = shown.cards.filter((card) => ["ready", "paused"].includes(card.status) && card.available_usd_amount !== undefined && card.available_usd_amount !== null);
   const pots: Pot[] = [
     { kind: "balance", name: "On your balance", value: shown.available },
@@ -341,13 +349,13 @@ export default function Home() {
         title: <b>Verify your identity</b>,
         text: "Payments to people need it once. It takes about three minutes.",
         actions: (
-          <Button small href={identity.check_url}>
+          <Button small href={webAddress(identity.check_url) ?? "/dashboard/settings"}>
             Verify
           </Button>
         ),
       });
     }
-    for (const payout of transfers.data?.payouts ?? []) {
+    for (const payout of transfers?.payouts ?? []) {
       if (payout.status !== "awaiting-details" || !payout.redemption_url) continue;
       const link = payout.redemption_url;
       found.push({

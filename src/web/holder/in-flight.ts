@@ -1,7 +1,9 @@
 // Money that is on its way: top-ups, payouts, withdrawals and orders that are not over, with their stops.
 
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import type { Payout, TopUp, Withdrawal } from "../api/public";
-import { type Stop, type StopState, api, money } from "../parts";
+import { type Stop, type StopState, type StreamEvent, api, money, onEvent, onGap } from "../parts";
 import type { AccountCard } from "./account";
 
 export interface OnWay {
@@ -124,6 +126,48 @@ export async function loadTransfers(): Promise<Transfers> {
     listed<Withdrawal>("/get-withdrawal-status?limit=50", "withdrawals"),
   ]);
   return { topUps, payouts, withdrawals };
+}
+
+/** The list with this one, which is newer than the one with its id. */
+function updated<T>(list: T[], one: T, id: (of: T) => string): T[] {
+  const known = list.findIndex((old) => id(old) === id(one));
+  return known < 0 ? [one, ...list] : list.with(known, one);
+}
+
+/** The transfers after an event. */
+export function after(transfers: Transfers, event: StreamEvent): Transfers {
+  const object: unknown = event.data.object;
+  if (event.type.startsWith("top_up.")) return { ...transfers, topUps: updated(transfers.topUps, object as TopUp, (one) => one.top_up_id) };
+  if (event.type.startsWith("payout.")) return { ...transfers, payouts: updated(transfers.payouts, object as Payout, (one) => one.payout_id) };
+  if (/^(card_)?withdrawal\./.test(event.type)) return { ...transfers, withdrawals: updated(transfers.withdrawals, object as Withdrawal, (one) => one.id) };
+  return transfers;
+}
+
+/** The newest transfers. Events carry what changes, so they are loaded once. */
+export function useTransfers(): Transfers | null {
+  const transfers = useSignal<Transfers | null>(null);
+  useEffect(() => {
+    // Events that arrive while it loads are newer than the answer, or the same.
+    let waiting: StreamEvent[] | null = [];
+    const load = () => {
+      waiting ??= [];
+      void loadTransfers().then((loaded) => {
+        transfers.value = (waiting ?? []).reduce(after, loaded);
+        waiting = null;
+      });
+    };
+    load();
+    const off = onEvent(["top_up.*", "payout.*", "withdrawal.*", "card_withdrawal.*"], (event) => {
+      waiting?.push(event);
+      if (transfers.value) transfers.value = after(transfers.value, event);
+    });
+    const offGap = onGap(load);
+    return () => {
+      off();
+      offGap();
+    };
+  }, []);
+  return transfers.value;
 }
 
 /** Everything on its way, newest first. */

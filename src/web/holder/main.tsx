@@ -2,10 +2,10 @@
 
 import "../parts/styles.css";
 import "./home.css";
+import "./holder.css";
 import { render } from "preact";
-import { Empty, type PageRow, Pages, Shell, Skeleton, frozen, signedOut, startRouter } from "../parts";
+import { Button, Empty, type PageRow, Pages, Shell, Skeleton, frozen, signedOut, startRouter } from "../parts";
 import { account, accountError, loadAccount, startAccount } from "./account";
-import { Button } from "../parts";
 import { FrozenPage } from "./frozen";
 import { SignInPage } from "./sign-in";
 
@@ -39,6 +39,17 @@ function Missing() {
   );
 }
 
+function Failed() {
+  return (
+    <Shell app="holder" page="" title="Not loaded">
+      <h1 class="only-read">Not loaded</h1>
+      <Empty icon="alert" title="This page could not be loaded" actions={<Button icon="again" onClick={() => location.reload()}>Try again</Button>}>
+        The service does not answer, or was updated meanwhile.
+      </Empty>
+    </Shell>
+  );
+}
+
 function App() {
   if (frozen.value !== null) return <FrozenPage message={frozen.value} />;
   if (signedOut.value) return <SignInPage />;
@@ -52,7 +63,7 @@ function App() {
       </Shell>
     );
   }
-  return <Pages rows={PAGES} loading={Loading} missing={Missing} />;
+  return <Pages rows={PAGES} loading={Loading} missing={Missing} failed={Failed} />;
 }
 
 startRouter("/dashboard");

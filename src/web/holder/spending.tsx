@@ -2,14 +2,13 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { Chart, Panel, Segments, Skeleton, api, compare, dayKey, decimal, failure, less, money, now, onEvent, sum, units } from "../parts";
+import { Chart, Panel, Segments, Skeleton, api, compare, dayKey, decimal, failure, less, money, now, onEvent, onGap, sum, units } from "../parts";
 
 interface Payment {
   payment_id: string;
   status: string;
   amount: string | number;
   created_at: string;
-  product_status?: string;
   credited_usd_amount?: string | number | null;
 }
 
@@ -23,9 +22,9 @@ const LABEL = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" 
 /** What a payment cost in the end. */
 function cost(payment: Payment): bigint {
   if (payment.status !== "fulfilled" && payment.status !== "settled") return 0n;
-  const paid = units(payment.amount) ?? 0n;
-  // A purchase that failed was credited in full.
-  return payment.product_status === "failed" ? paid - (units(payment.credited_usd_amount) ?? 0n) : paid;
+  // What failed was credited in full, and what was left on a closed card too.
+  const left = (units(payment.amount) ?? 0n) - (units(payment.credited_usd_amount) ?? 0n);
+  return left > 0n ? left : 0n;
 }
 
 export interface Spending {
@@ -66,7 +65,6 @@ export function SpendingPanel() {
   const error = useSignal<string | null>(null);
   const shown = useSignal(30);
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
     const load = () => {
       loadSpending(Date.now()).then(
         (spending) => {
@@ -79,21 +77,33 @@ export function SpendingPanel() {
       );
     };
     load();
-    // A burst of purchases loads it once.
-    const off = onEvent(["payment.fulfilled", "card.failed", "gift_card.failed", "payout.failed"], () => {
-      clearTimeout(timer);
-      timer = setTimeout(load, 1_500);
-    });
+    // What a purchase adds is in its event, so that the payments are not loaded again for each.
+    const add = (value: unknown, at: string) => {
+      const spending = data.value;
+      if (!spending) return;
+      const key = dayKey(at);
+      if (key !== spending.days.at(-1)) {
+        load();
+        return;
+      }
+      data.value = { ...spending, amounts: spending.amounts.with(-1, sum(spending.amounts.at(-1), value as string)) };
+    };
+    const offPaid = onEvent("payment.fulfilled", (event) => add(event.data.object.amount, event.created_at));
+    const offFailed = onEvent(["card.failed", "intl_order.rejected", "intl_order.cancelled"], (event) => add(less("0", event.data.object.credited_usd_amount as string), event.created_at));
+    const offGift = onEvent("gift_card.failed", (event) => add(less("0", event.data.object.charged_usd_amount as string), event.created_at));
+    const offGap = onGap(load);
     return () => {
-      clearTimeout(timer);
-      off();
+      offPaid();
+      offFailed();
+      offGift();
+      offGap();
     };
   }, []);
   const spending = data.value;
   if (!spending) {
     return error.value ? null : (
       <Panel title="Spending">
-        <Skeleton rows={4} label="Loading your spending" />
+        <Skeleton rows={6} label="Loading your spending" />
       </Panel>
     );
   }

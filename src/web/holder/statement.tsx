@@ -1,12 +1,342 @@
-// Statement. In work.
+// The statement: a month or any days, with a running balance, as a file and on paper.
 
-import { PageHead, Shell, Skeleton } from "../parts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Amount, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, failure, fullTime, money, setQuery, toast, useRoute } from "../parts";
+import type { StatementLine } from "../api/public";
+import { account } from "./account";
+import { type Slice, useLoad, usePages } from "./data/load";
+import { type Show, type Shown, causePage, dateOf, daysPeriod, effectOf, effectText, exportCsv, lineWords, monthPeriod, readEnds, readForPaper, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
+import { LoadError, NoMatch, Pager } from "./pager";
 
-export default function Page() {
+const PAGE = 50;
+
+const CHOICES: { value: Show; text: string }[] = [
+  { value: "all", text: "All" },
+  { value: "in", text: "In" },
+  { value: "out", text: "Out" },
+  { value: "held", text: "Held" },
+];
+
+const isDay = (text: string | null): text is string => text !== null && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+
+/** The period of the address: a month, or from and to. */
+function periodOf(query: URLSearchParams): { shown: Shown; days: boolean } {
+  const from = query.get("from");
+  const to = query.get("to");
+  if (isDay(from) || isDay(to)) return { shown: daysPeriod(isDay(from) ? from : "", isDay(to) ? to : ""), days: true };
+  const month = query.get("month");
+  return { shown: monthPeriod(month && /^\d{4}-(0[1-9]|1[0-2])$/.test(month) ? month : thisMonth()), days: false };
+}
+
+export default function Statement() {
+  const { query } = useRoute();
+  const { shown, days } = periodOf(query);
+  const show = CHOICES.find((one) => one.value === query.get("show"))?.value ?? "all";
+  // A period that is over does not change.
+  const types = shown.period.until !== undefined && Date.parse(shown.period.until) <= Date.now() ? [] : ["balance.*"];
+  const key = `${shown.period.from} ${shown.period.until}`;
+  const lines = usePages<StatementLine, string>(`statement ${key} ${show}`, (after) => statementSlice(shown.period, show, after, PAGE), {
+    types,
+    after: (rows, _event, page) => (page === 0 ? "reload" : rows),
+  });
+  const ends = useLoad(`ends ${key}`, () => readEnds(shown.period), { types, atMostEvery: 2_000 });
+  const sums = useLoad(`sums ${key}`, () => readSums(shown.period), { types, atMostEvery: 15_000 });
+  const [choosing, setChoosing] = useState(false);
+  const [exporting, setExporting] = useState(false);
+  const user = account.value?.user_id ?? "";
+  // While it is printed the page has all lines of the period, not only those of the shown page.
+  const [paper, setPaper] = useState<Slice<StatementLine, string> | null>(null);
+  const [preparing, setPreparing] = useState(false);
+  const toPaper = async () => {
+    setPreparing(true);
+    try {
+      setPaper(await readForPaper(shown.period, show));
+    } catch (thrown) {
+      toast(failure(thrown).said);
+    }
+    setPreparing(false);
+  };
+  useEffect(() => {
+    if (!paper) return undefined;
+    const done = () => setPaper(null);
+    addEventListener("afterprint", done, { once: true });
+    requestAnimationFrame(() => print());
+    return () => removeEventListener("afterprint", done);
+  }, [paper]);
+  const printed = paper ?? { rows: lines.data, next: lines.hasNext ? "" : undefined };
+
   return (
     <Shell app="holder" page="statement" title="Statement">
-      <PageHead title="Statement" />
-      <Skeleton />
+      <div class="statement">
+        <div class="print-only print-head">
+          <div>
+            <span>Purser</span>
+            <span>Statement of account</span>
+          </div>
+          <p class="small">
+            Account {user} · {shown.name} · made {fullTime(new Date().toISOString())}
+          </p>
+        </div>
+        <div class="no-print">
+          <PageHead
+            title="Statement"
+            actions={
+              <>
+                <Button icon="save" onClick={() => setExporting(true)}>
+                  CSV
+                </Button>
+                <Button icon="print" busy={preparing} onClick={() => void toPaper()}>
+                  Print
+                </Button>
+              </>
+            }
+          >
+            Every change of your balance. What agents pay from their own wallets is not part of it.
+          </PageHead>
+        </div>
+        <div class="stack">
+          <div class="period no-print">
+            <div class="row wrap">
+              {shown.before && (
+                <Button kind="ghost" small icon="left" label={`Earlier: ${monthPeriod(shown.before).name}`} onClick={() => setQuery({ month: shown.before })} />
+              )}
+              <b aria-live="polite">{shown.name}</b>
+              {!days && (
+                <Button
+                  kind="ghost"
+                  small
+                  icon="right"
+                  label={shown.after ? `Later: ${monthPeriod(shown.after).name}` : "Later: it has not begun"}
+                  disabled={shown.after === undefined}
+                  onClick={() => setQuery({ month: shown.after === thisMonth() ? undefined : shown.after })}
+                />
+              )}
+              <Button small icon="calendar" onClick={() => setChoosing(true)}>
+                Choose days
+              </Button>
+              {days && (
+                <Button small kind="ghost" onClick={() => setQuery({ from: undefined, to: undefined })}>
+                  This month
+                </Button>
+              )}
+            </div>
+            <Segments label="Show" options={CHOICES} value={show} onChange={(value) => setQuery({ show: value === "all" ? undefined : value })} />
+          </div>
+          {ends.error && !ends.data && <LoadError error={ends.error} what="the sums" retry={ends.reload} />}
+          {ends.data && (
+            <dl class="sums">
+              <Sum name="Opening" value={ends.data.opening} />
+              <Sum name="In" value={sums.data?.comesIn} tooMany={sums.data === null} />
+              <Sum name="Out" value={sums.data?.goesOut} tooMany={sums.data === null} />
+              <Sum name="Balance" value={ends.data.balance} />
+              <Sum name="Held" value={ends.data.held} />
+              <Sum name="Available" value={ends.data.available} />
+            </dl>
+          )}
+          {lines.error && <LoadError error={lines.error} what="the statement" retry={lines.reload} />}
+          <Panel>
+            {lines.data === undefined ? (
+              !lines.error && <Skeleton rows={8} label="Loading the statement" />
+            ) : lines.data.length === 0 ? (
+              show === "all" ? (
+                <Empty icon="statement" title={`Nothing in ${days ? "these days" : shown.name}`}>
+                  Credits, refunds, deposits and withdrawals appear here. A card that an agent pays for itself does not touch your balance.
+                </Empty>
+              ) : (
+                <NoMatch clear={() => setQuery({ show: undefined })}>No line of this kind is in {days ? "these days" : shown.name}.</NoMatch>
+              )
+            ) : (
+              <Lines lines={printed.rows ?? lines.data} opening={ends.data && printed.next === undefined && show === "all" && shown.period.from ? { amount: ends.data.opening, at: shown.period.from } : undefined} />
+            )}
+          </Panel>
+          <div class="no-print">
+            <Pager what="lines" {...lines} />
+          </div>
+          {ends.data && sums.data && (
+            <p class="small quiet">
+              {sumWords(ends.data, sums.data)} Dates are in your time zone, days of limits in UTC.
+              {paper?.next !== undefined ? " The newest lines only; the CSV file has all of them." : ""}
+            </p>
+          )}
+        </div>
+      </div>
+      {choosing && <ChooseDays query={query} onClose={() => setChoosing(false)} />}
+      {exporting && <ExportDialog shown={shown} onClose={() => setExporting(false)} />}
     </Shell>
+  );
+}
+
+function Sum({ name, value, tooMany }: { name: string; value: string | undefined; tooMany?: boolean }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd class="live-amount">{tooMany ? <span class="small quiet">in the CSV file</span> : value === undefined ? "…" : <Amount value={value} />}</dd>
+    </div>
+  );
+}
+
+function Day({ at }: { at: string }) {
+  return (
+    <time class="quiet nowrap" dateTime={at} title={fullTime(at)}>
+      {dateOf(at)}
+    </time>
+  );
+}
+
+function Held({ line }: { line: StatementLine }) {
+  if (effectOf(line) !== 0n) return null;
+  return (
+    <span class="quiet small">
+      {money(line.amount)} {line.type === "released" ? "released" : "held"}
+    </span>
+  );
+}
+
+function Lines({ lines, opening }: { lines: StatementLine[]; opening: { amount: string; at: string } | undefined }) {
+  return (
+    <Table
+      caption="Lines of the statement, the newest first"
+      rows={lines}
+      rowKey={(line) => line.entry_id}
+      columns={[
+        { title: "Date", fold: "hidden", cell: (line) => <Day at={line.created_at} /> },
+        {
+          title: "What",
+          heads: true,
+          fold: "first",
+          class: "two-lines",
+          cell: (line) => {
+            const page = causePage(line);
+            return (
+              <>
+                {page ? (
+                  <a class="lead" href={page}>
+                    {lineWords(line)}
+                  </a>
+                ) : (
+                  <b>{lineWords(line)}</b>
+                )}
+                <div class="small quiet row wrap">
+                  <span class="no-print">
+                    <Id value={line.cause} />
+                  </span>
+                  <span class="print-only mono">{line.cause}</span>
+                  <span class="narrow-only no-print">
+                    <Day at={line.created_at} />
+                  </span>
+                </div>
+              </>
+            );
+          },
+        },
+        { title: "In", number: true, fold: "hidden", class: "in-or-out", cell: (line) => effectOf(line) > 0n && <Amount value={line.amount} /> },
+        { title: "Out", number: true, fold: "hidden", class: "in-or-out", cell: (line) => (effectOf(line) < 0n ? <Amount value={line.amount} /> : <Held line={line} />) },
+        { title: "Amount", number: true, fold: "first-right", class: "one-amount", cell: (line) => (effectOf(line) === 0n ? <Held line={line} /> : <Amount value={effectText(line)} sign />) },
+        { title: "Balance", number: true, fold: "second-right", cell: (line) => <Amount value={line.balance} /> },
+      ]}
+      foot={
+        opening && (
+          <tr role="row">
+            <td role="cell" class="fold-hidden" />
+            <th role="rowheader" scope="row" class="fold-first">
+              Opening balance, <Day at={opening.at} />
+            </th>
+            <td role="cell" class="fold-hidden in-or-out" />
+            <td role="cell" class="fold-hidden in-or-out" />
+            <td role="cell" class="fold-hidden one-amount" />
+            <td role="cell" class="number fold-first-right">
+              <Amount value={opening.amount} />
+            </td>
+          </tr>
+        )
+      }
+    />
+  );
+}
+
+function ChooseDays({ query, onClose }: { query: URLSearchParams; onClose: () => void }) {
+  const [from, setFrom] = useState(query.get("from") ?? "");
+  const [to, setTo] = useState(query.get("to") ?? "");
+  const [error, setError] = useState<string | null>(null);
+  const apply = () => {
+    if (from === "" && to === "") {
+      setError("Choose at least one day.");
+      return;
+    }
+    if (from !== "" && to !== "" && from > to) {
+      setError("The first day is after the last one.");
+      return;
+    }
+    onClose();
+    setQuery({ from: from || undefined, to: to || undefined, month: undefined });
+  };
+  return (
+    <Dialog
+      title="Choose days"
+      onClose={onClose}
+      onSubmit={apply}
+      actions={
+        <>
+          <Button kind="ghost" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button kind="primary" onClick={apply}>
+            Show these days
+          </Button>
+        </>
+      }
+    >
+      <div class="dates">
+        <Field label="From" type="date" value={from} onChange={(value) => { setFrom(value); setError(null); }} />
+        <Field label="To" type="date" value={to} onChange={(value) => { setTo(value); setError(null); }} error={error} />
+      </div>
+      <p>Both days are inside. Leave one empty to have everything before or after the other.</p>
+    </Dialog>
+  );
+}
+
+/** Reads all pages of the period into a file, and says how far it is. */
+function ExportDialog({ shown, onClose }: { shown: Shown; onClose: () => void }) {
+  const [lines, setLines] = useState(0);
+  const [error, setError] = useState<string | null>(null);
+  const stopped = useRef(false);
+  useEffect(() => {
+    stopped.current = false;
+    exportCsv(shown.period, setLines, () => stopped.current).then(
+      (done) => {
+        if (!done) return;
+        const url = URL.createObjectURL(done.blob);
+        const link = document.createElement("a");
+        link.href = url;
+        link.download = `purser-statement-${shown.file}.csv`;
+        link.click();
+        setTimeout(() => URL.revokeObjectURL(url), 60_000);
+        toast(`Saved ${link.download} with ${done.lines.toLocaleString("en")} lines`);
+        onClose();
+      },
+      (thrown: unknown) => setError(failure(thrown).said),
+    );
+    return () => {
+      stopped.current = true;
+    };
+  }, []);
+  return (
+    <Dialog
+      title={`Statement of ${shown.name} as CSV`}
+      onClose={onClose}
+      actions={
+        <Button kind="ghost" onClick={onClose}>
+          {error ? "Close" : "Stop"}
+        </Button>
+      }
+    >
+      {error ? (
+        <Note tone="bad" title="The file could not be made">
+          {error}
+        </Note>
+      ) : (
+        <p role="status">Reading the lines: {lines.toLocaleString("en")} so far.</p>
+      )}
+    </Dialog>
   );
 }

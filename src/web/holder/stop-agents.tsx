@@ -2,8 +2,12 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { Button, Confirm, Icon, Note, Time, addShortcuts, api, failure, toast } from "../parts";
-import { account, agentsStopped, loadAccount, mayAct } from "./account";
+import { Button, Note, Time, addShortcuts, api, failure, lazy, toast } from "../parts";
+import { agentsStopped, loadAccount, mayAct } from "./account";
+
+// Opened by a press, so it is no part of the first screen.
+const dialog = () => import("./ask-to-stop").then((file) => file.AskToStop);
+const AskToStop = lazy(dialog);
 
 const asking = signal(false);
 
@@ -33,48 +37,13 @@ export function StopAgentsButton({ small }: { small?: boolean }) {
 
 /** The dialog. Each page with the button has one. */
 export function StopAgentsDialog() {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(null);
+  // It is there before it is needed, so that the stop works on a bad connection too.
+  useEffect(() => {
+    const timer = setTimeout(() => void dialog(), 1_000);
+    return () => clearTimeout(timer);
+  }, []);
   useEffect(() => addShortcuts([{ keys: "s", what: "Stop my agents", run: () => !agentsStopped.value && mayAct.value && askToStop() }]), []);
-  if (!asking.value) return null;
-  const keys = account.value?.api_keys?.filter((key) => key.status !== "revoked").length ?? 0;
-  return (
-    <Confirm
-      title="Stop all your agents?"
-      action="Stop my agents"
-      danger
-      busy={busy}
-      error={error}
-      onClose={() => {
-        asking.value = false;
-        setError(null);
-      }}
-      onConfirm={() => {
-        setBusy(true);
-        setError(null);
-        stop()
-          .then(
-            () => {
-              asking.value = false;
-              toast("Your agents are stopped");
-            },
-            (thrown) => setError(failure(thrown).said),
-          )
-          .finally(() => setBusy(false));
-      }}
-    >
-      <p>At once, for every agent of this account{keys > 0 ? `, with ${keys === 1 ? "its API key" : `its ${keys} API keys`}` : ""}:</p>
-      <ul class="stack tight">
-        {["No new purchases, payouts or paid calls", "No reading of card numbers", "Their sessions end"].map((text) => (
-          <li class="row">
-            <Icon name="hand" />
-            <span>{text}</span>
-          </li>
-        ))}
-      </ul>
-      <p>What is already paid goes on. Open cards still work in shops until you pause them. You can let your agents act again at any time.</p>
-    </Confirm>
-  );
+  return asking.value ? <AskToStop stop={stop} onClose={() => { asking.value = false; }} /> : null;
 }
 
 /** Says that they are stopped, and lets them act again. */
@@ -111,7 +80,7 @@ export function StoppedNote() {
         )
       }
     >
-      They cannot buy, pay or read card numbers. What was already paid goes on.
+      They cannot buy, pay or read card numbers. What was already paid goes on. Once you let them, agents with a wallet of their own sign in again; those with an API key need a new one.
     </Note>
   );
 }

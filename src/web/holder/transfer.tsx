@@ -1,12 +1,342 @@
-// Transfer. In work.
+// One transfer: its stops as they happen, its legs with their transactions, and its details.
 
-import { PageHead, Shell, Skeleton } from "../parts";
+import type { ComponentChildren } from "preact";
+import { Amount, Button, CopyLine, Empty, Id, KeyValue, Log, type LogLine, Note, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, type Stop, StatusTag, Table, Time, type Tone, now, money, span } from "../parts";
+import type { Payment } from "../api/public";
+import { readPayment } from "./data/cards";
+import { type PastEvent, readEvents } from "./data/events";
+import { useLoad } from "./data/load";
+import { readNames } from "./data/people";
+import { type RouteStop, stopsOf, timesOf } from "./data/route";
+import { TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, readTransfer, statusKind, updated } from "./data/transfers";
+import { HELD_WORDS, reasonWords } from "./data/words";
+import { Transaction, chainName } from "./chain";
+import { LoadError } from "./pager";
+import { took } from "./transfers";
 
-export default function Page() {
+const ID_FIELDS = ["top_up_id", "payout_id", "id", "withdrawal_id", "transaction_id"];
+
+const isAbout = (id: string) => (object: Record<string, unknown>) => ID_FIELDS.some((field) => object[field] === id);
+
+export default function TransferPage({ params }: PageProps) {
+  const id = params.id ?? "";
+  const transfer = useLoad(`transfer ${id}`, () => readTransfer(id), {
+    types: TRANSFER_EVENTS,
+    after: (shown, event) => {
+      if (!isAbout(id)(event.data.object)) return shown;
+      const next = ofEvent(event.type, event.data.object);
+      return next ? updated(shown, next) : shown;
+    },
+  });
+  const shown = transfer.data;
+  const title = shown ? KIND_WORDS[shown.kind] : "Transfer";
   return (
-    <Shell app="holder" page="transfers" title="Transfer">
-      <PageHead title="Transfer" />
-      <Skeleton />
+    <Shell app="holder" page="transfers" title={title} crumbs={[{ text: "Transfers", href: "/dashboard/transfers" }, { text: title }]}>
+      {shown ? (
+        <Loaded key={id} transfer={shown} />
+      ) : transfer.error ? (
+        <>
+          <PageHead title="Transfer" />
+          {[403, 404].includes(transfer.error.status) ? (
+            <Panel>
+              <Empty icon="route" title="This transfer is not yours, or does not exist" actions={<Button href="/dashboard/transfers">All transfers</Button>}>
+                Check the address, or open it from the list.
+              </Empty>
+            </Panel>
+          ) : (
+            <LoadError error={transfer.error} what="this transfer" retry={transfer.reload} />
+          )}
+        </>
+      ) : (
+        <>
+          <PageHead title="Transfer" />
+          <Panel>
+            <Skeleton rows={5} label="Loading the transfer" />
+          </Panel>
+        </>
+      )}
     </Shell>
   );
+}
+
+const PREFIX = { top_up: "top_up", payout: "payout", withdrawal: "withdrawal", card_withdrawal: "card_withdrawal", bank_transfer: "bank_transfer" } as const;
+
+function Loaded({ transfer }: { transfer: Transfer }) {
+  const about = isAbout(transfer.id);
+  const types = [`${PREFIX[transfer.kind]}.*`];
+  const events = useLoad<PastEvent[]>(`events ${transfer.id}`, () => readEvents({ types, since: transfer.createdAt, about }), {
+    types,
+    after: (lines, event) => (about(event.data.object) && !lines.some((one) => one.seq === event.seq) ? [{ ...event, fresh: true }, ...lines] : lines),
+  });
+  const payment = useLoad<Payment | null>(`payment ${transfer.paymentId}`, () => (transfer.paymentId ? readPayment(transfer.paymentId) : Promise.resolve(null)), {
+    types: ["payment.*"],
+    after: (shown, event) => (event.data.object.payment_id === transfer.paymentId ? "reload" : shown),
+  });
+  const stops = stopsOf(transfer, timesOf(transfer, events.data ?? []));
+  const names = useLoad("names", () => (transfer.payout ? readNames() : Promise.resolve(new Map<string, string>())));
+  const [title, text] = headline(transfer, names.data);
+  const failed = transfer.status === "failed" || transfer.status === "rejected";
+
+  return (
+    <>
+      <PageHead
+        title={
+          <span class="row wrap">
+            {title}
+            {isOpen(transfer) || failed ? (
+              <Status kind={statusKind(transfer)} value={transfer.status} tag />
+            ) : ["complete", "credited"].includes(transfer.status) ? (
+              <StatusTag tone="done" tag>
+                {transfer.status === "credited" ? "Credited" : "Arrived"} in {took(transfer)}
+              </StatusTag>
+            ) : (
+              <Status kind={statusKind(transfer)} value={transfer.status} tag />
+            )}
+          </span>
+        }
+        actions={<span class="sum">{amountWords(transfer)}</span>}
+      >
+        {text}
+      </PageHead>
+      <div class="stack">
+        <Panel padded class="route-panel">
+          <Route stops={stops.map((stop, index) => shownStop(stop, stops[index - 1], index === 0 ? payment.data : null))} label={`Steps of this ${KIND_WORDS[transfer.kind].toLowerCase()}`} />
+        </Panel>
+        {transfer.held && (
+          <Note tone="wait" title="It waits">
+            {HELD_WORDS[transfer.held] ?? reasonWords(transfer.held)}
+          </Note>
+        )}
+        {transfer.payout?.redemption_url && (
+          <Panel tone="ask" title="Send this link to the recipient" padded>
+            <div class="stack">
+              <CopyLine text={transfer.payout.redemption_url} what="Link for the recipient" />
+              <p class="small soft">
+                Anybody who has the link can take the {amountWords(transfer)}. Send it only to the person you mean. After 30 days without a card, the full price of {money(transfer.payout.charged_usd_amount)} is back on your balance.
+              </p>
+            </div>
+          </Panel>
+        )}
+        <div class="columns wide-narrow">
+          <div class="stack">
+            <Legs transfer={transfer} payment={payment.data ?? null} />
+            <Panel title="Timeline" padded>
+              <Log label="What happened, the newest first" lines={timeline(transfer, events.data ?? [], payment.data ?? null)} />
+            </Panel>
+          </div>
+          <Details transfer={transfer} payment={payment.data ?? null} />
+        </div>
+        {isOpen(transfer) && (
+          <Note tone="info" title="If a step takes long">
+            {transfer.kind === "top_up"
+              ? "It is tried again by itself. What cannot be delivered is credited to your balance in full. What the issuer does not credit within an hour is looked at by a person, and you see that here."
+              : "It is tried again by itself, and never sent twice. What definitely cannot be paid goes back to where it came from. You can close this page."}
+          </Note>
+        )}
+      </div>
+    </>
+  );
+}
+
+function headline(transfer: Transfer, names: Map<string, string> | undefined): [string, ComponentChildren] {
+  const back = "The full price is on your balance and can be spent or withdrawn.";
+  const reason = reasonWords(transfer.payout?.failure_reason ?? transfer.topUp?.failure_code ?? transfer.withdrawal?.failure_reason ?? transfer.bank?.failureReason);
+  const why = reason ? `${reason} ` : "";
+  switch (transfer.kind) {
+    case "top_up": {
+      const from = chainName(transfer.topUp?.payment_network ?? "base");
+      if (transfer.status === "failed") return [`Top-up failed, ${amountWords(transfer)} is back`, `${why}${back}`];
+      if (transfer.status === "credited") return ["Top-up credited", "It is on your card balance at the issuer."];
+      return ["Top-up on its way", `From ${from} to your card balance at the issuer. Usually under a minute; you can close this page.`];
+    }
+    case "payout": {
+      const credited = transfer.payout?.credited_amount;
+      switch (transfer.status) {
+        case "awaiting-details":
+          return ["Payout waits for its recipient", "They open the link and enter the debit card that gets the money."];
+        case "complete":
+          return ["Paid out", `${named(transfer, names)}.`];
+        case "returned":
+          return ["Payout came back", `${why}${credited ? `${money(credited)} is on your balance.` : back}`];
+        case "failed":
+        case "cancelled":
+        case "expired":
+          return ["Payout ended, and its price is back", `${why}${credited ? `${money(credited)} is on your balance.` : back}`];
+        default:
+          return ["Payout on its way", `${named(transfer, names)}. You can close this page.`];
+      }
+    }
+    case "withdrawal":
+      if (transfer.status === "failed") return ["Withdrawal failed, the amount is available again", why || "It can never settle on its chain, so the hold was released."];
+      return transfer.status === "complete" ? ["Withdrawal arrived", `USDC on ${chainName(transfer.withdrawal?.network ?? "base")}.`] : ["Withdrawal on its way", "It usually arrives within seconds."];
+    case "card_withdrawal":
+      if (transfer.status === "failed" || transfer.status === "rejected") return ["Withdrawal ended without a payment", `${why}The amount is on your card balance again.`];
+      return transfer.status === "complete" ? ["Withdrawal arrived", `USDC on ${chainName(transfer.withdrawal?.network ?? "base")}.`] : ["Withdrawal on its way", "A person pays it out, usually within a day. The issuer holds the amount until then."];
+    case "bank_transfer":
+      if (transfer.status === "failed") return ["Bank transfer rejected", `${why}${transfer.incoming ? "" : "The amount is on your balance again."}`];
+      if (transfer.status === "returned") return ["Bank transfer came back", `${why}The amount is on your balance.`];
+      return [transfer.what, transfer.status === "complete" ? "The bank carried it out." : "The bank carries it out. You can close this page."];
+  }
+}
+
+function shownStop(stop: RouteStop, before: RouteStop | undefined, payment: Payment | null | undefined): Stop {
+  const lines: ComponentChildren[] = [];
+  if (stop.is === "done" || stop.is === "fail") {
+    if (stop.at) lines.push(<Time at={stop.at} as="seconds" />);
+    if (stop.at && before?.at) {
+      const ms = Date.parse(stop.at) - Date.parse(before.at);
+      if (ms >= 0) lines.push(<span>+{ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms / 1_000)}</span>);
+    } else if (payment) lines.push(<span>{money(payment.amount, payment.asset)}</span>);
+  } else if (stop.is === "now" || stop.is === "hold") {
+    const began = stop.at ?? before?.at;
+    if (began) lines.push(<span class="soft">{span((now.value - Date.parse(began)) / 1_000)} so far</span>);
+  } else lines.push(<span>next</span>);
+  if (stop.note) lines.push(<span>{stop.note}</span>);
+  return { is: stop.is, name: stop.name, detail: lines };
+}
+
+interface Leg {
+  name: string;
+  where: string;
+  hash: string | null;
+  network: string;
+  at: string;
+  amount: number | string;
+  asset: string;
+}
+
+function legsOf(transfer: Transfer, payment: Payment | null): Leg[] {
+  const legs: Leg[] = [];
+  if (payment?.transaction) legs.push({ name: "Payment", where: chainName(payment.network), hash: payment.transaction, network: payment.network, at: payment.created_at, amount: payment.amount, asset: payment.asset });
+  const { topUp, withdrawal } = transfer;
+  for (const leg of topUp?.legs ?? []) {
+    const network = leg.leg === "burn" ? "solana" : "base";
+    legs.push({ name: { burn: "Burn", mint: "Mint to the deposit address", transfer: "Transfer to the deposit address" }[leg.leg], where: chainName(network), hash: leg.tx_hash, network, at: leg.at, amount: topUp?.funded_usd ?? "0", asset: topUp?.asset ?? "USDC" });
+  }
+  if (topUp?.status === "credited") legs.push({ name: "Credit", where: "Issuer", hash: null, network: "", at: topUp.last_updated_at, amount: topUp.funded_usd, asset: "USD" });
+  if (withdrawal?.tx_hash) legs.push({ name: "Transfer to the wallet", where: chainName(withdrawal.network), hash: withdrawal.tx_hash, network: withdrawal.network, at: withdrawal.last_updated_at, amount: withdrawal.amount, asset: withdrawal.asset });
+  return legs;
+}
+
+function Legs({ transfer, payment }: { transfer: Transfer; payment: Payment | null }) {
+  const legs = legsOf(transfer, payment);
+  if (legs.length === 0) return null;
+  return (
+    <Panel title="Legs">
+      <Table
+        caption="Legs with their transactions"
+        rows={legs}
+        rowKey={(leg) => leg.name}
+        columns={[
+          {
+            title: "Leg",
+            class: "two-lines",
+            cell: (leg) => (
+              <>
+                {leg.name}
+                <div class="small quiet">{leg.where}</div>
+              </>
+            ),
+          },
+          { title: "Transaction", fold: "whole", cell: (leg) => (leg.hash ? <Transaction hash={leg.hash} network={leg.network} /> : <span class="quiet">not on a chain</span>) },
+          { title: "At", fold: "second-right", cell: (leg) => <Time at={leg.at} as="seconds" class="quiet" /> },
+          { title: "Amount", number: true, fold: "first-right", cell: (leg) => <Amount value={leg.amount} currency={leg.asset} places={leg.asset === "USD" ? 2 : 6} /> },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Details({ transfer, payment }: { transfer: Transfer; payment: Payment | null }) {
+  const { payout, topUp, withdrawal, bank } = transfer;
+  return (
+    <Panel title="Details" padded>
+      <KeyValue
+        rows={[
+          { name: KIND_WORDS[transfer.kind].split(" ")[0] ?? "Transfer", value: <Id value={transfer.id} /> },
+          { name: "Started", value: <Time at={transfer.createdAt} /> },
+          payment && { name: "Payment", value: <Id value={payment.payment_id} /> },
+          payment && { name: "From", value: <Id value={payment.payer} what="wallet" /> },
+          topUp && { name: "Goes to", value: <Id value={topUp.deposit_address} what="deposit address" /> },
+          payout && { name: "Recipient gets", value: money(payout.amount, payout.currency) },
+          payout && { name: "Fee", value: money(payout.fee_amount, payout.fee_currency) },
+          payout && { name: "You paid", value: <b>{money(payout.charged_usd_amount)}</b> },
+          payout?.destination && { name: "To", value: `${payout.destination.account_holder_name}, ${payout.destination.bank_name} •••• ${payout.destination.account_number_last4}` },
+          payout?.platform && { name: "App", value: appName(payout.platform) },
+          typeof payout?.card_last4 === "string" && { name: "Debit card", value: `•••• ${payout.card_last4}` },
+          payout?.credited_amount !== undefined && payout?.credited_amount !== null && { name: "Credited", value: money(payout.credited_amount) },
+          payout?.late_return && { name: "Came back late", value: <Status kind="late_return" value={payout.late_return.status} /> },
+          withdrawal && { name: "Goes to", value: <Id value={withdrawal.address} what="address" /> },
+          withdrawal && { name: "Chain", value: chainName(withdrawal.network) },
+          typeof bank?.note === "string" && { name: "Note", value: bank.note },
+          typeof bank?.reference === "string" && { name: "Reference", value: <span class="anywhere">{bank.reference}</span> },
+          topUp && { name: "Fee", value: money(0) },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+const WORDS: Record<string, [Tone, string]> = {
+  "top_up.paid": ["done", "Paid"],
+  "top_up.bridging": ["move", "Burned on Solana, waits for the attestation"],
+  "top_up.delivered": ["move", "Delivered to the deposit address on Base"],
+  "top_up.credited": ["done", "Credited to your card balance"],
+  "top_up.failed": ["off", "It could not be delivered. The full price is on your balance"],
+  "payout.awaiting-details": ["wait", "Waits for the recipient's card"],
+  "payout.queued": ["move", "Ready to be sent"],
+  "payout.in-process": ["move", "The bank accepted it"],
+  "payout.complete": ["done", "Paid out"],
+  "payout.returned": ["off", "It came back, and was credited"],
+  "payout.failed": ["off", "The bank declined it. The price is on your balance"],
+  "payout.cancelled": ["off", "The bank stopped it. The price is on your balance"],
+  "payout.expired": ["off", "No card was entered in 30 days. The price is on your balance"],
+  "withdrawal.pending": ["move", "The amount is held"],
+  "withdrawal.sent": ["move", "Sent on its chain"],
+  "withdrawal.complete": ["done", "Arrived"],
+  "withdrawal.failed": ["off", "It can never settle. The hold was released"],
+  "card_withdrawal.pending": ["move", "Asked the issuer to hold the amount"],
+  "card_withdrawal.queued": ["move", "Held. Waits for an operator"],
+  "card_withdrawal.claimed": ["move", "An operator pays it"],
+  "card_withdrawal.complete": ["done", "Paid"],
+  "card_withdrawal.rejected": ["off", "An operator rejected it"],
+  "card_withdrawal.failed": ["off", "The issuer declined it"],
+  "card_withdrawal.hold_released": ["off", "The hold was released"],
+  "bank_transfer.pending": ["move", "The bank carries it out"],
+  "bank_transfer.complete": ["done", "Carried out"],
+  "bank_transfer.failed": ["off", "The bank rejected it"],
+  "bank_transfer.returned": ["off", "The bank sent it back"],
+};
+
+function timeline(transfer: Transfer, events: PastEvent[], payment: Payment | null): LogLine[] {
+  const lines: (LogLine & { at: string })[] = events.flatMap((event) => {
+    const [tone, text] = WORDS[event.type] ?? [];
+    return tone && text ? [{ key: event.seq, tone, text, at: event.created_at, fresh: event.fresh === true }] : [];
+  });
+  for (const leg of transfer.topUp?.legs ?? []) {
+    const network = leg.leg === "burn" ? "solana" : "base";
+    lines.push({ key: `leg ${leg.leg}`, tone: "done", icon: "arrow", text: `${money(transfer.amount, "USDC", { places: 6 })} ${{ burn: "burned on Solana", mint: "minted on Base", transfer: "delivered on Base" }[leg.leg]}`, at: leg.at, sub: <Transaction hash={leg.tx_hash} network={network} /> });
+  }
+  if (transfer.withdrawal?.tx_hash) {
+    const done = lines.find((line) => line.text === "Arrived" || line.text === "Paid");
+    if (done) done.sub = <Transaction hash={transfer.withdrawal.tx_hash} network={transfer.withdrawal.network} />;
+  }
+  if (payment) {
+    lines.push({
+      key: "payment",
+      tone: "done",
+      icon: "wallet",
+      text: `Paid ${money(payment.amount, payment.asset, { places: 6 })} on ${chainName(payment.network)}`,
+      at: payment.created_at,
+      sub: (
+        <>
+          {payment.transaction && <Transaction hash={payment.transaction} network={payment.network} />}
+          <Id value={payment.payment_id} />
+        </>
+      ),
+    });
+  }
+  // Beyond what events say: the state of now, for what is older than the service keeps events.
+  if (lines.length === 0) lines.push({ key: "now", tone: "done", text: KIND_WORDS[transfer.kind], at: transfer.createdAt });
+  return lines.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
 }

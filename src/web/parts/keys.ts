@@ -24,7 +24,7 @@ let firstAt = 0;
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
-  const target = event.target as Element | null;
+  const target = event.target instanceof Element ? event.target : null;
   if (target?.closest("input, textarea, select, dialog, [contenteditable]") || document.querySelector("dialog[open]")) return;
   const sequence = performance.now() - firstAt < SEQUENCE_MS ? `${firstKey} ${event.key}` : "";
   const named = (keys: string) => allShortcuts().find((one) => one.run && one.keys === keys);

@@ -3,8 +3,8 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-/** A component of another file. Shows nothing until the file is there. */
-export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+/** A component of another file. Until the file is there, shows `meanwhile`, or nothing. */
+export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>, meanwhile?: ComponentType): ComponentType<Props> {
   let loaded: ComponentType<Props> | undefined;
   return function Lazy(props: Props) {
     const [, redraw] = useState(0);
@@ -16,6 +16,8 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
       });
     }, []);
     const Shown = loaded;
-    return Shown ? <Shown {...props} /> : null;
+    if (Shown) return <Shown {...props} />;
+    const Meanwhile = meanwhile;
+    return Meanwhile ? <Meanwhile /> : null;
   };
 }

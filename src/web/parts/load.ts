@@ -13,9 +13,12 @@ export interface Loaded<T> {
   reload: () => void;
 }
 
+/** Between two loads that events cause. */
+const PAUSE_MS = 1_000;
+
 /**
- * Loads data for a page. `key` says what is loaded: another key loads other data. Events of `types` load it again, at
- * most one request at a time, so that a burst of events causes two requests and not a hundred.
+ * Loads data for a page. `key` says what is loaded: another key loads other data. Events of `types` load it again: one
+ * request at a time and at most one a second, so that a burst of events causes two requests and not a hundred.
  */
 export function useLoaded<T>(key: string, load: () => Promise<T>, types: string | string[] = []): Loaded<T> {
   const data = useSignal<T | undefined>(undefined);
@@ -62,9 +65,23 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, types: string 
   }, [key]);
   useEffect(() => {
     const patterns = typeof types === "string" ? [types] : types;
-    const off = patterns.length > 0 ? onEvent(patterns, run) : () => {};
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let last = 0;
+    const soon = () => {
+      if (timer !== undefined) return;
+      timer = setTimeout(
+        () => {
+          timer = undefined;
+          last = performance.now();
+          run();
+        },
+        Math.max(0, last + PAUSE_MS - performance.now()),
+      );
+    };
+    const off = patterns.length > 0 ? onEvent(patterns, soon) : () => {};
     const offGap = onGap(run);
     return () => {
+      clearTimeout(timer);
       off();
       offGap();
     };

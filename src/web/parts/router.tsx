@@ -105,8 +105,18 @@ function match(pattern: string, path: string): Record<string, string> | null {
 
 const loaded = new Map<string, PageModule>();
 
+let prefetched = false;
+
+export interface PagesProps {
+  rows: PageRow[];
+  loading: ComponentType;
+  missing: ComponentType;
+  /** The page's file could not be loaded. `missing` by default. */
+  failed?: ComponentType;
+}
+
 /** The page of the address. Each page is a file of its own, loaded when it is first opened. */
-export function Pages({ rows, loading: Loading, missing: Missing }: { rows: PageRow[]; loading: ComponentType; missing: ComponentType }) {
+export function Pages({ rows, loading: Loading, missing: Missing, failed: Failed = Missing }: PagesProps) {
   const { path } = place.value;
   let row: PageRow | undefined;
   let found: Record<string, string> = {};
@@ -119,6 +129,7 @@ export function Pages({ rows, loading: Loading, missing: Missing }: { rows: Page
     }
   }
   const [, redraw] = useState(0);
+  const [failed, setFailed] = useState<string | null>(null);
   const pattern = row?.path ?? "";
   const module = loaded.get(pattern);
   useEffect(() => {
@@ -129,8 +140,10 @@ export function Pages({ rows, loading: Loading, missing: Missing }: { rows: Page
         loaded.set(pattern, arrived);
         if (wanted) redraw((count) => count + 1);
       },
-      // The file is gone: a newer version of the service runs, and has other files.
-      () => location.reload(),
+      // No answer, or a newer version of the service runs and has other files.
+      () => {
+        if (wanted) setFailed(pattern);
+      },
     );
     return () => {
       wanted = false;
@@ -143,7 +156,22 @@ export function Pages({ rows, loading: Loading, missing: Missing }: { rows: Page
       document.getElementById("main")?.focus({ preventScroll: true });
     }
   }, [module, path]);
+  // The other pages are loaded while nothing else is to do: then they open at once, without the service too.
+  useEffect(() => {
+    if (!module || prefetched) return;
+    prefetched = true;
+    const idle = globalThis.requestIdleCallback ?? ((run: () => void) => setTimeout(run, 1_500));
+    idle(() => {
+      for (const other of rows) {
+        other.load().then(
+          (arrived) => loaded.set(other.path, arrived),
+          () => {},
+        );
+      }
+    });
+  }, [module]);
   if (!row) return <Missing />;
+  if (!module && failed === pattern) return <Failed />;
   if (!module) return <Loading />;
   params.value = found;
   const Page = module.default;

@@ -46,7 +46,8 @@ const DESK: { title?: string; places: Place[] }[] = [
       { page: "home", href: "/desk", icon: "home", name: "Home", key: "h" },
       { page: "orders", href: "/desk/orders", icon: "globe", name: "Orders", key: "o" },
       { page: "stuck", href: "/desk/stuck", icon: "huh", name: "Stuck", long: "Stuck work", key: "k" },
-      { page: "refunds", href: "/desk/refunds", icon: "undo", name: "Refunds", key: "r" },
+      { page: "refunds", href: "/desk/refunds", icon: "undo", name: "Refunds", long: "Refunds, approvals", key: "r" },
+      { page: "incoming", href: "/desk/incoming", icon: "inbox", name: "Transfers", long: "Unknown transfers", key: "i" },
       { page: "customers", href: "/desk/customers", icon: "people", name: "Customers", key: "c" },
     ],
   },
@@ -61,6 +62,7 @@ const DESK: { title?: string; places: Place[] }[] = [
     title: "Machine",
     places: [
       { page: "webhooks", href: "/desk/webhooks", icon: "webhook", name: "Webhooks", key: "w" },
+      { page: "lines", href: "/desk/lines", icon: "play", name: "Lines", long: "Product lines", key: "n" },
       { page: "supervision", href: "/desk/supervision", icon: "tree", name: "Supervision", key: "v" },
       { page: "sandbox", href: "/desk/sandbox", icon: "flask", name: "Sandbox", key: "x" },
     ],
@@ -250,7 +252,7 @@ export function Shell({ app, page, title, crumbs, read, children }: ShellProps) 
           <div class="side-foot">
             <Menu
               up
-              label={person ? `Account: ${person.name}` : "Account"}
+              label={person ? `${person.address ? short(person.name) : person.name} ${person.detail}: menu` : "Account"}
               triggerClass="who"
               trigger={
                 <>
@@ -267,6 +269,12 @@ export function Shell({ app, page, title, crumbs, read, children }: ShellProps) 
                 <Icon name={desk ? "audit" : "settings"} />
                 {desk ? "What I did" : "Settings"}
               </a>
+              {desk && (
+                <a href="/desk/me">
+                  <Icon name="passkey" />
+                  Passkeys and sessions
+                </a>
+              )}
               <button type="button" onClick={() => setListed(true)}>
                 <Icon name="keyboard" />
                 <span class="grow">Keyboard shortcuts</span>

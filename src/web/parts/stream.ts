@@ -75,6 +75,13 @@ export function onEnd(handler: (why: "signed-out" | "frozen") => void): () => vo
   return () => ends.delete(handler);
 }
 
+let opener = connect;
+
+/** Replaces how the connection is opened. The desk has another stream, and moves the signals itself. */
+export function openWith(open: () => void): void {
+  opener = open;
+}
+
 /** Opens the connection, after the cursor of what the page has loaded. */
 export function startStream(after: number, { at = "/stream" }: { at?: string } = {}): void {
   path = at;
@@ -96,7 +103,7 @@ export function stopStream(): void {
 export function tryNow(): void {
   if (connection.value === "live" || connection.value === "ended") return;
   clearTimeout(timer);
-  connect();
+  opener();
 }
 
 function listen(): void {
@@ -176,4 +183,4 @@ document.addEventListener("visibilitychange", () => {
   if (!document.hidden) tryNow();
 });
 
-export const stream = { connection, since, lastSeq, lastEventAt, attempts, canDecide, onEvent, onGap, onEnd, start: startStream, stop: stopStream, tryNow };
+export const stream = { connection, since, lastSeq, lastEventAt, attempts, canDecide, onEvent, onGap, onEnd, openWith, start: startStream, stop: stopStream, tryNow };

@@ -60,7 +60,7 @@ export function Table<Row>(props: TableProps<Row>) {
               key={rowKey(row, index)}
               role="row"
               class={classes(opens && "opens", selected?.(row) && "selected", rowClass?.(row))}
-              aria-selected={selected ? selected(row) : undefined}
+              aria-current={selected?.(row) ? "true" : undefined}
               onClick={
                 opens
                   ? (event) => {

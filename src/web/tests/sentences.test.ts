@@ -12,7 +12,7 @@ function event(type: string, object: Record<string, unknown> = {}, more: Partial
 }
 
 const FULL = {
-  usd_amount: 40, charged_usd_amount: "41.20", credited_usd_amount: 41.2, available_usd_amount: "33.40", amount: "25.00", currency: "EUR", label: "Marseille rooms", last4: "2717", status: "pending",
+  usd_amount: 40, charged_usd_amount: "41.20", credited_usd_amount: 41.2, available_usd_amount: "33.40", amount: "25.00", currency: "EUR", label: "Marseille nights", last4: "2717", status: "pending",
   name: "Courier", host: "tides.example", pay_to: "0x30ef00000000000000000000000000000000a6c9", network: "base", url: "https://agent.example/hook?x=<b>", created_at: "2026-11-27T10:00:00.000Z",
 };
 

@@ -50,6 +50,15 @@ impl GateHold {
 
 crate::answer::serialize_as_name!(GateHold);
 
+/// Open jobs of an account, by what a freeze does to them.
+#[derive(Clone, Debug, Default)]
+pub struct FreezeEffect {
+    /// They would move money out, and wait until the account is unfrozen. What is already signed is only looked up.
+    pub waits: Vec<OutboxJob>,
+    /// They move no money out, or what they move has left or is ordered already.
+    pub continues: Vec<OutboxJob>,
+}
+
 /// How long a restore blocks an outgoing transfer or order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum GateClosure {
@@ -231,6 +240,25 @@ impl Engine {
             return Ok(Some(GateHold::PaymentNotFinal));
         }
         Ok(self.0.outgoing_guard.is_closed(shut).then_some(GateHold::Restored))
+    }
+
+    /// What a freeze of this account would reach: its open jobs whose money waits, and those that go on. Oldest first.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn freeze_effect(&self, owner: &Wallet) -> Result<FreezeEffect, StoreError> {
+        let mut effect = FreezeEffect::default();
+        for outbox_job in self.open_jobs_of(owner).await.map_err(corrupt)? {
+            let waits = match outbox_job.job.outgoing_purpose() {
+                Some(leaves) => pending_outgoing(&self.0.registries, leaves).await.map_err(corrupt)?,
+                None => None,
+            };
+            match waits {
+                Some(_) => effect.waits.push(outbox_job),
+                None => effect.continues.push(outbox_job),
+            }
+        }
+        Ok(effect)
     }
 
     /// Whether a payment has settled and is not final. Its product is made, but credentials that open it are withheld.

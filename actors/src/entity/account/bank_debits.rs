@@ -96,6 +96,7 @@ fn debit_payout(account: &Account, payout: BalancePayout, context: &Context) -> 
         charge,
         amount,
         currency: Currency::USD,
+        message: None,
         plan,
         key,
         at: context.now,

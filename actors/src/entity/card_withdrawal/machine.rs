@@ -88,6 +88,12 @@ impl CardWithdrawal {
                 Ok(claimed.requires_absent(table::frozen(&self.owner)))
             }
             (Status::Claimed(_), Command::Release { act, lease }) => Ok(self.release(id, &act, lease, context)?),
+            (Status::Claimed(_), Command::Renew { act, lease, life_ms }) => {
+                // As for a claim: the operator would go on to pay it.
+                let renewed = self.renew(id, &act, lease, life_ms, context)?;
+                Ok(renewed.requires_absent(table::frozen(&self.owner)))
+            }
+            (Status::Queued, Command::Renew { .. }) => Err(LeaseError::Stale(self.lease).into()),
             (
                 Status::Claimed(_),
                 Command::Fulfil {
@@ -137,6 +143,7 @@ impl CardWithdrawal {
 impl Leasable for CardWithdrawal {
     const CLAIM: AuditAction = AuditAction::CardWithdrawalClaim;
     const RELEASE: AuditAction = AuditAction::CardWithdrawalRelease;
+    const RENEW: AuditAction = AuditAction::CardWithdrawalRenew;
 
     fn lease_reply(lease: Option<Lease>) -> Option<Lease> {
         lease

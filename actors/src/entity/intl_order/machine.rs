@@ -53,6 +53,7 @@ impl IntlOrder {
 impl Leasable for IntlOrder {
     const CLAIM: AuditAction = AuditAction::IntlOrderClaim;
     const RELEASE: AuditAction = AuditAction::IntlOrderRelease;
+    const RENEW: AuditAction = AuditAction::IntlOrderRenew;
 
     fn lease_reply(lease: Option<Lease>) -> Reply {
         lease.map_or(Reply::Done, Reply::Lease)
@@ -103,6 +104,10 @@ impl Entity for IntlOrder {
                 Ok(order.claim(*id, &act, life_ms, context)?)
             }
             (Status::Claimed(_), Command::Release { act, lease }) => Ok(order.release(*id, &act, lease, context)?),
+            (Status::Claimed(_), Command::Renew { act, lease, life_ms }) => {
+                Ok(order.renew(*id, &act, lease, life_ms, context)?)
+            }
+            (Status::Queued, Command::Renew { .. }) => Err(LeaseError::Stale(order.lease).into()),
             (Status::Claimed(_), Command::Fulfil { act, lease, card }) => {
                 order.leases().check_held_by(&act, lease, now)?;
                 let decided = decided.audit(&act, AuditAction::IntlOrderFulfil, id, None, context);

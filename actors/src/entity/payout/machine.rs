@@ -345,6 +345,7 @@ fn from_order(ordered: &PayoutOrdered) -> Payout {
         charge: ordered.charge,
         amount: ordered.amount,
         currency: ordered.currency,
+        message: ordered.message.clone(),
         plan: ordered.plan.clone(),
         key: ordered.key,
         created_at: ordered.at,

@@ -20,6 +20,8 @@ pub struct PushToCardPurchase {
     pub amount: Cents,
     /// Currency that the recipient gets.
     pub currency: Currency,
+    /// What the payer writes to the recipient.
+    pub message: Option<String>,
 }
 
 /// Purchase of a payout to a registered bank destination.
@@ -54,8 +56,16 @@ impl PurchaseTerms for PushToCardPurchase {
     }
 
     fn fingerprint_bytes(&self) -> Vec<u8> {
-        let Self { amount, currency } = self;
-        encode_fingerprint((3_u32, amount, currency))
+        let Self {
+            amount,
+            currency,
+            message,
+        } = self;
+        match message {
+            // As before there were messages.
+            None => encode_fingerprint((3_u32, amount, currency)),
+            Some(message) => encode_fingerprint((3_u32, amount, currency, message)),
+        }
     }
 
     fn preconditions(&self) -> Vec<Precondition> {
@@ -63,7 +73,10 @@ impl PurchaseTerms for PushToCardPurchase {
     }
 
     fn order(&self, sale: &Sale, plan: PayoutPlan, context: &Context) -> PayoutOrdered {
-        ordered(sale, self.amount(), plan, context)
+        PayoutOrdered {
+            message: self.message.clone(),
+            ..ordered(sale, self.amount(), plan, context)
+        }
     }
 }
 
@@ -134,6 +147,7 @@ fn ordered(sale: &Sale, (amount, currency): (Cents, Currency), plan: PayoutPlan,
         charge: sale.charge,
         amount,
         currency,
+        message: None,
         plan,
         key: JobId(sale.number),
         at: context.now,

@@ -26,6 +26,9 @@ pub struct PayoutView<'a> {
     pub amount: ExactDecimal,
     /// Currency of `amount` only (ISO 4217).
     pub currency: Currency,
+    /// What the payer wrote to the recipient of a push to card.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<&'a str>,
     /// Fee in `fee_currency`.
     pub fee_amount: ExactDecimal,
     /// `USD` is the currency of the fee.
@@ -117,6 +120,7 @@ impl Payout {
             state: self.state(),
             amount: self.amount.into(),
             currency: self.currency,
+            message: self.message.as_deref(),
             fee_amount: self.charge.fee().into(),
             fee_currency: Currency::USD,
             charged_amount: self.charge.charged.into(),

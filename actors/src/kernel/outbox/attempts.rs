@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
+use purser_storage::stats::{Histogram, HistogramSnapshot};
 
 use crate::id::JobId;
 use crate::kernel::job::OutboxJob;
@@ -11,6 +12,11 @@ use crate::port::{ErrorKind, Timestamp};
 
 /// Failure reasons of attempts; `crash` is a panic, or an exit without a report. A deferred job has no failure.
 pub const FAILURE_REASONS: [&str; 4] = ["temporary", "unknown", "permanent", "crash"];
+
+/// Upper bounds of the durations of attempts, in milliseconds.
+const DURATIONS_MS: &[u64] = &[
+    5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000,
+];
 
 /// Counts of one job type.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,13 +58,26 @@ impl AttemptCounters {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct CounterCells {
     running: AtomicU64,
     attempts: AtomicU64,
     failures: [AtomicU64; FAILURE_REASONS.len()],
+    durations_ms: Histogram,
     /// How often waiting jobs were woken. A counter rather than a time: setting the clock back wakes nothing again.
     wakes: AtomicU64,
+}
+
+impl Default for CounterCells {
+    fn default() -> Self {
+        Self {
+            running: AtomicU64::default(),
+            attempts: AtomicU64::default(),
+            failures: std::array::from_fn(|_| AtomicU64::default()),
+            durations_ms: Histogram::new(DURATIONS_MS),
+            wakes: AtomicU64::default(),
+        }
+    }
 }
 
 impl AttemptCounters {
@@ -103,8 +122,16 @@ impl AttemptCounters {
         cells.attempts.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn finished(&self, work: usize) {
-        self.counters[work].running.fetch_sub(1, Ordering::Relaxed);
+    pub(super) fn finished(&self, work: usize, took_ms: u64) {
+        let cells = &self.counters[work];
+        cells.running.fetch_sub(1, Ordering::Relaxed);
+        cells.durations_ms.record(took_ms);
+    }
+
+    /// Durations of the finished attempts in milliseconds, by type, in the order of the index.
+    pub fn durations_ms(&self) -> Vec<HistogramSnapshot> {
+        let known = &self.counters[..self.counters.len() - 1];
+        known.iter().map(|cells| cells.durations_ms.snapshot()).collect()
     }
 
     /// `None` is a crash.

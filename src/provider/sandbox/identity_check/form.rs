@@ -110,8 +110,19 @@ impl FormResult {
 
 /// An invalid field of the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidField(pub &'static str);
+#[error("{error}")]
+pub struct InvalidField {
+    /// Name of the field.
+    pub name: &'static str,
+    /// What is wrong with it.
+    pub error: &'static str,
+}
+
+impl InvalidField {
+    pub(super) const fn new(name: &'static str, error: &'static str) -> Self {
+        Self { name, error }
+    }
+}
 
 /// Reads the form. Persons under eighteen fail.
 pub(super) fn parse_form(
@@ -121,18 +132,21 @@ pub(super) fn parse_form(
 ) -> Result<FormResult, InvalidField> {
     let field = |name: &str| form.get(name).map(|value| value.trim()).unwrap_or_default();
     let named = |name: &str| !field(name).is_empty() && field(name).chars().count() <= MAX_FIELD_LEN;
-    if !named("given_name") || !named("family_name") {
-        return Err(InvalidField("Both names are needed, of at most 100 characters."));
+    if let Some(name) = ["given_name", "family_name"].into_iter().find(|name| !named(name)) {
+        return Err(InvalidField::new(
+            name,
+            "Both names are needed, of at most 100 characters.",
+        ));
     }
+    let birth = |error| InvalidField::new("date_of_birth", error);
     let country = field("country");
     if country.len() != 2 || !country.bytes().all(|b| b.is_ascii_alphabetic()) {
-        return Err(InvalidField("The country is two letters, such as US."));
+        return Err(InvalidField::new("country", "The country is two letters, such as US."));
     }
-    let birth_date =
-        day(field("date_of_birth")).ok_or(InvalidField("The date of birth is a day, as in 1990-12-31."))?;
+    let birth_date = day(field("date_of_birth")).ok_or(birth("The date of birth is a day, as in 1990-12-31."))?;
     let today = day(rfc3339(now).get(..10).unwrap_or_default()).unwrap_or_default();
     if birth_date > today {
-        return Err(InvalidField("The date of birth is still to come."));
+        return Err(birth("The date of birth is still to come."));
     }
     let of_age = (birth_date.0 + MAJORITY_YEARS, birth_date.1, birth_date.2) <= today;
     let family = field("family_name");

@@ -1,1 +1,0 @@
-import{B as t,E as l,m as e,va as a}from"/assets/chunk-CTG34QNP.js";function n(){return e(a,{app:"holder",page:"agents",title:"Agents and limits",children:[e(l,{title:"Agents and limits"}),e(t,{})]})}export{n as default};

@@ -1,1 +1,0 @@
-import{B as l,E as a,m as e,va as t}from"/assets/chunk-CTG34QNP.js";function r(){return e(t,{app:"holder",page:"cards",title:"Card",children:[e(a,{title:"Card"}),e(l,{})]})}export{r as default};

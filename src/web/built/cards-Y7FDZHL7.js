@@ -1,1 +1,0 @@
-import{B as l,E as a,m as e,va as t}from"/assets/chunk-CTG34QNP.js";function r(){return e(t,{app:"holder",page:"cards",title:"Cards",children:[e(a,{title:"Cards"}),e(l,{})]})}export{r as default};

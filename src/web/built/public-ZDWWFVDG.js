@@ -1,1 +1,0 @@
-import"/assets/chunk-INTFOLL3.js";import{b as e,m as r,wa as o}from"/assets/chunk-CTG34QNP.js";var m=document.getElementById("app");m&&e(r(o,{title:"Purser",children:r("h1",{children:"Purser"})}),m);

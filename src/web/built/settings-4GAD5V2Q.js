@@ -1,1 +1,0 @@
-import{B as t,E as l,m as e,va as g}from"/assets/chunk-CTG34QNP.js";function i(){return e(g,{app:"holder",page:"settings",title:"Settings",children:[e(l,{title:"Settings"}),e(t,{})]})}export{i as default};

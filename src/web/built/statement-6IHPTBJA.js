@@ -1,1 +1,0 @@
-import{B as t,E as l,m as e,va as a}from"/assets/chunk-CTG34QNP.js";function n(){return e(a,{app:"holder",page:"statement",title:"Statement",children:[e(l,{title:"Statement"}),e(t,{})]})}export{n as default};

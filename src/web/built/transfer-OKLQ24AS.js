@@ -1,1 +1,0 @@
-import{B as r,E as l,m as e,va as t}from"/assets/chunk-CTG34QNP.js";function a(){return e(t,{app:"holder",page:"transfers",title:"Transfer",children:[e(l,{title:"Transfer"}),e(r,{})]})}export{a as default};

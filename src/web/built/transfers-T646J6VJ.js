@@ -1,1 +1,0 @@
-import{B as r,E as l,m as e,va as t}from"/assets/chunk-CTG34QNP.js";function a(){return e(t,{app:"holder",page:"transfers",title:"Transfers",children:[e(l,{title:"Transfers"}),e(r,{})]})}export{a as default};

@@ -1,0 +1,173 @@
+// Acts of operators: offered to roles that may do them, with the reason where not; and the dialogs that ask first.
+
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Button, type ButtonProps, Check, Dialog, ErrorLine, Field, Icon, MoneyField, amountProblem, api, compare, failure, fieldErrors, money, toast } from "../parts";
+import { type Needs, may, whyNot } from "./session";
+
+export interface ActProps extends ButtonProps {
+  needs?: Needs;
+}
+
+/** A button that acts. A role that may not gets the reason instead, and nobody acts on a page that is not live. */
+export function Act({ needs = "operate", ...button }: ActProps) {
+  if (may(needs)) return <Button {...button} decides />;
+  return (
+    <span class="not-yours small quiet" title={whyNot(needs)}>
+      <Icon name="lock" />
+      <span>
+        Not with your role<span class="only-read">. {whyNot(needs)}</span>
+      </span>
+    </span>
+  );
+}
+
+export interface AskFields {
+  /** Free text that goes into the audit log. */
+  note?: { name: string; label: string; hint: string; least?: string };
+  /** An id or reference. */
+  reference?: { name: string; label: string; hint: string; required?: boolean; placeholder?: string };
+  /** An amount; with `same`, it must be typed as it is. */
+  amount?: { label: string; hint: string; same?: string; max?: string };
+  /** A sentence that must be ticked. */
+  check?: { name: string; text: string; error: string };
+}
+
+export interface AskProps {
+  title: string;
+  /** What happens, what goes on, what cannot be undone. */
+  children: ComponentChildren;
+  action: string;
+  danger?: boolean;
+  wide?: boolean;
+  path: string;
+  body: Record<string, unknown>;
+  fields?: AskFields;
+  /** Said when it is done. */
+  done: string;
+  onDone?: (answer: unknown) => void;
+  onClose: () => void;
+  confirm?: { title: string; text: string };
+}
+
+interface Waiting {
+  approval_id?: string;
+  status?: string;
+}
+
+/** A dialog that asks for what an act needs, does it, and says what came of it. */
+export function Ask({ title, children, action, danger, wide, path, body, fields = {}, done, onDone, onClose, confirm }: AskProps) {
+  const { note, reference, amount, check } = fields;
+  const [text, setText] = useState("");
+  const [ref, setRef] = useState("");
+  const [sum, setSum] = useState("");
+  const [ticked, setTicked] = useState(false);
+  const errors = useSignal<Record<string, string>>({});
+  const busy = useSignal(false);
+
+  const problems = (): Record<string, string> => {
+    const found: Record<string, string> = {};
+    if (reference?.required && !ref.trim()) found.reference = "Without it nobody can find it later.";
+    if (amount) {
+      const wrong = amountProblem(sum, { ...(amount.max !== undefined ? { max: amount.max } : {}) });
+      if (wrong) found.amount = wrong;
+      else if (amount.same !== undefined && compare(sum, amount.same) !== 0) found.amount = "That is not the amount that was asked for.";
+    }
+    if (note && text.trim().length < 4) found.note = note.least ?? "Say it in a sentence.";
+    if (check && !ticked) found.check = check.error;
+    return found;
+  };
+  const send = async () => {
+    errors.value = problems();
+    if (Object.keys(errors.value).length > 0) return;
+    busy.value = true;
+    const sent: Record<string, unknown> = { ...body };
+    if (note) sent[note.name] = text.trim();
+    if (reference && ref.trim()) sent[reference.name] = ref.trim();
+    // A number in JSON, exactly as it was typed: the service reads the digits.
+    if (amount) sent.amount = Number(sum.trim());
+    if (check) sent[check.name] = ticked;
+    try {
+      const answer = await api.post<Waiting>(path, sent, confirm ? { confirm } : {});
+      const waits = typeof answer?.approval_id === "string" && answer.status === "waiting";
+      toast(waits ? "It is more than you may decide alone: it waits for a second person." : done);
+      onDone?.(answer);
+      onClose();
+    } catch (thrown) {
+      const failed = failure(thrown);
+      if (failed.code === "not_confirmed") {
+        errors.value = { form: failed.message };
+      } else {
+        const at = fieldErrors(thrown, [note?.name ?? "", reference?.name ?? "", "amount"].filter(Boolean));
+        errors.value = {
+          ...(note && at[note.name] ? { note: at[note.name] as string } : {}),
+          ...(reference && at[reference.name] ? { reference: at[reference.name] as string } : {}),
+          ...(at.amount ? { amount: at.amount } : {}),
+          ...(at.form ? { form: at.form } : {}),
+        };
+      }
+    } finally {
+      busy.value = false;
+    }
+  };
+
+  return (
+    <Dialog
+      title={title}
+      wide={wide === true}
+      onClose={onClose}
+      onSubmit={() => void send()}
+      actions={
+        <>
+          <Button kind="ghost" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button kind={danger ? "danger primary" : "primary"} type="submit" busy={busy.value} decides>
+            {action}
+          </Button>
+        </>
+      }
+    >
+      {children}
+      {reference && (
+        <Field label={reference.label} mono value={ref} onChange={setRef} hint={reference.hint} error={errors.value.reference} placeholder={reference.placeholder ?? ""} />
+      )}
+      {amount && <MoneyField label={amount.label} value={sum} onChange={setSum} hint={amount.hint} error={errors.value.amount} />}
+      {note && <Field label={note.label} rows={3} value={text} onChange={setText} hint={note.hint} error={errors.value.note} maxLength={500} />}
+      {check && (
+        <div class="field">
+          <Check checked={ticked} onChange={setTicked}>
+            {check.text}
+          </Check>
+          {errors.value.check && <ErrorLine>{errors.value.check}</ErrorLine>}
+        </div>
+      )}
+      {errors.value.form && <ErrorLine>{errors.value.form}</ErrorLine>}
+    </Dialog>
+  );
+}
+
+/** Sends an act without a dialog. Says what came of it. */
+export function useAct(): { busy: string | null; act: (name: string, path: string, body: object, done: string | ((answer: unknown) => string)) => Promise<unknown> } {
+  const busy = useSignal<string | null>(null);
+  return {
+    busy: busy.value,
+    act: async (name, path, body, done) => {
+      busy.value = name;
+      try {
+        const answer = await api.post(path, body);
+        toast(typeof done === "string" ? done : done(answer));
+        return answer;
+      } catch (thrown) {
+        toast(failure(thrown).said);
+        return undefined;
+      } finally {
+        busy.value = null;
+      }
+    },
+  };
+}
+
+/** An amount in USDC as dollars: one is worth the other here. */
+export const usd = (value: string | number | null | undefined): string => money(value, "USD");

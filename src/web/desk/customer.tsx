@@ -1,0 +1,408 @@
+// One customer: everything that happened, money, what they own, open work; refunds and freezing.
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import {
+  Amount, Button, Dialog, Empty, ErrorLine, Field, Icon, Id, KeyValue, MoneyField, Note, Panel, Select, Shell, Skeleton, StatusTag, Time, amountProblem, api, copy, failure, fieldErrors, money, now, short, span, toast,
+  useLoaded, useRoute, withQuery,
+} from "../parts";
+import type { Customer, CustomerResource, OpenJob } from "../api/operator";
+import { Act, useAct } from "./act";
+import { remember } from "./customers";
+import { LoadError } from "./lists";
+import { useEvery, useOnChange } from "./live";
+import { Timeline } from "./timeline";
+import { spaced, upper } from "./names";
+import { jobDoing, kindName, kindNames } from "./words";
+
+interface Found {
+  found: CustomerResource[];
+  customer: Customer | null;
+  next_after: string | null;
+}
+interface Preview {
+  wallet: string;
+  frozen: boolean;
+  answer: { status: number; body: Record<string, unknown>; stream_close_code: number };
+  stops: { streams: number; available: number; jobs: OpenJob[] };
+  continues: { jobs: OpenJob[]; usable_cards: number; sign_in: boolean };
+}
+
+const BY: Record<string, string> = {
+  wallet: "a wallet", user_id: "a Solana wallet", transaction: "a transaction", request_id: "a request id", job_id: "the id of work", id: "one of our ids", last4: "the last four of a card",
+};
+
+/** Jobs by what they do, with their number. */
+const doings = (jobs: OpenJob[]): string => {
+  const counts = new Map<string, number>();
+  for (const job of jobs) counts.set(jobDoing(job.job_type), (counts.get(jobDoing(job.job_type)) ?? 0) + 1);
+  return [...counts].map(([name, n]) => (n > 1 ? `${name} (${n})` : name)).join(", ");
+};
+
+function Freeze({ wallet, onClose, onDone }: { wallet: string; onClose: () => void; onDone: () => void }) {
+  const message = useSignal("Please write to us before anything else is bought: we have a question about a payment.");
+  const error = useSignal<string | null>(null);
+  const busy = useSignal(false);
+  const preview = useLoaded(`freeze ${wallet}`, () => api.get<Preview>(withQuery("/admin/freeze/preview", { wallet })));
+  const found = preview.data;
+  const send = async () => {
+    if (message.value.trim().length < 10) {
+      error.value = "Say something that helps its holder.";
+      return;
+    }
+    busy.value = true;
+    try {
+      await api.post("/admin/freeze", { wallet, message: message.value.trim() });
+      toast("Frozen. Its agents get 403 from now on.");
+      onDone();
+      onClose();
+    } catch (thrown) {
+      error.value = failure(thrown).said;
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <Dialog
+      title="Freeze this account?"
+      wide
+      onClose={onClose}
+      onSubmit={() => void send()}
+      actions={
+        <>
+          <Button kind="ghost" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button kind="danger primary" icon="freeze" type="submit" busy={busy.value} decides>
+            Freeze account
+          </Button>
+        </>
+      }
+    >
+      <Field label="What its holder and agents read" rows={3} value={message.value} onChange={(text) => (message.value = text)} hint="Plain words. Do not say how you noticed." error={error.value} maxLength={500} />
+      {preview.error ? (
+        <LoadError error={preview.error} retry={preview.reload} />
+      ) : !found ? (
+        <Skeleton rows={4} label="Looking what the freeze reaches" />
+      ) : (
+        <>
+          <div class="columns two">
+            <div class="preview">
+              <div class="preview-head">Agents get {found.answer.status} on every call</div>
+              <pre class="code" tabIndex={0} aria-label="The answer to agents">
+                {JSON.stringify({ ...found.answer.body, frozen_message: message.value, request_id: "req_…" }, null, 1)}
+              </pre>
+            </div>
+            <div class="preview">
+              <div class="preview-head">The holder’s page</div>
+              <div class="panel-body first">
+                <b>This account is frozen</b>
+                <p class="soft">“{message.value}”</p>
+              </div>
+            </div>
+          </div>
+          <ul class="yes-no">
+            <li class="no">
+              <Icon name="hand" />
+              <span>
+                Nothing more is bought, paid out or withdrawn.{" "}
+                {found.stops.streams > 0 && `${found.stops.streams} open ${found.stops.streams === 1 ? "stream is" : "streams are"} closed with ${found.answer.stream_close_code}.`}
+              </span>
+            </li>
+            <li class="no">
+              <Icon name="pause" />
+              <span>
+                {money(found.stops.available)} stays and can’t be used.{" "}
+                {found.stops.jobs.length > 0 ? `${doings(found.stops.jobs)}: ${found.stops.jobs.length === 1 ? "it waits" : "they wait"}. What is signed already is only looked up.` : "No money is on its way out."}
+              </span>
+            </li>
+            <li class="yes">
+              <Icon name="check" />
+              <span>{found.continues.jobs.length > 0 ? `What is paid goes on: ${doings(found.continues.jobs)}.` : "Nothing else is in work."}</span>
+            </li>
+            <li class="yes">
+              <Icon name="card" />
+              <span>
+                {found.continues.usable_cards > 0
+                  ? `${found.continues.usable_cards} ${found.continues.usable_cards === 1 ? "card goes" : "cards go"} on paying in shops: the issuer is not told. Pause them at the issuer if they must stop.`
+                  : "There is no card that could go on paying."}
+              </span>
+            </li>
+            <li class="yes">
+              <Icon name="key" />
+              <span>Its holder can sign in and read your message. Support can freeze; operators and administrators unfreeze.</span>
+            </li>
+          </ul>
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+const paid = (payment: CustomerResource): string => String(payment.object.amount ?? payment.object.charged_usd_amount ?? "");
+
+function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; onClose: () => void; onDone: () => void }) {
+  const payment = useSignal(payments[0]?.id ?? "");
+  const amount = useSignal(payments[0] ? paid(payments[0]) : "");
+  const reason = useSignal("");
+  const keeps = useSignal(false);
+  const errors = useSignal<Record<string, string>>({});
+  const busy = useSignal(false);
+  const chosen = payments.find((one) => one.id === payment.value);
+  const send = async () => {
+    const found: Record<string, string> = {};
+    const wrong = amountProblem(amount.value, chosen && paid(chosen) ? { max: paid(chosen) } : {});
+    if (wrong) found.amount = wrong;
+    if (reason.value.trim().length < 4) found.reason = "Say why: the approver reads it.";
+    errors.value = found;
+    if (Object.keys(found).length > 0) return;
+    busy.value = true;
+    try {
+      const made = await api.post<{ status: string }>("/admin/refunds", {
+        payment_id: payment.value,
+        amount: Number(amount.value.trim()),
+        reason: reason.value.trim(),
+        ...(keeps.value ? { holder_keeps_product: true } : {}),
+      });
+      toast(made.status === "requested" ? "It waits for a second person." : "Refunded. The holder sees it.");
+      onDone();
+      onClose();
+    } catch (thrown) {
+      errors.value = fieldErrors(thrown, ["amount", "reason", "payment_id"]);
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <Dialog
+      title="Ask for a refund"
+      onClose={onClose}
+      onSubmit={() => void send()}
+      actions={
+        <>
+          <Button kind="ghost" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button kind="primary" type="submit" busy={busy.value} disabled={payments.length === 0} decides>
+            Ask for it
+          </Button>
+        </>
+      }
+    >
+      {payments.length === 0 ? (
+        <p>This customer has no payment that bought something.</p>
+      ) : (
+        <>
+          <Select
+            label="Payment"
+            value={payment.value}
+            onChange={(value) => {
+              payment.value = value;
+              const next = payments.find((one) => one.id === value);
+              if (next) amount.value = paid(next);
+            }}
+            options={payments.map((one) => ({ value: one.id, text: `${upper(spaced(String(one.object.product ?? "payment")))}, ${money(paid(one))}, ${short(one.id)}` }))}
+            error={errors.value.payment_id}
+          />
+          <MoneyField label="Amount" value={amount.value} onChange={(text) => (amount.value = text)} hint="Up to what was charged, once a payment. Above your limit a second person approves." error={errors.value.amount} />
+          <Field label="Reason" rows={2} value={reason.value} onChange={(text) => (reason.value = text)} error={errors.value.reason} maxLength={500} />
+          <label class="check">
+            <input type="checkbox" checked={keeps.value} onChange={(event) => (keeps.value = event.currentTarget.checked)} />
+            <span>
+              The holder keeps what they bought. <span class="quiet">For gift cards, top-ups and open cards: it is then at our cost, and recorded so.</span>
+            </span>
+          </label>
+          {errors.value.form && <ErrorLine>{errors.value.form}</ErrorLine>}
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+function Owns({ customer, focus }: { customer: Customer; focus: string | null }) {
+  const open = useSignal<string | null>(null);
+  return (
+    <Panel title="Owns">
+      {customer.resources.length === 0 ? (
+        <p class="nothing">Nothing yet.</p>
+      ) : (
+        <ul class="list">
+          {customer.resources.map((group) => (
+            <li key={group.kind}>
+              <details class="owns" open={open.value === group.kind || group.newest.some((one) => one.id === focus)} onToggle={(event) => event.currentTarget.open && (open.value = group.kind)}>
+                <summary class="cell owns-cell">
+                  <span>{kindNames(group.kind)}</span>
+                  <b class="number">{group.count.toLocaleString("en")}</b>
+                </summary>
+                <ul class="owned">
+                  {group.newest.map((one) => (
+                    <li key={one.id} class={one.id === focus ? "focus" : undefined}>
+                      <Id value={one.id} />
+                      <span class="small soft">{upper(spaced(one.status))}</span>
+                      <a class="small" href={`/desk/customers/${customer.wallet}?id=${one.id}`}>
+                        Timeline<span class="only-read"> of {short(one.id)}</span>
+                      </a>
+                    </li>
+                  ))}
+                  {group.not_shown > 0 && <li class="small quiet">{group.not_shown.toLocaleString("en")} older ones</li>}
+                </ul>
+              </details>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function Work({ jobs }: { jobs: OpenJob[] }) {
+  return (
+    <Panel title="Open work">
+      {jobs.length === 0 ? (
+        <p class="nothing">Nothing is in work.</p>
+      ) : (
+        <ul class="list">
+          {jobs.slice(0, 50).map((job) => (
+            <li key={job.job_id}>
+              <a class="cell work-cell" href={job.dead_lettered ? `/desk/stuck?job=${job.job_id}` : `/desk/customers?q=${job.subject}`}>
+                <span>
+                  {jobDoing(job.job_type)}
+                  <span class="quiet small">
+                    {" "}
+                    · {span((now.value - Date.parse(job.created_at)) / 1_000)}
+                    {job.attempts > 0 && `, ${job.attempts} ${job.attempts === 1 ? "failed try" : "failed tries"}`}
+                  </span>
+                </span>
+                {job.dead_lettered ? <StatusTag tone="bad">Stuck</StatusTag> : job.attempts > 0 ? <StatusTag tone="wait" icon="again">Tried again</StatusTag> : <StatusTag tone="off" icon="clock">Waits or runs</StatusTag>}
+              </a>
+            </li>
+          ))}
+          {jobs.length > 50 && <li class="nothing">{jobs.length - 50} more</li>}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+export default function CustomerPage({ params }: { params: Record<string, string> }) {
+  const wallet = params.wallet ?? "";
+  const { query } = useRoute();
+  const focus = query.get("id");
+  const by = query.get("by");
+  const [asking, setAsking] = useState<"freeze" | "refund" | null>(null);
+  const { busy, act } = useAct();
+  const found = useLoaded(`customer ${wallet}`, () => api.get<Found>(withQuery("/admin/customers", { q: wallet, limit: 20 })));
+  useEvery(10_000, found.reload);
+  useOnChange(["dead_letters", "intl_orders", "refunds"], found.reload);
+  const customer = found.data?.customer ?? null;
+  useEffect(() => {
+    if (customer) remember(customer.wallet);
+  }, [customer?.wallet]);
+  if (found.error && !found.data) {
+    return (
+      <Shell app="desk" page="customers" title="Customer">
+        <LoadError error={found.error} retry={found.reload} />
+      </Shell>
+    );
+  }
+  if (!found.data) {
+    return (
+      <Shell app="desk" page="customers" title="Customer">
+        <Skeleton rows={8} />
+      </Shell>
+    );
+  }
+  if (!customer) {
+    return (
+      <Shell app="desk" page="customers" title="Customer">
+        <h1 class="only-read">Customer</h1>
+        <Empty icon="search" title={`No account of ${short(wallet)}`} actions={<Button href="/desk/customers">Search</Button>}>
+          An account begins with the first payment or sign-in of its wallet.
+        </Empty>
+      </Shell>
+    );
+  }
+  const payments = customer.resources.find((group) => group.kind === "payment")?.newest.filter((payment) => payment.status === "fulfilled") ?? [];
+  return (
+    <Shell app="desk" page="customers" title={`Customer ${short(customer.wallet)}`}>
+      <div class="page-head">
+        <div class="grow">
+          {by && BY[by] && (
+            <p class="small">
+              <span class="chip">
+                <Icon name="check" />
+                Found by {BY[by]}
+              </span>
+            </p>
+          )}
+          <div class="row wrap">
+            <h1 class="mono customer-name">{short(customer.wallet)}</h1>
+            <Button small kind="ghost" icon="copy" label="Copy the whole wallet" onClick={() => void copy(customer.wallet, "Copied wallet")} />
+            <StatusTag tone={customer.frozen ? "bad" : "done"} icon={customer.frozen ? "freeze" : "done"} tag>
+              {customer.frozen ? "Frozen" : "Active"}
+            </StatusTag>
+          </div>
+          <p>
+            On {upper(customer.network)}. A customer since <Time at={customer.created_at} />.
+          </p>
+        </div>
+        <div class="acts">
+          <Act icon="undo" onClick={() => setAsking("refund")}>
+            Refund…
+          </Act>
+          {customer.frozen ? (
+            <Act icon="check" busy={busy === "unfreeze"} onClick={() => void act("unfreeze", "/admin/unfreeze", { wallet: customer.wallet }, "Unfrozen. What waited goes on.").then(found.reload)}>
+              Unfreeze
+            </Act>
+          ) : (
+            <Act needs="freeze" kind="danger" icon="freeze" onClick={() => setAsking("freeze")}>
+              Freeze…
+            </Act>
+          )}
+        </div>
+      </div>
+      {customer.frozen && (
+        <div class="above">
+          <Note tone="bad" title="This account is frozen.">
+            “{customer.frozen_message}”
+          </Note>
+        </div>
+      )}
+      <div class="columns wide-narrow">
+        <div class="stack">
+          {focus ? (
+            <Timeline key={focus} id={focus} title={`Timeline of ${short(focus)}`} aside={<a href={`/desk/customers/${customer.wallet}`}>Whole account</a>} watched={["dead_letters", "intl_orders", "refunds"]} />
+          ) : (
+            <Timeline key={customer.wallet} wallet={customer.wallet} watched={["dead_letters", "intl_orders", "refunds", "incoming_transfers"]} />
+          )}
+          <Work jobs={customer.open_jobs} />
+        </div>
+        <div class="stack">
+          <Panel title="Money" padded>
+            <KeyValue
+              right
+              rows={[
+                { name: "Balance", value: <Amount value={customer.balance} live /> },
+                { name: "Held", value: <Amount value={customer.held} live /> },
+                { name: "Available", value: <b><Amount value={customer.available} live /></b> },
+                { name: "Ever credited", value: <Amount value={customer.total_deposits} /> },
+              ]}
+            />
+          </Panel>
+          <Owns customer={customer} focus={focus} />
+          <Panel title="Names" padded>
+            <KeyValue
+              rows={[
+                { name: "Wallet", value: <Id value={customer.wallet} what="wallet" /> },
+                { name: "user_id", value: <Id value={customer.user_id} what="user_id" /> },
+              ]}
+            />
+            {found.data.found.length > 1 && <p class="small quiet">{kindName(found.data.found[1]?.kind ?? "")} and others have this address too.</p>}
+          </Panel>
+        </div>
+      </div>
+      {asking === "freeze" && <Freeze wallet={customer.wallet} onClose={() => setAsking(null)} onDone={found.reload} />}
+      {asking === "refund" && <Refund payments={payments} onClose={() => setAsking(null)} onDone={found.reload} />}
+    </Shell>
+  );
+}

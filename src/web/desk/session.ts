@@ -1,0 +1,67 @@
+// Who works here, and what the role may do. The service decides; the page says so before.
+
+import { signal } from "@preact/signals";
+import { api, frame } from "../parts";
+
+export type Role = "administrator" | "operator" | "support" | "read-only";
+/** What an act needs: as in the operators' API. */
+export type Needs = "read" | "freeze" | "operate" | "tokens";
+
+export interface Operator {
+  name: string;
+  role: Role;
+  /** The session was opened with a token and may do nothing but add the first passkey. */
+  mustAddPasskey: boolean;
+  /** Whether browsers offer passkeys at this address. */
+  passkeysAvailable: boolean;
+  /** Null for a token that is sent with each request. */
+  sessionId: string | null;
+  expiresAt: string | null;
+}
+
+const ALLOWED: Record<Needs, readonly Role[]> = {
+  read: ["administrator", "operator", "support", "read-only"],
+  freeze: ["administrator", "operator", "support"],
+  operate: ["administrator", "operator"],
+  tokens: ["administrator"],
+};
+const NAMES: Record<Role, string> = { administrator: "Administrator", operator: "Operator", support: "Support", "read-only": "Read only" };
+const WHO: Record<Needs, string> = {
+  read: "",
+  freeze: "Support, operators and administrators may do this.",
+  operate: "Operators and administrators may do this.",
+  tokens: "Administrators may do this.",
+};
+
+export const operator = signal<Operator | null>(null);
+
+export const may = (needs: Needs): boolean => operator.value !== null && ALLOWED[needs].includes(operator.value.role);
+
+/** Why an act is not offered. */
+export const whyNot = (needs: Needs): string => `${WHO[needs]} Your role is ${operator.value ? NAMES[operator.value.role].toLowerCase() : "not known"}.`;
+
+export const isMe = (name: string | null | undefined): boolean => name !== null && name !== undefined && name === operator.value?.name;
+
+interface Session {
+  operator: string;
+  role: Role;
+  session_id?: string | null;
+  expires_at?: string | null;
+  must_add_passkey?: boolean;
+  passkeys_available?: boolean;
+}
+
+/** Reads who is signed in. Throws if nobody is. */
+export async function readSession(): Promise<void> {
+  const session = await api.get<Session>("/admin/session");
+  const name = session.operator;
+  operator.value = {
+    name,
+    role: session.role,
+    mustAddPasskey: session.must_add_passkey === true,
+    passkeysAvailable: session.passkeys_available !== false,
+    sessionId: session.session_id ?? null,
+    expiresAt: session.expires_at ?? null,
+  };
+  frame.person.value = { name, detail: NAMES[session.role] ?? session.role };
+}

@@ -1,0 +1,45 @@
+// Adding money.
+
+import { Button, CopyLine, Dialog, Note } from "../parts";
+import { account } from "./account";
+
+export function AddMoneyDialog({ onClose }: { onClose: () => void }) {
+  const wallet = account.value?.agent_wallet;
+  const addresses = wallet?.addresses;
+  return (
+    <Dialog
+      title="Add money"
+      onClose={onClose}
+      actions={
+        <Button kind="primary" onClick={onClose}>
+          Close
+        </Button>
+      }
+    >
+      {addresses?.base || addresses?.solana ? (
+        <>
+          <p>Send USDC to your agents’ wallet, on either chain. It can be spent as soon as the chain shows it.</p>
+          {addresses.base && (
+            <div class="field">
+              <b class="small">On Base</b>
+              <CopyLine text={addresses.base} what="Base address" />
+            </div>
+          )}
+          {addresses.solana && (
+            <div class="field">
+              <b class="small">On Solana</b>
+              <CopyLine text={addresses.solana} what="Solana address" />
+            </div>
+          )}
+          <Note tone="info">Only USDC. Other tokens sent here are not seen, and we cannot give them back.</Note>
+        </>
+      ) : (
+        <>
+          <p>Your agents pay each purchase from a wallet of their own, so there is nothing to pay in here first. Money on your balance comes from what could not be delivered, and from refunds.</p>
+          <p>If an agent has no wallet, it can ask for one that this service keeps for it. Its address then appears here:</p>
+          <CopyLine text="POST /createAgentWallet" what="Call" />
+        </>
+      )}
+    </Dialog>
+  );
+}

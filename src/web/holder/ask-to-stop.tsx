@@ -1,0 +1,76 @@
+// The dialog before all agents are stopped.
+
+import { useState } from "preact/hooks";
+import { Check, Confirm, Icon, api, failure, money, toast } from "../parts";
+import { account } from "./account";
+import { useLoad } from "./data/load";
+import { KIND_WORDS, type Transfer, readOpen } from "./data/transfers";
+import { count } from "./data/words";
+
+/** What goes on after the stop: it is paid already. */
+function goesOn(open: Transfer[] | undefined): string {
+  if (!open) return "What is already paid goes on.";
+  if (open.length === 0) return "Nothing that was paid is on its way.";
+  const named = open.slice(0, 4).map((one) => `a ${KIND_WORDS[one.kind].toLowerCase()} (${money(one.amount, one.currency)})`);
+  const more = open.length - named.length;
+  return `What is already paid goes on: ${named.join(", ")}${more > 0 ? ` and ${count(more, "more", "more")}` : ""}.`;
+}
+
+export interface AskToStopProps {
+  stop: () => Promise<void>;
+  onClose: () => void;
+}
+
+/** Says what the stop does, and does it. */
+export function AskToStop({ stop, onClose }: AskToStopProps) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const [pause, setPause] = useState(false);
+  // Only for the sentence: the stop does not wait for it.
+  const open = useLoad("open for the stop", readOpen);
+  const keys = account.value?.api_keys?.filter((key) => key.status !== "revoked").length ?? 0;
+  const cards = (account.value?.cards ?? []).filter((card) => card.card_type === "Reloadable" && card.status === "open");
+  const act = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      await stop();
+    } catch (thrown) {
+      setBusy(false);
+      setError(failure(thrown).said);
+      return;
+    }
+    // After the stop, so that an issuer that does not answer cannot delay it.
+    const paused = pause ? await Promise.allSettled(cards.map((card) => api.post("/pause-card", { card_id: card.card_id }))) : [];
+    const failed = paused.filter((one) => one.status === "rejected").length;
+    onClose();
+    toast(failed > 0 ? `Your agents are stopped. ${count(failed, "card")} could not be paused.` : "Your agents are stopped");
+  };
+  return (
+    <Confirm
+      title="Stop all your agents?"
+      action="Stop my agents"
+      danger
+      busy={busy}
+      error={error}
+      onClose={onClose}
+      onConfirm={() => void act()}
+    >
+      <p>At once, for every agent of this account{keys > 0 ? `, with ${keys === 1 ? "its API key" : `its ${count(keys, "API key")}`}` : ""}:</p>
+      <ul class="stack tight">
+        {["No new purchases, payouts or paid calls", "No reading of card numbers", "Their sessions end"].map((text) => (
+          <li class="row">
+            <Icon name="hand" />
+            <span>{text}</span>
+          </li>
+        ))}
+      </ul>
+      <p>{goesOn(open.data)} Open cards still work in shops until you pause them. You stay signed in, and can let your agents act again at any time.</p>
+      {cards.length > 0 && (
+        <Check checked={pause} onChange={setPause}>
+          Pause {cards.length === 1 ? "the open reloadable card" : `the ${count(cards.length, "open reloadable card")}`} too
+        </Check>
+      )}
+    </Confirm>
+  );
+}

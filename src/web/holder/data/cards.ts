@@ -1,0 +1,161 @@
+// Cards of every kind: their lists, one card, its history and its numbers.
+
+import { ApiFailure, api, withQuery } from "../../parts/api";
+import type { StreamEvent } from "../../parts/stream";
+import { confirmIt } from "../../parts/passkey";
+import type {
+  Card,
+  CardCharge,
+  CardDetails,
+  CardHistoryEntry,
+  CardTransactionsResponse,
+  ExactDecimal,
+  GiftCard,
+  GiftCardOffer,
+  GiftCardSearchResponse,
+  IntlCard,
+  Payment,
+  ReloadableCard,
+} from "../../api/public";
+import { type Place, type Slice, type Source, mergedSlice } from "./load";
+
+export type AnyCard = Card | IntlCard | ReloadableCard | GiftCard;
+export type CardKind = "us" | "intl" | "reloadable" | "gift";
+
+/** The kinds with the name that the API has for each. */
+const TYPES: Record<CardKind, AnyCard["card_type"]> = {
+  us: "Non-Reloadable U.S.",
+  intl: "Non-Reloadable International",
+  reloadable: "Reloadable",
+  gift: "Gift Card",
+};
+
+export const KINDS = Object.keys(TYPES) as CardKind[];
+
+export const KIND_WORDS: Record<CardKind, string> = {
+  us: "Prepaid, US",
+  intl: "Prepaid, international",
+  reloadable: "Reloadable, US",
+  gift: "Gift card",
+};
+
+export function kindOf(card: AnyCard): CardKind {
+  return KINDS.find((kind) => TYPES[kind] === card.card_type) ?? "us";
+}
+
+/** The kind under which `Status` knows the states of a card. */
+export const STATUS_KINDS = { us: "card", intl: "intl_order", reloadable: "reloadable_card", gift: "gift_card" } as const;
+
+/** Types of the events of each kind. */
+export const EVENT_PREFIX = { us: "card", intl: "intl_order", reloadable: "reloadable_card", gift: "gift_card" } as const;
+export const CARD_EVENTS = ["card.*", "intl_order.*", "reloadable_card.*", "gift_card.*"];
+
+/** The card of an event. The event of a change that was asked for still has the request, which ends with it. */
+export function cardOf(event: StreamEvent): AnyCard {
+  const card = event.data.object as unknown as AnyCard;
+  return /\.(paused|resumed|closed)$/.test(event.type) ? ({ ...card, pending_action: null } as AnyCard) : card;
+}
+
+const ENDED = new Set(["closed", "expired", "failed", "cancelled", "rejected"]);
+
+export const isEnded = (card: AnyCard) => ENDED.has(card.status);
+export const isUsable = (card: AnyCard) => ["ready", "open", "completed"].includes(card.status);
+export const isWaiting = (card: AnyCard) => ["pending", "creating", "queued", "claimed", "processing"].includes(card.status);
+/** Whether the issuer can be asked for its number or code. */
+export const hasSecret = (card: AnyCard) => ["ready", "open", "paused", "completed"].includes(card.status);
+
+export type GiftFields = GiftCard & { redemption_code?: string | null; redemption_url?: string | null; pin_code?: string | null };
+
+/** A gift card's product in words: `gift_marche_lumiere_fr` is `Marche Lumiere`. */
+export function productWords(productId: string): string {
+  const parts = productId.replace(/^gift_/, "").split("_");
+  if (parts.length > 1 && /^[a-z]{2}$/.test(parts.at(-1) ?? "")) parts.pop();
+  return parts.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join(" ");
+}
+
+/** What a card is called in a list and in a title. */
+export function cardName(card: AnyCard): string {
+  if (card.card_type === "Gift Card") return `${productWords((card as GiftCard).product_id)} gift card`;
+  const { last4 } = card as Card;
+  if (last4) return `•••• ${last4}`;
+  return kindOf(card) === "intl" ? "International card" : kindOf(card) === "reloadable" ? "Reloadable card" : "US card";
+}
+
+export const cardLabel = (card: AnyCard): string | null => ("label" in card ? card.label : null);
+
+/** What the card was made for, and its currency. */
+export function cardWorth(card: AnyCard): { amount: ExactDecimal; currency: string } {
+  if (card.card_type === "Gift Card") {
+    const gift = card as GiftCard;
+    return { amount: gift.amount, currency: gift.currency };
+  }
+  return { amount: (card as Card).usd_amount, currency: "USD" };
+}
+
+/** What is left on the card; `null` if nothing can be on it. */
+export function cardLeft(card: AnyCard): ExactDecimal | null {
+  if (isEnded(card)) return null;
+  if (card.card_type === "Gift Card") return null;
+  if (isWaiting(card)) return null;
+  return (card as Card).available_usd_amount;
+}
+
+type CardPage = { cards: AnyCard[]; has_more: boolean };
+
+const source =
+  (kind: CardKind): Source<AnyCard> =>
+  async (after, limit) => {
+    const page = await api.get<CardPage>(withQuery("/get-card-data", { card_type: TYPES[kind], order: "desc", limit, starting_after: after }));
+    return { rows: page.cards, more: page.has_more };
+  };
+
+/** The newest cards of these kinds after a place. */
+export function cardsSlice(kinds: CardKind[], place: Place | undefined, limit: number): Promise<Slice<AnyCard, Place>> {
+  return mergedSlice(kinds.map(source), place, limit, (card) => ({ id: card.card_id, at: card.created_at }));
+}
+
+/** A card without its number. */
+export function readCard(id: string): Promise<AnyCard> {
+  return api.get<AnyCard>(withQuery("/get-card-data", { card_id: id, details: false }));
+}
+
+/** A card with its number or code. The service records that it was read. */
+export type RevealedCard = AnyCard & {
+  card_details?: CardDetails | null;
+  redemption_code?: string | null;
+  redemption_url?: string | null;
+  pin_code?: string | null;
+  held?: string | null;
+  hint?: string | null;
+};
+
+/** Reads the number or code of a card, after the person confirmed it. `null` if they did not. */
+export async function revealCard(id: string, title: string): Promise<RevealedCard | null> {
+  const path = withQuery("/get-card-data", { card_id: id });
+  try {
+    return await api.get<RevealedCard>(path);
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.code !== "confirmation_required") throw error;
+    const yes = await confirmIt(title, "It is shown for 60 seconds on this device. That it was read is recorded in the card's timeline.");
+    return yes ? await api.get<RevealedCard>(path) : null;
+  }
+}
+
+export type CardHistory = { charges: CardCharge[]; changes: CardHistoryEntry[] };
+
+export async function readHistory(id: string): Promise<CardHistory> {
+  const read = await api.get<CardTransactionsResponse>(withQuery("/list-card-transactions", { card_id: id, limit: 100 }));
+  return { charges: read.transactions, changes: read.card_events };
+}
+
+/** The payment that bought something, with its transaction. `null` if it cannot be read. */
+export async function readPayment(id: string): Promise<Payment | null> {
+  const read = await api.get<{ payment?: Payment }>(withQuery("/get-payment", { payment_id: id }));
+  return read.payment ?? null;
+}
+
+/** A gift card's entry in the catalog: its real name, how to redeem it, its terms. `null` if it is no longer sold. */
+export async function readOffer(productId: string): Promise<GiftCardOffer | null> {
+  const found = await api.get<GiftCardSearchResponse>(withQuery("/search-gift-cards", { q: productWords(productId), limit: 50 }));
+  return found.gift_cards.find((offer) => offer.product_id === productId) ?? null;
+}

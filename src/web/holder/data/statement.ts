@@ -1,0 +1,281 @@
+// The statement: every change of the balance, by period, with sums and as a file.
+
+import { ApiFailure, api, decimal, money, units, withQuery } from "../../parts";
+import type { StatementLine, StatementResponse } from "../../api/public";
+import type { Slice } from "./load";
+
+/** A span of time: from its beginning to before its end, as the API writes times. */
+export interface Period {
+  from?: string;
+  until?: string;
+}
+
+/** What a line does to the balance. Holds change only what is available. */
+export function effectOf(line: StatementLine): bigint {
+  const amount = units(line.amount) ?? 0n;
+  switch (line.type) {
+    case "credited":
+      return amount;
+    case "debited":
+    case "withdrawn":
+    case "reversed":
+      return -amount;
+    default:
+      return 0n;
+  }
+}
+
+export const effectText = (line: StatementLine): string => decimal(effectOf(line));
+
+export type Show = "all" | "in" | "out" | "held";
+
+const SHOWN: Record<Show, (line: StatementLine) => boolean> = {
+  all: () => true,
+  in: (line) => effectOf(line) > 0n,
+  out: (line) => effectOf(line) < 0n,
+  held: (line) => ["held", "held_unfinal", "released"].includes(line.type),
+};
+
+async function read(period: Period, order: "asc" | "desc", limit: number, after?: string): Promise<StatementResponse> {
+  return api.get<StatementResponse>(withQuery("/get-account-statement", { order, ...period, limit, starting_after: after }));
+}
+
+/** Reads for one page, when a filter leaves few lines. */
+const MAX_READS = 10;
+
+/** The next lines of a period, the newest first. */
+export async function statementSlice(period: Period, show: Show, after: string | undefined, limit: number): Promise<Slice<StatementLine, string>> {
+  const rows: StatementLine[] = [];
+  let from = after;
+  for (let reads = 0; reads < MAX_READS; reads += 1) {
+    const page = await read(period, "desc", show === "all" ? limit : 100, from);
+    for (const line of page.entries) {
+      if (rows.length === limit) return { rows, next: from };
+      from = line.entry_id;
+      if (SHOWN[show](line)) rows.push(line);
+    }
+    if (!page.has_more) return { rows, next: undefined };
+    if (rows.length === limit) break;
+  }
+  return { rows, next: from };
+}
+
+/** Lines that are printed at most: about sixty pages. */
+const MAX_PRINTED = 2_000;
+
+/** All lines of a period for paper, the newest first, and whether there are more. */
+export async function readForPaper(period: Period, show: Show): Promise<Slice<StatementLine, string>> {
+  const rows: StatementLine[] = [];
+  let after: string | undefined;
+  do {
+    const page = await statementSlice(period, show, after, 100);
+    rows.push(...page.rows);
+    after = page.next;
+  } while (after !== undefined && rows.length < MAX_PRINTED);
+  return { rows, next: after };
+}
+
+/** Where a period begins and ends. */
+export interface Ends {
+  opening: string;
+  balance: string;
+  held: string;
+  available: string;
+}
+
+export async function readEnds(period: Period): Promise<Ends> {
+  const [before, last] = await Promise.all([period.from ? read({ until: period.from }, "desc", 1) : undefined, read({ ...(period.until ? { until: period.until } : {}) }, "desc", 1)]);
+  const end = last.entries[0];
+  return {
+    opening: String(before?.entries[0]?.balance ?? "0"),
+    balance: String(end?.balance ?? "0"),
+    held: String(end?.held ?? "0"),
+    available: String(end?.available ?? "0"),
+  };
+}
+
+/** Lines that are added up on the page. A busier period has its sums in the file. */
+const MAX_SUMMED = 3_000;
+
+export interface Sums {
+  comesIn: string;
+  goesOut: string;
+  lines: number;
+}
+
+/** What came in and went out. `null` if the period has more lines than a page adds up. */
+export async function readSums(period: Period): Promise<Sums | null> {
+  let comesIn = 0n;
+  let goesOut = 0n;
+  let lines = 0;
+  let after: string | undefined;
+  for (;;) {
+    const page = await read(period, "asc", 100, after);
+    for (const line of page.entries) {
+      const effect = effectOf(line);
+      if (effect > 0n) comesIn += effect;
+      else goesOut += effect;
+    }
+    lines += page.entries.length;
+    after = page.entries.at(-1)?.entry_id;
+    if (!page.has_more || after === undefined) return { comesIn: decimal(comesIn), goesOut: decimal(goesOut), lines };
+    if (lines >= MAX_SUMMED) return null;
+  }
+}
+
+const CAUSES: Record<string, { thing: string; page?: (id: string) => string }> = {
+  card: { thing: "Card", page: (id) => `/dashboard/cards/${id}` },
+  po: { thing: "Payout", page: (id) => `/dashboard/transfers/${id}` },
+  wd: { thing: "Withdrawal", page: (id) => `/dashboard/transfers/${id}` },
+  top: { thing: "Top-up", page: (id) => `/dashboard/transfers/${id}` },
+  btr: { thing: "Bank transfer", page: (id) => `/dashboard/transfers/${id}` },
+  pay: { thing: "Payment" },
+  dep: { thing: "Deposit" },
+  rf: { thing: "Refund" },
+  lr: { thing: "Late return" },
+  otx: { thing: "Transfer" },
+};
+
+const prefixOf = (line: StatementLine): string => line.cause.split("_")[0] ?? "";
+
+/** The page of what caused a line. */
+export const causePage = (line: StatementLine): string | undefined => CAUSES[prefixOf(line)]?.page?.(line.cause);
+
+/** A line in words. */
+export function lineWords(line: StatementLine): string {
+  const prefix = prefixOf(line);
+  switch (`${line.type} ${prefix}`) {
+    case "credited card":
+      return "Card: what was not spent or not made";
+    case "credited po":
+      return "Payout that came back";
+    case "credited top":
+      return "Top-up that could not be delivered";
+    case "credited pay":
+      return "Payment without a product";
+    case "credited rf":
+      return "Refund by Purser";
+    case "credited dep":
+      return "Deposit";
+    case "credited btr":
+      return "Deposit from your bank";
+    case "credited lr":
+      return "Payout that came back late";
+    case "held wd":
+      return "Withdrawal, held";
+    case "withdrawn wd":
+      return "Withdrawal";
+    case "released wd":
+      return "Withdrawal that was not sent, released";
+    case "debited po":
+      return "Bank payment";
+    case "debited btr":
+      return "Transfer to your bank";
+    case "held_unfinal pay":
+      return "Credit, held until its payment is final";
+    case "released pay":
+      return "Credit, its payment is final";
+    case "reversed pay":
+      return "Credit taken back: the chain dropped its payment";
+    default: {
+      const words = { credited: "credited", held: "held", withdrawn: "sent", released: "released", debited: "paid", held_unfinal: "held", reversed: "taken back" }[line.type] ?? line.type;
+      return `${CAUSES[prefix]?.thing ?? "Change"} ${words}`;
+    }
+  }
+}
+
+/** A cell of a file. One that a spreadsheet would take for a formula begins with an apostrophe. */
+function cell(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+const HEAD = ["time_utc", "what", "type", "change_usd", "amount_usd", "balance_usd", "held_usd", "available_usd", "cause", "entry_id"];
+
+const csvLine = (line: StatementLine): string =>
+  [line.created_at, lineWords(line), line.type, effectText(line), String(line.amount), String(line.balance), String(line.held), String(line.available), line.cause, line.entry_id].map(cell).join(",");
+
+export interface Export {
+  blob: Blob;
+  lines: number;
+}
+
+/** All lines of a period as a file, oldest first. Reads every page, so it tells how far it is and can be stopped. */
+export async function exportCsv(period: Period, progress: (lines: number) => void, stopped: () => boolean): Promise<Export | null> {
+  // A mark at the beginning, so that spreadsheets read the file as UTF-8.
+  const parts: string[] = [`\uFEFF${HEAD.join(",")}\r\n`];
+  let lines = 0;
+  let after: string | undefined;
+  for (;;) {
+    if (stopped()) return null;
+    let page: StatementResponse;
+    try {
+      page = await read(period, "asc", 100, after);
+    } catch (error) {
+      // The service asks for a pause after many requests.
+      if (!(error instanceof ApiFailure) || error.status !== 429) throw error;
+      await new Promise((go) => setTimeout(go, 5_000));
+      continue;
+    }
+    parts.push(page.entries.map((line) => `${csvLine(line)}\r\n`).join(""));
+    lines += page.entries.length;
+    progress(lines);
+    after = page.entries.at(-1)?.entry_id;
+    if (!page.has_more || after === undefined) return { blob: new Blob(parts, { type: "text/csv;charset=utf-8" }), lines };
+  }
+}
+
+/** Months of the person's own time zone. */
+const MONTH = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric" });
+const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric" });
+const SHORT = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+
+/** The day of a line. On a statement it is never “today”. */
+export const dateOf = (at: string): string => SHORT.format(new Date(at));
+
+export interface Shown {
+  period: Period;
+  /** “November 2026”, “2 to 22 November 2026”. */
+  name: string;
+  /** For the name of a file. */
+  file: string;
+  /** The months around it, if it is a month: `2026-10`. */
+  before?: string;
+  after?: string;
+}
+
+const two = (n: number): string => String(n).padStart(2, "0");
+const monthKey = (date: Date): string => `${date.getFullYear()}-${two(date.getMonth() + 1)}`;
+
+export function thisMonth(): string {
+  return monthKey(new Date());
+}
+
+export function monthPeriod(key: string): Shown {
+  const [year = 1970, month = 1] = key.split("-").map(Number);
+  const begin = new Date(year, month - 1, 1);
+  const end = new Date(year, month, 1);
+  const next = monthKey(end);
+  return {
+    period: { from: begin.toISOString(), until: end.toISOString() },
+    name: MONTH.format(begin),
+    file: key,
+    before: monthKey(new Date(year, month - 2, 1)),
+    ...(next <= thisMonth() ? { after: next } : {}),
+  };
+}
+
+/** From one day to another, both inside. */
+export function daysPeriod(from: string, to: string): Shown {
+  const begin = from ? new Date(`${from}T00:00:00`) : undefined;
+  const last = to ? new Date(`${to}T00:00:00`) : undefined;
+  const end = last && new Date(last.getFullYear(), last.getMonth(), last.getDate() + 1);
+  const name = begin && last ? `${DATE.format(begin)} to ${DATE.format(last)}` : begin ? `From ${DATE.format(begin)}` : last ? `Until ${DATE.format(last)}` : "Everything";
+  return {
+    period: { ...(begin ? { from: begin.toISOString() } : {}), ...(end ? { until: end.toISOString() } : {}) },
+    name,
+    file: [from, to].filter(Boolean).join("-to-") || "all",
+  };
+}
+
+export const sumWords = (ends: Ends, sums: Sums): string => `${money(ends.opening)} + ${money(sums.comesIn)} − ${money(sums.goesOut).replace("−", "")} = ${money(ends.balance)}.`;

@@ -1,0 +1,130 @@
+// Who is signed in: browsers and agents, each of which can be ended.
+
+import { useState } from "preact/hooks";
+import { Avatar, Button, Confirm, Empty, Id, Panel, Skeleton, Time, failure, toast } from "../parts";
+import { account, mayAct } from "./account";
+import { isAbsent, useLoad } from "./data/load";
+import { type Session, endSession, readSessions } from "./data/settings";
+import { LoadError } from "./pager";
+
+/** How it began, in words. A browser session comes from the link of another session. */
+function howWords(session: Session): string {
+  if (session.opened_by === "passkey") return "Opened with a passkey";
+  if (session.kind === "browser") return session.opened_by === "payment" ? "Opened by a link of a payment, can only look" : "Opened by a link";
+  if (session.opened_by === "payment") return "Came with a payment";
+  if (session.opened_by === "api_key") return "API key";
+  return "Signed in with the wallet";
+}
+
+const isBrowser = (session: Session): boolean => session.kind === "browser";
+
+const keyName = (session: Session): string | undefined => account.value?.api_keys?.find((key) => key.api_key_id === session.api_key_id)?.name;
+
+export function sessionName(session: Session): string {
+  if (session.current) return "This browser";
+  if (session.agent?.name) return session.agent.name;
+  return keyName(session) ?? (isBrowser(session) ? "A browser" : session.opened_by === "payment" ? "A payment" : "An agent");
+}
+
+/** This browser, other browsers, agents, and the sessions of payments, of which there can be many. */
+const rank = (session: Session): number => (session.current ? 0 : isBrowser(session) ? 1 : session.opened_by === "payment" ? 3 : 2);
+
+/** More than these are shown on demand. */
+const FIRST = 6;
+
+export function Sessions({ title }: { title: string }) {
+  const sessions = useLoad("sessions", readSessions, { types: ["session.*", "api_key.*"] });
+  const [ending, setEnding] = useState<Session | null>(null);
+  const [all, setAll] = useState(false);
+  const sorted = [...(sessions.data ?? [])].sort((a, b) => rank(a) - rank(b));
+  const shown = all ? sorted : sorted.slice(0, FIRST);
+  if (isAbsent(sessions.error)) return null;
+  if (sessions.error?.code === "sign_in_required") return null;
+  return (
+    <Panel
+      id="sessions"
+      title={title}
+      foot={
+        sorted.length > FIRST && (
+          <Button small onClick={() => setAll(!all)}>
+            {all ? "Show fewer" : `Show all ${sorted.length}`}
+          </Button>
+        )
+      }
+    >
+      {sessions.error && !sessions.data ? (
+        <LoadError error={sessions.error} what="the sessions" retry={sessions.reload} />
+      ) : sessions.data === undefined ? (
+        <Skeleton rows={3} label="Loading sessions" />
+      ) : sessions.data.length === 0 ? (
+        <Empty icon="people" title="Nobody else is signed in">
+          Agents and browsers that sign in are listed here.
+        </Empty>
+      ) : (
+        <ul class="list">
+          {shown.map((one) => (
+            <li class="cell ask" key={one.session_id}>
+              <Avatar name={sessionName(one)} {...(isBrowser(one) ? { icon: "globe" as const } : {})} large />
+              <div>
+                <b>{sessionName(one)}</b>
+                {one.current && <span class="quiet"> · here</span>}
+                <p class="small quiet row wrap">
+                  <span>
+                    {howWords(one)}
+                    {one.agent?.name && keyName(one) ? ` ${keyName(one)}` : ""}, since <Time at={one.created_at} />
+                    {one.last_used_at && (
+                      <>
+                        , last seen <Time at={one.last_used_at} />
+                      </>
+                    )}
+                  </span>
+                  <Id value={one.session_id} />
+                </p>
+              </div>
+              <div class="acts">
+                {!one.current && (
+                  <Button small disabled={!mayAct.value} label={`Sign out ${sessionName(one)}`} onClick={() => setEnding(one)}>
+                    Sign out
+                  </Button>
+                )}
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+      {ending && <EndSession session={ending} onClose={() => setEnding(null)} then={sessions.reload} />}
+    </Panel>
+  );
+}
+
+export function EndSession({ session, onClose, then }: { session: Session; onClose: () => void; then: () => void }) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  // A browser session ends with the session that made its link.
+  const all = useLoad("sessions of the dialog", readSessions);
+  const endsWithIt = (all.data ?? []).filter((one) => one.parent_session_id === session.session_id);
+  const endsMine = endsWithIt.some((one) => one.current);
+  const name = sessionName(session);
+  const end = async () => {
+    setBusy(true);
+    try {
+      await endSession(session.session_id);
+      onClose();
+      toast(`${name} is signed out`);
+      then();
+    } catch (thrown) {
+      setBusy(false);
+      setError(failure(thrown).said);
+    }
+  };
+  return (
+    <Confirm title={`Sign out ${name}?`} action="Sign out" danger busy={busy} error={error} onConfirm={() => void end()} onClose={onClose}>
+      <p>It ends at once: no more reading, buying or paying with it. {session.api_key_id ? "The API key stays, and can sign in again. To end that too, revoke the key." : isBrowser(session) ? "" : "An agent with a wallet of its own can sign in again."}</p>
+      {endsWithIt.length > 0 && (
+        <p>
+          <b>{endsMine ? "Your session in this browser came from its link, so you are signed out too." : "Browser sessions that came from its link end too."}</b>
+        </p>
+      )}
+    </Confirm>
+  );
+}

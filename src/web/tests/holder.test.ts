@@ -1,0 +1,119 @@
+// What the holder's pages compute: lists of several sources, the statement, the stops of a transfer.
+
+import "./browser";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+Object.defineProperty(globalThis, "WebSocket", { value: class {} });
+const { mergedSlice } = await import("../holder/data/load");
+const { effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
+const { stopsOf, timesOf } = await import("../holder/data/route");
+const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
+const { productWords } = await import("../holder/data/cards");
+const { explorerUrl, webAddress } = await import("../holder/chain");
+const { frame } = await import("../parts");
+
+test("a list of several sources has every row once, newest first, whatever the page size", async () => {
+  const rows = (prefix: string, times: number[]) => times.map((at) => ({ id: `${prefix}${at}`, at: String(at).padStart(4, "0") }));
+  const all = [rows("a", [90, 70, 50, 10]), rows("b", [80, 60]), rows("c", [])];
+  for (const size of [1, 2, 3, 10]) {
+    const sources = all.map((list) => async (after: string | undefined, limit: number) => {
+      const begin = after === undefined ? 0 : list.findIndex((row) => row.id === after) + 1;
+      return { rows: list.slice(begin, begin + limit), more: list.length > begin + limit };
+    });
+    const seen: string[] = [];
+    let place: Awaited<ReturnType<typeof mergedSlice>>["next"];
+    for (let pages = 0; pages < 20; pages += 1) {
+      const slice = await mergedSlice(sources, place, size, (row) => row);
+      seen.push(...slice.rows.map((row) => row.id));
+      place = slice.next;
+      if (!place) break;
+    }
+    assert.deepEqual(seen, ["a90", "b80", "a70", "b60", "a50", "a10"], `pages of ${size}`);
+  }
+});
+
+const line = (type: string, amount: number, cause = "wd_1") => ({ entry_id: `stl_${type}`, type, amount, cause, balance: 1, available: 1, held: 0, created_at: "2026-11-22T09:41:00.000Z" }) as never;
+
+test("lines change the balance by their kind", () => {
+  assert.deepEqual(["credited", "debited", "withdrawn", "reversed", "held", "released", "held_unfinal"].map((type) => effectText(line(type, 2.5))), ["2.50", "-2.50", "-2.50", "-2.50", "0.00", "0.00", "0.00"]);
+  assert.equal(lineWords(line("credited", 1, "rf_1")), "Refund by Purser");
+  assert.equal(lineWords(line("credited", 1, "new_1")), "Change credited");
+});
+
+test("the statement is read on for a filter that leaves few lines", async () => {
+  const lines = Array.from({ length: 250 }, (_, at) => ({ ...(line(at % 100 === 0 ? "withdrawn" : "held", 1) as object), entry_id: `stl_${at}` }));
+  const asked: string[] = [];
+  Object.defineProperty(globalThis, "fetch", {
+    configurable: true,
+    value: async (path: string) => {
+      asked.push(path);
+      const query = new URL(path, "http://x").searchParams;
+      const begin = query.get("starting_after") ? lines.findIndex((one) => one.entry_id === query.get("starting_after")) + 1 : 0;
+      const limit = Number(query.get("limit"));
+      return new Response(JSON.stringify({ entries: lines.slice(begin, begin + limit), has_more: lines.length > begin + limit }));
+    },
+  });
+  const first = await statementSlice({}, "out", undefined, 2);
+  assert.deepEqual(first.rows.map((one) => one.entry_id), ["stl_0", "stl_100"]);
+  const second = await statementSlice({}, "out", first.next, 2);
+  assert.deepEqual([second.rows.map((one) => one.entry_id), second.next], [["stl_200"], undefined]);
+  assert.ok(asked.every((path) => path.includes("order=desc")));
+
+  const steps: number[] = [];
+  const file = await exportCsv({}, (count) => steps.push(count), () => false);
+  const text = (await file?.blob.text()) ?? "";
+  assert.deepEqual([file?.lines, steps], [250, [100, 200, 250]]);
+  assert.equal(text.trim().split("\r\n").length, 251);
+  assert.match(text, /"Withdrawal, held",held,0\.00,1/);
+  assert.equal(await exportCsv({}, () => {}, () => true), null);
+});
+
+test("a period has whole days of the person's zone", () => {
+  const november = monthPeriod("2026-11");
+  assert.deepEqual([november.name, november.before], ["November 2026", "2026-10"]);
+  assert.equal(new Date(november.period.from ?? "").getDate(), 1);
+  const days = daysPeriod("2026-11-02", "2026-11-22");
+  assert.deepEqual([new Date(days.period.from ?? "").getDate(), new Date(days.period.until ?? "").getDate()], [2, 23]);
+});
+
+const times = { created_at: "2026-11-22T09:41:00.000Z", last_updated_at: "2026-11-22T09:41:21.000Z" };
+const is = (transfer: Parameters<typeof stopsOf>[0]) => stopsOf(transfer, timesOf(transfer, [])).map((stop) => stop.is);
+
+test("a top-up from Solana has four stops, and one on Base three", () => {
+  const topUp = (status: string, network: string, legs: object[] = []) => ofTopUp({ top_up_id: "top_1", status, funded_usd: 250, payment_network: network, legs, failure_code: null, payment_id: "pay_1", ...times } as never);
+  assert.deepEqual(is(topUp("paid", "solana")), ["done", "now", "next", "next"]);
+  assert.deepEqual(is(topUp("bridging", "solana")), ["done", "done", "now", "next"]);
+  assert.deepEqual(is(topUp("credited", "solana")), ["done", "done", "done", "done"]);
+  assert.deepEqual(is(topUp("delivered", "base")), ["done", "done", "now"]);
+  assert.deepEqual(is(topUp("failed", "solana")), ["done", "fail", "done"]);
+  assert.deepEqual(is({ ...topUp("paid", "base"), held: "held_frozen" }), ["done", "hold", "next"]);
+});
+
+test("payouts and withdrawals wait, move, end and come back", () => {
+  const payout = (status: string, product: string) => ofPayout({ payout_id: "po_1", status, product, amount: 25, currency: "EUR", payment_id: "pay_1", ...times } as never);
+  assert.deepEqual(is(payout("awaiting-details", "push_to_card")), ["done", "hold", "next", "next"]);
+  assert.deepEqual(is(payout("queued", "push_to_card")), ["done", "done", "now", "next"]);
+  assert.deepEqual(is(payout("in-process", "push_to_card")), ["done", "done", "done", "now"]);
+  assert.deepEqual(is(payout("complete", "push_to_card")), ["done", "done", "done", "done"]);
+  assert.deepEqual(is(payout("queued", "bank_payment")), ["done", "now", "next"]);
+  assert.deepEqual(is(payout("complete", "app_payment")), ["done", "done", "done"]);
+  assert.deepEqual(is(payout("returned", "bank_payment")), ["done", "fail", "done"]);
+  const withdrawal = (state: string) => ofWithdrawal({ id: "wd_1", state, amount: 1, asset: "USDC", network: "base", address: "0x", ...times } as never);
+  assert.deepEqual([is(withdrawal("pending")), is(withdrawal("sent")), is(withdrawal("complete"))], [["done", "now", "next"], ["done", "done", "now"], ["done", "done", "done"]]);
+  assert.deepEqual([isOpen(withdrawal("sent")), isOpen(withdrawal("failed"))], [true, false]);
+  const card = ofWithdrawal({ id: "wd_2", source: "card_balance", state: "pending", status: "claimed", amount: 3, network: "solana", ...times } as never);
+  assert.deepEqual([card.kind, is(card)], ["card_withdrawal", ["done", "done", "now", "next"]]);
+});
+
+test("links to explorers are of real chains only, and links of providers are web addresses", () => {
+  frame.sandbox.value = true;
+  assert.equal(explorerUrl("0x1", "base"), null);
+  frame.sandbox.value = false;
+  assert.equal(explorerUrl("0x1", "eip155:8453"), "https://basescan.org/tx/0x1");
+  assert.equal(explorerUrl("0x1", "eip155:84532"), "https://sepolia.basescan.org/tx/0x1");
+  assert.equal(explorerUrl("abc", "solana"), "https://explorer.solana.com/tx/abc");
+  assert.equal(webAddress("javascript:alert(1)"), null);
+  assert.equal(webAddress("https://shop.example/r"), "https://shop.example/r");
+  assert.equal(productWords("gift_marche_lumiere_fr"), "Marche Lumiere");
+});

@@ -1,0 +1,152 @@
+// The dashboard of an account's owner, who watches and acts while agents call the service from other processes.
+import { check, until } from './browser.mjs'
+import { HOSTILE, assertNotOwned, assertNotReloaded, mark, signIn } from './people.mjs'
+
+export const settings = {}
+
+const PAGES = ['', '/cards', '/transfers', '/agents', '/statement', '/settings']
+
+async function dashboard({ browser, service }, agent, page = '') {
+  const visitor = await browser.visitor()
+  await signIn(visitor, agent)
+  await visitor.open(`${service.url}/dashboard${page}`)
+  await visitor.sees('.connection', 'Live')
+  return visitor
+}
+
+export const scenarios = {
+  async 'an agent buys while a person watches, without a reload'({ browser, service }) {
+    const agent = service.agent('buyer')
+    const visitor = await dashboard({ browser, service }, agent)
+    await visitor.inspect('holder-home-empty')
+    await mark(visitor)
+    const bought = await agent.pay('/get-card?amount=20')
+    await visitor.sees('main li', '$20.00')
+    await visitor.sees('main li', 'Ready')
+    await visitor.page.evaluate((id) => { document.querySelector(`a[href="/dashboard/cards/${id}"]`)?.click() }, bought.card_id)
+    await assertNotReloaded(visitor)
+    // The issuer declines a card of this amount after the payment, so the charge becomes a credit.
+    await visitor.open(`${service.url}/dashboard`)
+    await visitor.sees('.connection', 'Live')
+    await mark(visitor)
+    await agent.pay('/get-card?amount=6.66')
+    await visitor.sees('main', '$6.66')
+    await assertNotReloaded(visitor)
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
+  async 'every page is accessible, in both schemes and sizes'({ browser, service }) {
+    const agent = service.agent('inspected')
+    await agent.pay('/get-card?amount=20')
+    await agent.pay('/order-intl-card?amount=100')
+    await agent.pay('/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR')
+    const payout = await agent.pay('/get-push-to-card?amount=25&currency=EUR')
+    const visitor = await dashboard({ browser, service }, agent)
+    for (const page of PAGES) {
+      await visitor.open(`${service.url}/dashboard${page}`)
+      await visitor.sees('.connection', 'Live')
+      await until('the page', async () => (await visitor.count('[aria-busy=true]')) === 0)
+      await visitor.inspect(`holder${page.replace('/', '-') || '-home'}`)
+    }
+    await visitor.open(`${service.url}/dashboard/transfers/${payout.payout_id}`)
+    await until('the page', async () => (await visitor.count('[aria-busy=true]')) === 0)
+    await visitor.inspect('holder-payout')
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
+  async 'a freeze is felt at once'({ browser, service }) {
+    const agent = service.agent('frozen')
+    const bought = await agent.pay('/get-card?amount=20')
+    const visitor = await dashboard({ browser, service }, agent)
+    visitor.expects(/status of 403|4003/)
+    await service.admin('freeze', bought.user_id, '--message', `Please write to us. ${HOSTILE}`)
+    await visitor.sees('body', 'Please write to us.')
+    await assertNotOwned(visitor)
+    await visitor.inspect('holder-frozen')
+    check(!(await visitor.text()).includes('$20.00'), 'nothing of the account is shown')
+    await service.admin('unfreeze', bought.user_id)
+    await visitor.open(`${service.url}/dashboard`)
+    await visitor.sees('main', '$20.00')
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
+  async 'a page that lost the service says so, resumes, and shows nothing twice'({ browser, service }) {
+    const agent = service.agent('patient')
+    await agent.pay('/get-card?amount=20')
+    const visitor = await dashboard({ browser, service }, agent)
+    await visitor.sees('main li', '$20.00')
+    visitor.expects(/ERR_CONNECTION_REFUSED|WebSocket|Failed to (fetch|load)|net::/)
+    await mark(visitor)
+    await service.kill()
+    await until('that it is not live', async () => !(await visitor.text('.connection')).includes('Live') || null)
+    await visitor.sees('body', 'Not live', 60_000)
+    await visitor.inspect('holder-stale')
+    await service.run()
+    const bought = await agent.pay('/get-card?amount=21')
+    await visitor.sees('.connection', 'Live', 60_000)
+    await visitor.sees('main li', '$21.00')
+    await assertNotReloaded(visitor)
+    const lines = async (text) => (await visitor.page.$$eval('main .feed li', (all, text) => all.filter((one) => one.innerText.includes(text)).length, text))
+    check((await lines('$21.00')) === 1 && (await lines('$20.00')) === 1, `${bought.card_id} is shown once`)
+    await visitor.close()
+  },
+
+  async 'names that others chose stay text'({ browser, service }) {
+    const agent = service.agent('named')
+    await agent.pay(`/order-intl-card?amount=100&label=${encodeURIComponent(HOSTILE.slice(0, 40))}`)
+    await agent.pay(`/get-push-to-card?amount=25&currency=USD&message=${encodeURIComponent(HOSTILE)}`)
+    const made = await agent.post('/createAgentApiKey', { data: { name: HOSTILE.slice(0, 80) } })
+    check(made.status === 200, made.text)
+    const visitor = await dashboard({ browser, service }, agent)
+    for (const page of PAGES) {
+      await visitor.open(`${service.url}/dashboard${page}`)
+      await until('the page', async () => (await visitor.count('[aria-busy=true]')) === 0)
+      await assertNotOwned(visitor)
+    }
+    check((await visitor.count('img[src="x"]')) === 0, 'no markup of others')
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
+  async 'nothing secret stays in the browser'({ browser, service }) {
+    const agent = service.agent('secretive')
+    await agent.pay('/get-card?amount=20')
+    const link = await agent.link()
+    const code = new URL(link).searchParams.get('code')
+    const visitor = await browser.visitor()
+    await visitor.open(link)
+    await visitor.sees('.connection', 'Live')
+    const kept = await visitor.kept()
+    check(!kept.includes(code), 'the code of the link')
+    check(!/\b4\d{15}\b/.test(kept) && !kept.includes('id_token'), 'card numbers and tokens')
+    const history = await visitor.cdp.send('Page.getNavigationHistory')
+    check(!JSON.stringify(history).includes(code), 'the code in the history')
+    await visitor.close()
+  },
+
+  async 'Stop my agents ends what an agent does with its next call'({ browser, service }) {
+    const agent = service.agent('boss')
+    await agent.token()
+    const made = await agent.post('/createAgentApiKey', { data: { name: 'Courier' } })
+    const key = made.body.result.apiKey ?? made.body.result.api_key
+    const exchanged = await service.post('/agentAuth', { data: { apiKey: key } })
+    const token = exchanged.body?.result?.idToken
+    check(token, exchanged.text)
+    const call = () => service.get('/list-payments', { authorization: `Bearer ${token}` })
+    check((await call()).status === 200, 'the agent works')
+    const visitor = await dashboard({ browser, service }, agent, '/agents')
+    await visitor.press('#stop-agents')
+    await visitor.sees('dialog', 'Stop all your agents?')
+    await visitor.inspect('holder-stop-dialog')
+    await visitor.press('dialog button', 'Stop my agents')
+    await visitor.sees('main', 'Your agents were stopped')
+    const rejected = await call()
+    check(rejected.status === 403 && rejected.body.code === 'agents_stopped', rejected.text)
+    await visitor.inspect('holder-agents-stopped')
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+}

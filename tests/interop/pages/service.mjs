@@ -1,0 +1,166 @@
+// A running service, and the agents and operators that call it from processes of their own.
+import { spawn, execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { check } from './browser.mjs'
+
+const run = promisify(execFile)
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  server.close()
+  return port
+}
+
+export class Service {
+  #program
+  #settings
+  #child
+  folder = mkdtempSync(path.join(tmpdir(), 'purser-pages-'))
+
+  static async start(program, settings = {}) {
+    const service = new Service()
+    service.#program = program
+    const [port, operatorPort] = [await freePort(), await freePort()]
+    // By name: a passkey belongs to a name, and an address is none.
+    service.url = `http://localhost:${port}`
+    service.deskUrl = `http://localhost:${operatorPort}`
+    service.#settings = {
+      PURSER_SERVER__PUBLIC_URL: service.url,
+      PURSER_OPERATOR__LISTEN: `127.0.0.1:${operatorPort}`,
+      PURSER_STORAGE__SEGMENT_BYTES: '1048576',
+      PURSER_SIGNUP__PER_MINUTE: '100',
+      PURSER_SIGNUP__PER_HOUR: '100',
+      ...settings,
+    }
+    await service.run()
+    return service
+  }
+
+  get data() {
+    return path.join(this.folder, 'data')
+  }
+
+  /** Starts it on its directory and its ports. */
+  async run() {
+    const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('PURSER_'))
+    const listen = this.url.replace('http://localhost', '127.0.0.1')
+    const child = spawn(this.#program, ['serve', '--listen', listen, '--data', this.data], {
+      env: { ...Object.fromEntries(kept), ...this.#settings },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    child.stderr.pipe(createWriteStream(path.join(this.folder, 'log'), { flags: 'a' }))
+    this.#child = child
+    const lines = createInterface({ input: child.stdout })
+    for await (const line of lines) {
+      if (/^(Purser is listening|It listens)/.test(line)) {
+        child.stdout.resume()
+        return
+      }
+    }
+    throw new Error(`purser ended: ${readFileSync(path.join(this.folder, 'log'), 'utf8')}`)
+  }
+
+  /** As `kill -9`. */
+  async kill() {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    const ended = once(this.#child, 'exit')
+    this.#child.kill('SIGKILL')
+    await ended
+  }
+
+  async close() {
+    await this.kill()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  /** An agent with a wallet of its own. */
+  agent(name) {
+    return new Agent(this, name)
+  }
+
+  /** Runs the command line to its end and returns what it printed. */
+  async cli(args) {
+    const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('PURSER_'))
+    const { stdout } = await run(this.#program, args, { env: { ...Object.fromEntries(kept), NO_PROXY: '127.0.0.1,localhost' } })
+    return stdout.trim()
+  }
+
+  /** An operator's command. */
+  admin(...args) {
+    return this.cli(['admin', '--url', this.deskUrl, '--data', this.data, ...args])
+  }
+
+  async get(route, headers = {}) {
+    return this.#answer(await fetch(this.url + route, { headers, redirect: 'manual' }))
+  }
+
+  async post(route, body, headers = {}) {
+    const isText = typeof body === 'string'
+    const kind = isText ? 'application/x-www-form-urlencoded' : 'application/json'
+    const request = { method: 'POST', redirect: 'manual', headers: { 'content-type': kind, ...headers }, body: isText ? body : JSON.stringify(body) }
+    return this.#answer(await fetch(this.url + route, request))
+  }
+
+  async #answer(response) {
+    const text = await response.text()
+    let body = null
+    try {
+      body = JSON.parse(text)
+    } catch {
+      // A page.
+    }
+    return { status: response.status, headers: response.headers, text, body }
+  }
+}
+
+export class Agent {
+  #service
+  #wallet
+
+  constructor(service, name) {
+    this.#service = service
+    this.#wallet = path.join(service.folder, `${name}.json`)
+  }
+
+  /** Pays for a route, in a process of its own. */
+  async pay(route, network = 'base') {
+    const args = ['pay', '--json', '--max-usd', '10000', '--network', network, '--wallet', this.#wallet]
+    return JSON.parse(await this.#service.cli([...args, this.#service.url + route]))
+  }
+
+  /** A token of a sign-in with the wallet, which has all rights of the account's owner. */
+  async token() {
+    return this.#service.cli(['token', '--wallet', this.#wallet, this.#service.url])
+  }
+
+  async bearer() {
+    return { authorization: `Bearer ${await this.token()}` }
+  }
+
+  async get(route) {
+    return this.#service.get(route, await this.bearer())
+  }
+
+  async post(route, body) {
+    return this.#service.post(route, body, await this.bearer())
+  }
+
+  /** A login link for the account's owner. */
+  async link() {
+    const answer = await this.get('/get-auth-link')
+    check(answer.status === 200, answer.text)
+    return answer.body.auth_url
+  }
+
+  async address() {
+    return (await this.get('/get-account-balance')).body.user_id
+  }
+}
