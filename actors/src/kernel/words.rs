@@ -80,7 +80,7 @@ words! {
     "webhook.deleted" "webhook.disabled" "webhook.enabled" "webhook.failing" "webhook.recovered"
     "webhook.redelivery_requested" "webhook.registered" "webhook.secret_rotated" "webhook.test" "webhook_id"
     "wh_" "whd_" "withdrawal.complete" "withdrawal.failed" "withdrawal.pending" "withdrawal.sent"
-    "withdrawal_id" "wpay_" "x402"
+    "withdrawal_id" "wpay_" "x402" "pk_" "opk_" "ops_" "sap_"
 }
 
 /// Longest text that may be a word.
