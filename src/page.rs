@@ -147,7 +147,7 @@ impl PageFrame {
             Width::Wide => ("wide", "index"),
         };
         let top = match page.width {
-            Width::Wide => html("<a class=\"button small\" href=\"/login\">Sign in</a>", &[]),
+            Width::Wide => html("<a class=\"button small\" href=\"/dashboard\">Sign in</a>", &[]),
             _ => Html::default(),
         };
         let chip = match self.sandbox {

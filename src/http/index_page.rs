@@ -219,7 +219,7 @@ fn first_steps() -> Html {
          spend. Its first payment opens the account. Then ask it for a sign-in link to watch.</p></div>\
          <div class=\"stack\"><h3>Your agent has no wallet</h3><p class=\"soft\">It requests access with \
          <code>POST /signup</code> and gives you a link. You compare a code, approve, and can stop it at any time.</p></div>\
-         <div class=\"stack\"><h3>You have an account</h3><p class=\"soft\"><a href=\"/login\">Sign in</a> to see balance, cards \
+         <div class=\"stack\"><h3>You have an account</h3><p class=\"soft\"><a href=\"/dashboard\">Sign in</a> to see balance, cards \
          and transfers live, and to set limits that only you can raise.</p></div>\
          </section>\n\
          <section class=\"columns\" aria-labelledby=\"rely\"><h2 id=\"rely\" class=\"hidden\">What you can rely on</h2>\

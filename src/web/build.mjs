@@ -41,6 +41,10 @@ manifest.plain = { style: path.basename(plainStyle), icon: iconOf(result.metafil
 for (const font of readdirSync(path.join(HERE, "fonts")).filter((name) => name.startsWith("LICENSE-"))) {
   files.set(font, readFileSync(path.join(HERE, "fonts", font)));
 }
+// The packages whose code is in the files.
+const packages = ["@preact/signals", "@preact/signals-core", "lucide-static", "preact", "uplot"];
+const licences = packages.map((name) => `${name}\n\n${readFileSync(path.join(HERE, "node_modules", name, "LICENSE"), "utf8").trim()}\n`);
+files.set("LICENSE-packages.txt", Buffer.from(licences.join("\n\n")));
 for (const [name, bytes] of [...files]) {
   if (COMPRESSED.includes(path.extname(name))) files.set(`${name}.gz`, compress(bytes));
 }

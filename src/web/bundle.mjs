@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { icons } from "./icons.mjs";
 
 export const HERE = path.dirname(fileURLToPath(import.meta.url));
 
@@ -44,6 +45,7 @@ export function options({ hashed }) {
     chunkNames: hashed ? "[name]-[hash]" : "chunk-[name]-[hash]",
     assetNames: hashed ? "[name]-[hash]" : "[name]",
     loader: { ".woff2": "file", ".svg": "copy" },
+    plugins: [icons],
     logLevel: "warning",
   };
 }

@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import path from "node:path";
 import esbuild from "esbuild";
 import { HERE } from "./bundle.mjs";
+import { icons } from "./icons.mjs";
 import { texts } from "./types.mjs";
 
 for (const [name, text] of Object.entries(texts())) {
@@ -24,6 +25,7 @@ await esbuild.build({
   platform: "node",
   jsx: "automatic",
   jsxImportSource: "preact",
+  plugins: [icons],
   outdir: out,
   outExtension: { ".js": ".mjs" },
   logLevel: "warning",

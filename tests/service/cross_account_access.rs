@@ -186,7 +186,7 @@ pub(crate) fn requires_token(operation: &Value) -> bool {
 
 pub(crate) fn only_with_token(operation: &Value) -> bool {
     let ways = operation["security"].as_array();
-    ways.is_some_and(|ways| ways.iter().all(|way| *way != json!({})))
+    ways.is_some_and(|ways| !ways.is_empty() && ways.iter().all(|way| *way != json!({})))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -271,7 +271,7 @@ fn command_line_covers_every_operator_route() {
             .args(["admin", "--url", &url, "--data"])
             .arg(directory.path())
             .args(line.split(' '));
-        if line.starts_with("sandbox") {
+        if line.starts_with("sandbox ") {
             command.args(["--service", &url]);
         }
         command.env_clear().env("PURSER_OPERATOR_TOKEN", "pop_1");

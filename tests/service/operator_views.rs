@@ -51,7 +51,7 @@ async fn operator_search_finds_what_is_quoted() {
     let payment = bought.str("payment_id").unwrap();
     let transfers = site.transfers().await;
     let transaction = transfers[0]["id"].as_str().unwrap();
-    let wallet = agent.address();
+    let wallet = agent.address().to_lowercase();
     for (quoted, read_as, hit) in [
         (wallet.as_str(), "wallet", ("account", wallet.as_str())),
         (card.as_str(), "id", ("card", card.as_str())),
@@ -278,8 +278,8 @@ async fn operator_stream_announces_changes_and_resumes() {
     let service = host.start();
     let site = ServiceClient::of(&service);
     let boss = OperatorClient::first(&host, &service);
-    let eve = boss.add_operator("eve", "read-only").await;
-    let mut stream = OperatorStream::open(&service, &eve.token, None).await;
+    let token = boss.add_operator("eve", "read-only").await.token;
+    let mut stream = OperatorStream::open(&service, &token, None).await;
     let (_, first, data) = stream.next().await.unwrap();
     assert_eq!((first.as_str(), count(&data, "intl_orders")), ("queues", 0));
     let bought = Agent::new(Network::Base).buy(&site, ORDER).await;
@@ -298,7 +298,7 @@ async fn operator_stream_announces_changes_and_resumes() {
     service.kill();
     while stream.next().await.is_some() {}
     let service = host.start();
-    let mut stream = OperatorStream::open(&service, &eve.token, id.as_deref()).await;
+    let mut stream = OperatorStream::open(&service, &token, id.as_deref()).await;
     let (_, opened) = stream.until("event", |_| true).await;
     assert_eq!(opened["type"], "line.opened");
     let boss = OperatorClient::first(&host, &service);

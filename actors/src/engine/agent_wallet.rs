@@ -103,7 +103,7 @@ impl Engine {
         approval: Option<SpendApprovalId>,
         recorder: Option<IdempotencyRecorder<AgentWallet>>,
     ) -> Result<(), SpendError> {
-        // The wallet is its agents': nobody spends from it meanwhile. A stop that comes later keeps the payment unsigned.
+        // The wallet is its agents': no one spends from it meanwhile. A stop that comes later keeps the payment unsigned.
         let account = self.account(&owner).await.map_err(unreadable)?;
         if account.is_some_and(|account| account.agents_stopped_at().is_some()) {
             return Err(OperationError::Rejected(Rejection::AgentsStopped));

@@ -1,4 +1,4 @@
-//! Who caused an event: whoever sent the request that the command came from. Events of jobs and of paid calls have none.
+//! Who caused an event: the session of the request that the command came from. Events of jobs and of paid calls have none.
 
 use serde::Serialize;
 

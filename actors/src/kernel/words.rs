@@ -1,6 +1,7 @@
 //! Words that stored events have by number: names of members, statuses, types of events, prefixes of ids.
 //!
-//! A word that is not here is stored as text. It costs its length and nothing else, so a new name need not be added.
+//! A word that is not here is stored as text. It costs its length and nothing else, so a new name need not be added. The
+//! prefix of an id must be here: an id is stored as its number behind that of its prefix.
 
 macro_rules! words {
     ($($word:literal)+) => {
@@ -82,7 +83,7 @@ words! {
     "wh_" "whd_" "withdrawal.complete" "withdrawal.failed" "withdrawal.pending" "withdrawal.sent"
     "withdrawal_id" "wpay_" "x402"
     "sap_" "approval_id" "approval.requested" "approval.approved" "approval.declined" "approval.expired"
-    "approval.used" "agent_wallet.spend_refused" "api_key.limits_updated"
+    "approval.used" "agent_wallet.spend_refused" "api_key.limits_updated" "pk_" "opk_" "ops_"
 }
 
 /// Longest text that may be a word.

@@ -133,10 +133,8 @@ fn counter_must_grow_unless_the_authenticator_has_none() {
         (u32::MAX, u32::MAX, false),
         (u32::MAX, 0, false),
     ] {
-        let passkey = Passkey {
-            credential: credential(stored),
-            ..passkeys().remove(0)
-        };
+        let mut passkey = passkeys().remove(0);
+        passkey.credential = credential(stored);
         let decided = Passkey::decide(Some(&passkey), &ID, used(sent, true), &at(NOW));
         match decided {
             Ok(decision) if accepted => {

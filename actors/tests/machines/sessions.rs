@@ -153,10 +153,8 @@ fn confirmation_lasts_until_its_end_and_extends_nothing() {
     let until = Timestamp(NOW.0 + 5);
     let confirmed = Session::decide(Some(&opened()), &ID, Command::Confirm { until }, &at(NOW)).unwrap();
     let session = fold(Some(opened()), &ID, confirmed.events());
-    let expected = Session {
-        confirmed_until: Some(until),
-        ..opened()
-    };
+    let mut expected = opened();
+    expected.confirmed_until = Some(until);
     assert_eq!(session, expected);
     let ended = Session::decide(Some(&session), &ID, Command::Revoke, &at(NOW)).unwrap();
     let ended = fold(Some(session), &ID, ended.events());

@@ -11,7 +11,7 @@ use http::StatusCode;
 use purser_actors::id::Wallet;
 use serde::{Deserialize, Serialize};
 
-use super::super::error::{ApiError, ErrorCode};
+use super::super::error::{ApiError, ErrorCode, with_prebuilt_body};
 use super::super::json;
 use super::super::query::Query;
 use super::super::sandbox_identity_page;
@@ -84,7 +84,11 @@ async fn post_check(
     let form: BTreeMap<String, String> = FIELDS.iter().filter_map(|name| field(name)).collect();
     Ok(match people.providers.identity_check.submit_form(token, &form).await {
         Ok(page) => sandbox_identity_page::page(&people.frame, page, None, StatusCode::OK),
-        Err(wrong) => sandbox_identity_page::page(&people.frame, CheckPage::Open, Some(wrong), StatusCode::BAD_REQUEST),
+        Err(wrong) => {
+            let page =
+                sandbox_identity_page::page(&people.frame, CheckPage::Open, Some(wrong), StatusCode::BAD_REQUEST);
+            with_prebuilt_body(page)
+        }
     })
 }
 

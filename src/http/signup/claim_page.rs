@@ -73,7 +73,7 @@ pub(super) fn signed_out(offer: &Offer) -> Page {
         "<div class=\"sheet\">{}<div class=\"stack\"><p id=\"sign-in\" role=\"status\">You are not signed in in this browser. \
          Sign in first, so that we know whose account the agent gets access to, then come back to this page.</p>\
          <p><a class=\"button primary wide\" href=\"/claim?signup={}\">I am signed in: go on</a></p>\
-         <p><a class=\"button wide\" href=\"/login\">Sign in</a></p>\
+         <p><a class=\"button wide\" href=\"/dashboard\">Sign in</a></p>\
          <p class=\"small quiet\">A login link comes from an agent that signed in with your wallet (GET /get-auth-link).</p>\
          </div></div>",
         &[&question(offer), &offer.claim_key],

@@ -2,6 +2,8 @@
 
 /** Every event type. */
 export const EVENT_TYPES = [
+  "account.agents_resumed",
+  "account.agents_stopped",
   "account.caps_updated",
   "account.created",
   "account.frozen",
@@ -165,6 +167,8 @@ export type EventType = (typeof EVENT_TYPES)[number];
 
 /** Balance of an account. */
 export type AccountBalance = {
+  /** Since when the owner has stopped all agents (RFC 3339); absent while they may act. */
+  agents_stopped_at?: string | null;
   /** Part of the balance that can be spent. */
   available: ExactDecimal;
   /** Balance in US dollars. */
@@ -184,6 +188,8 @@ export type AccountBalance = {
 
 /** Earlier values of the members that changed. */
 export type AccountBalanceChanges = {
+  /** Since when the owner has stopped all agents (RFC 3339); absent while they may act. */
+  agents_stopped_at?: string | null;
   /** Part of the balance that can be spent. */
   available?: ExactDecimal;
   /** Balance in US dollars. */
@@ -203,6 +209,8 @@ export type AccountBalanceChanges = {
 
 /** An event of `account`. */
 export type AccountEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -217,7 +225,7 @@ export type AccountEvent = {
   /** Sequence number among the account's events. Resume after it. */
   seq: number;
   /** `<resource>.<change>`. */
-  type: "account.caps_updated" | "account.created" | "account.frozen" | "account.unfrozen";
+  type: "account.agents_resumed" | "account.agents_stopped" | "account.caps_updated" | "account.created" | "account.frozen" | "account.unfrozen";
   /** Wallet address of the account in lower case. */
   user_id: string;
 };
@@ -245,6 +253,8 @@ export type AgentWalletAddresses = {
 
 /** An event of `agent_wallet`. */
 export type AgentWalletEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -308,6 +318,8 @@ export type AgentWalletStatus = "active";
 
 /** An event of `api_key`. */
 export type ApiKeyEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -366,6 +378,8 @@ export type Auth = {
 
 /** An event of `balance`. */
 export type BalanceEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -387,6 +401,8 @@ export type BalanceEvent = {
 
 /** An event of `bank_account`. */
 export type BankAccountEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -462,6 +478,8 @@ export type BankAccountType = "onramp" | "offramp";
 
 /** An event of `bank_destination`. */
 export type BankDestinationEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -539,6 +557,8 @@ export type BankTransactionType = "transfer" | "payout";
 
 /** An event of `bank_transfer`. */
 export type BankTransferEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -621,6 +641,8 @@ export type BankTransferStatus = "pending" | "complete" | "failed" | "returned";
 
 /** An event of `banking_application`. */
 export type BankingApplicationEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -681,6 +703,8 @@ export type BankingApplicationStatus = "incomplete" | "submitted" | "approved" |
 
 /** An event of `banking_profile`. */
 export type BankingProfileEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -835,6 +859,8 @@ export type CardChanges = {
 
 /** An event of `card`. */
 export type CardEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -859,6 +885,8 @@ export type CardStatus = "pending" | "ready" | "paused" | "failed" | "closed" | 
 
 /** An event of `card_withdrawal`. */
 export type CardWithdrawalEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -892,6 +920,25 @@ export type Error = {
   param?: string;
   type: "error";
 };
+
+/** Who caused an event, for events that a request of a session caused. */
+export type EventActor = {
+  /** The API key that opened the session. */
+  api_key_id?: string | null;
+  /** Name of the key. */
+  api_key_name?: string | null;
+  /** Whether a person did it, at a page of the service. */
+  in_browser: boolean;
+  /** The payment that opened the session. */
+  payment_id?: string | null;
+  /** `ses_…` is the id of the session. */
+  session_id: string;
+  /** `wallet`, `payment` or `api_key`: what opened the session. */
+  type: EventActorType;
+};
+
+/** What opened the session of a request. */
+export type EventActorType = "wallet" | "payment" | "api_key";
 
 export type ExactDecimal = string | number;
 
@@ -961,6 +1008,8 @@ export type GiftCardChanges = {
 
 /** An event of `gift_card`. */
 export type GiftCardEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -991,6 +1040,8 @@ export type HoldReason = "held_frozen" | "held_restored" | "held_unfinal";
 
 /** An event of `identity`. */
 export type IdentityEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1137,6 +1188,8 @@ export type IntlCardType = "Non-Reloadable International";
 
 /** An event of `intl_order`. */
 export type IntlOrderEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1158,6 +1211,8 @@ export type IntlOrderEvent = {
 
 /** An event of `issuer_link`. */
 export type IssuerLinkEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1262,6 +1317,8 @@ export type LateReturnChanges = {
 
 /** An event of `late_return`. */
 export type LateReturnEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1378,6 +1435,8 @@ export type PaymentChanges = {
 
 /** An event of `payment`. */
 export type PaymentEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1399,6 +1458,8 @@ export type PaymentEvent = {
 
 /** An event of `payment_recipient`. */
 export type PaymentRecipientEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1576,6 +1637,8 @@ export type PayoutDestination = {
 
 /** An event of `payout`. */
 export type PayoutEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1622,6 +1685,8 @@ export type RecipientStatus = "active" | "archived" | "deleted";
 
 /** An event of `refund`. */
 export type RefundEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1736,6 +1801,8 @@ export type ReloadableCardChanges = {
 
 /** An event of `reloadable_card`. */
 export type ReloadableCardEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1766,6 +1833,8 @@ export type SessionEndReason = "refresh_token_reused" | "signed_out";
 
 /** An event of `session`. */
 export type SessionEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1890,6 +1959,8 @@ export type TopUpChanges = {
 
 /** An event of `top_up`. */
 export type TopUpEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1927,6 +1998,8 @@ export type TopUpStatus = "paid" | "bridging" | "delivered" | "credited" | "fail
 
 /** An event of `wallet_payment`. */
 export type WalletPaymentEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2063,6 +2136,8 @@ export type WebhookDisabledReason = "gone" | "failing";
 
 /** An event of `webhook`. */
 export type WebhookEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2141,6 +2216,8 @@ export type WithdrawalChanges = {
 
 /** An event of `withdrawal`. */
 export type WithdrawalEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2165,6 +2242,14 @@ export type WithdrawalSource = "card_balance";
 
 /** State of a withdrawal. */
 export type WithdrawalState = "pending" | "sent" | "complete" | "failed";
+
+export type AccountAgentsResumed = AccountEvent & {
+  type?: "account.agents_resumed";
+};
+
+export type AccountAgentsStopped = AccountEvent & {
+  type?: "account.agents_stopped";
+};
 
 export type AccountCapsUpdated = AccountEvent & {
   type?: "account.caps_updated";

@@ -45,7 +45,7 @@ export type ApprovalAction = "credit_back" | "resolve" | "reject_intl" | "pay_ca
 export type ApprovalStatus = "waiting" | "approved" | "rejected";
 
 /** Action of an operator. */
-export type AuditActionName = "account.freeze" | "account.unfreeze" | "approval.approve" | "approval.reject" | "approval.request" | "card_withdrawal.claim" | "card_withdrawal.closed_at_issuer" | "card_withdrawal.fulfil" | "card_withdrawal.reject" | "card_withdrawal.release" | "chain.accept" | "incoming.credit" | "incoming.operator_funds" | "incoming.return" | "intl_order.claim" | "intl_order.fulfil" | "intl_order.reject" | "intl_order.release" | "intl_order.report" | "job.credit" | "job.keep" | "job.resolve" | "job.retry" | "line.close" | "line.open" | "order.book" | "refund.approve" | "refund.reject" | "refund.request" | "suspended.confirm" | "token.create" | "token.revoke" | "transfer.attribute" | "webhook.redeliver";
+export type AuditActionName = "account.freeze" | "account.unfreeze" | "approval.approve" | "approval.reject" | "approval.request" | "card_withdrawal.claim" | "card_withdrawal.closed_at_issuer" | "card_withdrawal.fulfil" | "card_withdrawal.reject" | "card_withdrawal.release" | "card_withdrawal.renew" | "chain.accept" | "incoming.credit" | "incoming.operator_funds" | "incoming.return" | "intl_order.claim" | "intl_order.fulfil" | "intl_order.reject" | "intl_order.release" | "intl_order.renew" | "intl_order.report" | "job.credit" | "job.keep" | "job.resolve" | "job.retry" | "line.close" | "line.open" | "order.book" | "refund.approve" | "refund.reject" | "refund.request" | "suspended.confirm" | "token.create" | "token.revoke" | "transfer.attribute" | "webhook.redeliver";
 
 /** A record of an operator action. */
 export type AuditLogEntry = {
@@ -284,10 +284,12 @@ export type Error = {
 };
 
 /** Code of an error. */
-export type ErrorCodeName = "parameter_missing" | "parameter_invalid" | "query_malformed" | "parameter_duplicated" | "parameter_unrecognized" | "amount_invalid" | "country_not_served" | "invalid_display_name" | "invalid_archived" | "amount_out_of_range" | "webhook_url_not_allowed" | "body_malformed" | "invalid_request" | "multiple_payments" | "payment_identifier_invalid" | "payment_identifier_reused" | "idempotency_key_invalid" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "refresh_token_invalid" | "refresh_token_revoked" | "payment_required" | "payment_invalid" | "settlement_failed" | "sign_in_required" | "api_key_missing" | "api_key_invalid" | "api_key_suspended" | "api_key_revoked" | "api_key_access_denied" | "api_key_not_found" | "api_key_limit_reached" | "claim_token_invalid" | "signup_expired" | "api_key_no_longer_available" | "signup_not_found" | "signup_already_claimed" | "account_frozen" | "host_not_allowed" | "payout_access_denied" | "recipient_access_denied" | "wallet_payment_access_denied" | "policy_filtered" | "bank_account_access_denied" | "user_id_mismatch" | "wrong_wallet" | "product_unavailable" | "exchange_rate_unavailable" | "cap_exceeded" | "identity_verification_required" | "issuer_not_linked" | "banking_profile_not_found" | "bank_account_not_found" | "transaction_not_found" | "document_type_not_supported" | "token_account_missing" | "insufficient_card_balance" | "card_creation_declined" | "card_not_open" | "card_action_in_progress" | "withdrawal_declined" | "withdrawal_not_open" | "withdrawal_closed_at_issuer" | "held_frozen" | "withdrawal_hold_missing" | "withdrawal_leased" | "transaction_already_used" | "out_of_stock" | "card_access_denied" | "payment_access_denied" | "role_not_permitted" | "refund_self_approval" | "approval_own" | "callback_signature_invalid" | "top_up_access_denied" | "withdrawal_access_denied" | "webhook_access_denied" | "delivery_access_denied" | "origin_not_allowed" | "route_not_found" | "account_not_found" | "card_not_found" | "top_up_not_found" | "payment_not_found" | "identity_check_not_found" | "merchant_not_found" | "destination_not_found" | "payout_not_found" | "recipient_differs" | "recipient_not_found" | "product_not_found" | "job_not_found" | "incoming_transfer_not_found" | "suspension_not_found" | "line_not_found" | "approval_not_found" | "refund_not_found" | "transfer_not_found" | "operator_token_not_found" | "agent_wallet_not_found" | "wallet_payment_not_found" | "address_not_found" | "withdrawal_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "address_limit_reached" | "wallet_payment_failed" | "unsettled" | "banking_profile_exists" | "application_incomplete" | "application_locked" | "application_not_approved" | "document_limit_reached" | "bank_account_limit_reached" | "destination_limit_reached" | "bank_account_not_open" | "bank_account_receive_only" | "destination_type_not_supported" | "webhook_limit_reached" | "webhook_disabled" | "webhook_deleted" | "insufficient_balance" | "payment_already_used" | "payment_resolved" | "challenge_already_used" | "refresh_in_progress" | "card_not_ready" | "not_cancellable" | "order_not_open" | "order_leased" | "lease_stale" | "chain_unchanged" | "line_unchanged" | "approval_differs" | "job_not_dead_lettered" | "job_not_resolvable" | "provider_disagrees" | "outcome_not_proven" | "payment_may_still_settle" | "deposit_not_waiting" | "second_operator_needed" | "refund_amount_too_large" | "product_not_returned" | "refund_not_pending" | "refund_amount_mismatch" | "transfer_mismatch" | "transfer_ambiguous" | "order_not_carried_out" | "product_delivered" | "transfer_may_still_settle" | "operator_token_name_taken" | "operator_token_in_config" | "identity_already_verified" | "identity_check_already_decided" | "wallet_id_collision" | "idempotency_key_in_progress" | "cursor_expired" | "cursor_ahead" | "body_too_large" | "url_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "stream_limit_reached" | "headers_too_large" | "internal_error" | "not_ready" | "overloaded" | "settlement_unavailable" | "issuer_unavailable" | "catalog_unavailable" | "stream_capacity_reached" | "identity_check_not_open" | "clock_not_adjustable" | "provider_is_remote" | "sandbox_unavailable" | "processing_timeout" | "withdrawals_paused" | "insufficient_liquidity" | "service_unavailable" | "chain_unavailable" | "wallet_payment_limit_reached" | "fetch_failed" | "http_error";
+export type ErrorCodeName = "parameter_missing" | "parameter_invalid" | "query_malformed" | "parameter_duplicated" | "parameter_unrecognized" | "amount_invalid" | "country_not_served" | "invalid_display_name" | "invalid_archived" | "amount_out_of_range" | "webhook_url_not_allowed" | "body_malformed" | "invalid_request" | "multiple_payments" | "payment_identifier_invalid" | "payment_identifier_reused" | "idempotency_key_invalid" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "refresh_token_invalid" | "refresh_token_revoked" | "payment_required" | "payment_invalid" | "settlement_failed" | "sign_in_required" | "api_key_missing" | "api_key_invalid" | "api_key_suspended" | "api_key_revoked" | "api_key_access_denied" | "api_key_not_found" | "api_key_limit_reached" | "claim_token_invalid" | "signup_expired" | "api_key_no_longer_available" | "signup_not_found" | "signup_already_claimed" | "account_frozen" | "agents_stopped" | "host_not_allowed" | "payout_access_denied" | "recipient_access_denied" | "wallet_payment_access_denied" | "policy_filtered" | "bank_account_access_denied" | "user_id_mismatch" | "wrong_wallet" | "product_unavailable" | "exchange_rate_unavailable" | "cap_exceeded" | "identity_verification_required" | "issuer_not_linked" | "banking_profile_not_found" | "bank_account_not_found" | "transaction_not_found" | "document_type_not_supported" | "token_account_missing" | "insufficient_card_balance" | "card_creation_declined" | "card_not_open" | "card_action_in_progress" | "withdrawal_declined" | "withdrawal_not_open" | "withdrawal_closed_at_issuer" | "held_frozen" | "withdrawal_hold_missing" | "withdrawal_leased" | "transaction_already_used" | "out_of_stock" | "card_access_denied" | "payment_access_denied" | "role_not_permitted" | "refund_self_approval" | "approval_own" | "callback_signature_invalid" | "top_up_access_denied" | "withdrawal_access_denied" | "webhook_access_denied" | "delivery_access_denied" | "origin_not_allowed" | "route_not_found" | "account_not_found" | "card_not_found" | "top_up_not_found" | "session_not_found" | "payment_not_found" | "identity_check_not_found" | "merchant_not_found" | "destination_not_found" | "payout_not_found" | "recipient_differs" | "recipient_not_found" | "product_not_found" | "job_not_found" | "incoming_transfer_not_found" | "suspension_not_found" | "line_not_found" | "approval_not_found" | "refund_not_found" | "transfer_not_found" | "operator_token_not_found" | "agent_wallet_not_found" | "wallet_payment_not_found" | "address_not_found" | "withdrawal_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "address_limit_reached" | "wallet_payment_failed" | "unsettled" | "banking_profile_exists" | "application_incomplete" | "application_locked" | "application_not_approved" | "document_limit_reached" | "bank_account_limit_reached" | "destination_limit_reached" | "bank_account_not_open" | "bank_account_receive_only" | "destination_type_not_supported" | "webhook_limit_reached" | "webhook_disabled" | "webhook_deleted" | "insufficient_balance" | "payment_already_used" | "payment_resolved" | "challenge_already_used" | "refresh_in_progress" | "card_not_ready" | "not_cancellable" | "order_not_open" | "order_leased" | "lease_stale" | "chain_unchanged" | "line_unchanged" | "approval_differs" | "job_not_dead_lettered" | "job_not_resolvable" | "provider_disagrees" | "outcome_not_proven" | "payment_may_still_settle" | "deposit_not_waiting" | "second_operator_needed" | "refund_amount_too_large" | "product_not_returned" | "refund_not_pending" | "refund_amount_mismatch" | "transfer_mismatch" | "transfer_ambiguous" | "order_not_carried_out" | "product_delivered" | "transfer_may_still_settle" | "operator_token_name_taken" | "operator_token_in_config" | "identity_already_verified" | "identity_check_already_decided" | "wallet_id_collision" | "idempotency_key_in_progress" | "cursor_expired" | "cursor_ahead" | "body_too_large" | "url_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "stream_limit_reached" | "headers_too_large" | "internal_error" | "not_ready" | "overloaded" | "settlement_unavailable" | "issuer_unavailable" | "catalog_unavailable" | "stream_capacity_reached" | "identity_check_not_open" | "clock_not_adjustable" | "provider_is_remote" | "sandbox_unavailable" | "processing_timeout" | "withdrawals_paused" | "insufficient_liquidity" | "service_unavailable" | "chain_unavailable" | "wallet_payment_limit_reached" | "fetch_failed" | "http_error";
 
 /** The envelope of an event. */
 export type Event = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -306,6 +308,25 @@ export type Event = {
   user_id: string;
 };
 
+/** Who caused an event, for events that a request of a session caused. */
+export type EventActor = {
+  /** The API key that opened the session. */
+  api_key_id?: string | null;
+  /** Name of the key. */
+  api_key_name?: string | null;
+  /** Whether a person did it, at a page of the service. */
+  in_browser: boolean;
+  /** The payment that opened the session. */
+  payment_id?: string | null;
+  /** `ses_…` is the id of the session. */
+  session_id: string;
+  /** `wallet`, `payment` or `api_key`: what opened the session. */
+  type: EventActorType;
+};
+
+/** What opened the session of a request. */
+export type EventActorType = "wallet" | "payment" | "api_key";
+
 /** Resource of an event. */
 export type EventData = {
   /** The resource after the event. */
@@ -314,8 +335,28 @@ export type EventData = {
 
 export type ExactDecimal = string | number;
 
+/** Answer to every call with the account's tokens, API keys and payments. */
+export type FrozenAnswer = {
+  /** Body of the answer. Its `request_id` is that of each call. */
+  body: Record<string, unknown>;
+  /** HTTP status. */
+  status: number;
+  /** Close code of its event streams. */
+  stream_close_code: number;
+};
+
 /** Reason of a hold until an account is unfrozen. */
 export type FrozenHold = "held_frozen";
+
+/** What stops until the account is unfrozen. */
+export type FrozenParts = {
+  /** Balance that can't be used. */
+  available: ExactDecimal;
+  /** Jobs that would move money out and then wait. What is already signed is only looked up. */
+  jobs: OpenJob[];
+  /** Event streams that are open now and would be closed. */
+  streams: number;
+};
 
 /** A job on hold that would send funds. */
 export type HeldJob = {
@@ -351,6 +392,9 @@ export type HeldJob = {
   /** Exact wallet address of the owner. */
   wallet?: string | null;
 };
+
+/** Kind of a search result: an entity, or a job, an approval or a transfer on a chain. */
+export type HitKind = "account" | "payment" | "card" | "session" | "gift_card" | "intl_order" | "identity" | "issuer_link" | "top_up" | "withdrawal" | "payout" | "payment_recipient" | "bank_destination" | "banking_profile" | "reloadable_card" | "card_withdrawal" | "late_return" | "agent_wallet" | "wallet_payment" | "banking_application" | "bank_account" | "bank_transfer" | "discrepancy" | "api_key" | "webhook" | "webhook_delivery" | "refund" | "incoming_transfer" | "line" | "job" | "approval" | "transfer";
 
 /** Reason of a hold. */
 export type HoldReason = "held_frozen" | "held_restored" | "held_unfinal";
@@ -407,7 +451,7 @@ export type JobTypeCount = {
 };
 
 /** Type of a job. */
-export type JobTypeName = "settle_payment" | "watch_payment" | "issue_card" | "credit_account" | "confirm_payment_credit" | "release_cap_reservation" | "readmit_payment" | "expire_card" | "order_gift_card" | "expire_order_lease" | "mark_order_overdue" | "expire_intl_card" | "shred_cvv" | "check_identity" | "open_issuer_account" | "send_withdrawal" | "settle_hold" | "send_payout" | "recall_payout" | "expire_payout" | "close_return_window" | "confirm_late_return_credit" | "save_recipient" | "send_top_up" | "bridge_top_up" | "await_issuer_credit" | "refresh_card" | "send_wallet_payment" | "settle_wallet_hold" | "submit_bank_application" | "open_bank_account" | "execute_bank_transfer" | "shred_account_number" | "open_reloadable_card" | "change_card_state" | "hold_card_balance" | "settle_card_hold" | "expire_withdrawal_lease" | "reverse_recipient_totals" | "purge_http_record" | "deliver_webhook" | "redeliver_webhooks" | "confirm_refund" | "expire_refund" | "confirm_reorg" | "classify_incoming" | "send_back" | "confirm_incoming" | "change_prepaid_card_state" | "count_cap_reservation" | "count_unclaimed" | "count_claimed" | "await_final" | "release_credit";
+export type JobTypeName = "settle_payment" | "watch_payment" | "issue_card" | "credit_account" | "confirm_payment_credit" | "release_cap_reservation" | "readmit_payment" | "expire_card" | "order_gift_card" | "expire_order_lease" | "mark_order_overdue" | "expire_intl_card" | "shred_cvv" | "check_identity" | "open_issuer_account" | "send_withdrawal" | "settle_hold" | "send_payout" | "recall_payout" | "expire_payout" | "close_return_window" | "confirm_late_return_credit" | "save_recipient" | "send_top_up" | "bridge_top_up" | "await_issuer_credit" | "refresh_card" | "send_wallet_payment" | "settle_wallet_hold" | "submit_bank_application" | "open_bank_account" | "execute_bank_transfer" | "shred_account_number" | "open_reloadable_card" | "change_card_state" | "hold_card_balance" | "settle_card_hold" | "expire_withdrawal_lease" | "reverse_recipient_totals" | "purge_http_record" | "deliver_webhook" | "redeliver_webhooks" | "confirm_refund" | "expire_refund" | "confirm_reorg" | "classify_incoming" | "send_back" | "confirm_incoming" | "change_prepaid_card_state" | "count_cap_reservation" | "count_unclaimed" | "count_claimed" | "await_final" | "release_credit" | "revoke_api_keys";
 
 /** Status of one job type. */
 export type JobTypeStatus = {
@@ -439,6 +483,35 @@ export type LabeledCount = {
 
 /** Status of a late return. */
 export type LateReturnStatus = "received" | "credited" | "kept";
+
+/** Side of a balance. */
+export type LedgerSide = "held" | "owed";
+
+/** Balance of a ledger account, or of all accounts of customers. */
+export type LedgerSum = {
+  /** Name of the ledger account: `treasury_base`, `customers`, `provider_card_issuer` … */
+  account: string;
+  /** Balance in USDC. */
+  amount: ExactDecimal;
+  /** `held` for a debit balance, `owed` for a credit balance. */
+  side: LedgerSide;
+};
+
+/** What is held and owed, by the ledger. */
+export type LedgerSums = {
+  /** Accounts with a balance. */
+  accounts: LedgerSum[];
+  /** Whether the whole ledger is added up. A long ledger takes several requests after a start. */
+  complete: boolean;
+  /** Sum of the accounts that hold. */
+  held: ExactDecimal;
+  /** Time of the newest of them (RFC 3339). */
+  last_transaction_at: string | null;
+  /** Sum of the accounts that owe. Equal to `held`, because every transaction is balanced. */
+  owed: ExactDecimal;
+  /** Ledger transactions added up. */
+  transactions: number;
+};
 
 /** Status of a product line. */
 export type LineStatus = "open" | "failing" | "closed";
@@ -637,11 +710,70 @@ export type OperatorWebhook = {
 /** Direction of the money of an order. */
 export type OrderDirection = "out" | "in";
 
+/** Paid calls of a part of the hour. */
+export type PaidCallsPoint = {
+  /** End of the part (RFC 3339). */
+  at: string;
+  /** Calls of paid routes that succeeded. Challenges are not counted. */
+  calls: number;
+  /** Calls of paid routes that ended with a 5xx. */
+  failures: number;
+  /** Half of the calls took at most this, in microseconds; null without a call, and above 30 seconds. */
+  half_within_us: number | null;
+  /** 99 of 100 calls took at most this, in microseconds. */
+  p99_within_us: number | null;
+  /** The same per second, as a decimal with one place. */
+  per_second: string;
+  /** Duration of the part, in seconds. */
+  seconds: number;
+};
+
 /** Product, as in `GET /get-pricing`. */
 export type ProductName = "usa_prepaid_card" | "intl_prepaid_card" | "gift_card" | "push_to_card" | "bank_payment" | "app_payment" | "card_balance";
 
+/** Calls to a provider or a chain in the last 15 minutes. */
+export type ProviderHealth = {
+  /** Ended calls. For a provider: attempts of the jobs that call it. */
+  calls: number;
+  /** Whether it is a chain. */
+  chain: boolean;
+  /** Calls that ended with an error. A decline is an answer, not an error. */
+  failures: number;
+  /** Name of the provider or the network. */
+  name: string;
+  /** 99 of 100 calls took at most this, in milliseconds; null without a call, and above a minute. */
+  p99_within_ms: number | null;
+  /** `idle` without a call, `failing` if at least three calls and half of all failed, `errors` if any failed, else `ok`. */
+  state: ProviderState;
+};
+
+/** State of a provider or a chain. */
+export type ProviderState = "ok" | "errors" | "failing" | "idle";
+
 /** Status at a provider or on a chain. */
 export type ProviderStatus = "not_submitted" | "pending" | "held" | "completed" | "declined" | "returned";
+
+/** Kind of a search text. */
+export type QueryKind = "wallet" | "user_id" | "transaction" | "request_id" | "job_id" | "approval_id" | "id" | "last4" | "other";
+
+/** Name of a queue that waits for operators. */
+export type QueueName = "intl_orders" | "card_withdrawals" | "card_actions" | "dead_letters" | "late_jobs" | "unknown_payments" | "approvals" | "refunds" | "incoming_transfers" | "untracked_transfers" | "discrepancies" | "lines_not_sold";
+
+/** A queue. */
+export type QueueStatus = {
+  /** Number of items, counted to 1,000. */
+  count: number;
+  /** Seconds in which an item is due; null without a limit. */
+  limit_seconds: number | null;
+  /** Whether there are more. */
+  more: boolean;
+  /** Time since which the oldest item waits (RFC 3339); null for an empty queue, and for lines. */
+  oldest_at: string | null;
+  /** Name of the queue. */
+  queue: QueueName;
+  /** Changes with the items and their leases. A page that shows the queue reads it again then. */
+  version: string;
+};
 
 /** An international card with a requested action. */
 export type QueuedCardAction = {
@@ -722,6 +854,23 @@ export type ScheduledJobsStatus = {
   more: boolean;
 };
 
+/** One match. */
+export type SearchHit = {
+  amount: ExactDecimal | null;
+  /** Time of the transfer, of the job's creation or of the request for approval (RFC 3339). */
+  at: string | null;
+  /** Operator API path that shows it. */
+  href: string;
+  /** Its id; for an account its exact wallet address, for a transfer its transaction. */
+  id: string;
+  /** Kind of the match. */
+  kind: HitKind;
+  /** Its status; null for a transfer. */
+  status: string | null;
+  /** Exact wallet address of the account it belongs to; null if none is known. */
+  wallet: string | null;
+};
+
 /** Status of the store. */
 export type StorageStatus = {
   /** Batches in all commits. */
@@ -794,6 +943,21 @@ export type SupervisorStatus = {
   supervises: SupervisesName;
 };
 
+/** One change, or one action of an operator. */
+export type TimelineEntry = {
+  /** Time (RFC 3339). */
+  at: string;
+  event: Event | null;
+  /** Id of the resource. */
+  id: string;
+  kind: EntityKindName | null;
+  operator_action: AuditLogEntry | null;
+  /** Request that caused it, where it is recorded: of actions of operators, and of a resource with an open job. */
+  request_id: string | null;
+  /** Status of the resource after the change; null for an action of an operator. */
+  status: string | null;
+};
+
 /** Place of an operator token. */
 export type TokenSource = "settings" | "store";
 
@@ -801,6 +965,16 @@ export type TokenSource = "settings" | "store";
 export type TransferCandidate = {
   /** Id of a withdrawal, a top-up or an incoming transfer. */
   id: string;
+};
+
+/** What goes on. */
+export type UnfrozenParts = {
+  /** Jobs that go on: what is paid is delivered. */
+  jobs: OpenJob[];
+  /** The owner can sign in and read the message on the page behind a login link. */
+  sign_in: boolean;
+  /** Cards that can be used, of the newest 100 of each kind: the issuer is not informed of a freeze. */
+  usable_cards: number;
 };
 
 /** A payment with an unknown outcome. */

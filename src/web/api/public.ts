@@ -2,6 +2,8 @@
 
 /** Balance of an account. */
 export type AccountBalance = {
+  /** Since when the owner has stopped all agents (RFC 3339); absent while they may act. */
+  agents_stopped_at?: string | null;
   /** Part of the balance that can be spent. */
   available: ExactDecimal;
   /** Balance in US dollars. */
@@ -21,6 +23,8 @@ export type AccountBalance = {
 
 /** Earlier values of the members that changed. */
 export type AccountBalanceChanges = {
+  /** Since when the owner has stopped all agents (RFC 3339); absent while they may act. */
+  agents_stopped_at?: string | null;
   /** Part of the balance that can be spent. */
   available?: ExactDecimal;
   /** Balance in US dollars. */
@@ -40,6 +44,8 @@ export type AccountBalanceChanges = {
 
 /** An event of `account`. */
 export type AccountEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -54,7 +60,7 @@ export type AccountEvent = {
   /** Sequence number among the account's events. Resume after it. */
   seq: number;
   /** `<resource>.<change>`. */
-  type: "account.caps_updated" | "account.created" | "account.frozen" | "account.unfrozen";
+  type: "account.agents_resumed" | "account.agents_stopped" | "account.caps_updated" | "account.created" | "account.frozen" | "account.unfrozen";
   /** Wallet address of the account in lower case. */
   user_id: string;
 };
@@ -181,6 +187,8 @@ export type AgentWalletCaps = {
 
 /** An event of `agent_wallet`. */
 export type AgentWalletEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -273,6 +281,8 @@ export type ApiKey = {
 
 /** An event of `api_key`. */
 export type ApiKeyEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -372,6 +382,8 @@ export type AwaitingDetailsStatus = "awaiting-details";
 
 /** An event of `balance`. */
 export type BalanceEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -424,6 +436,8 @@ export type BankAccount = {
 
 /** An event of `bank_account`. */
 export type BankAccountEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -521,6 +535,8 @@ export type BankDestination = {
 
 /** An event of `bank_destination`. */
 export type BankDestinationEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -710,6 +726,8 @@ export type BankTransactionType = "transfer" | "payout";
 
 /** An event of `bank_transfer`. */
 export type BankTransferEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -844,6 +862,8 @@ export type BankingApplicationAnswers = {
 
 /** An event of `banking_application`. */
 export type BankingApplicationEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -954,6 +974,8 @@ export type BankingProfile = {
 
 /** An event of `banking_profile`. */
 export type BankingProfileEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1249,6 +1271,8 @@ export type CardDetails = {
 
 /** An event of `card`. */
 export type CardEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1280,7 +1304,7 @@ export type CardHistoryEntry = {
 
 /** A page of cards. */
 export type CardList = {
-  /** Oldest first, all of one type. */
+  /** All of one type, oldest first unless `order=desc`. */
   cards: CardListItem[];
   /** Whether more cards follow. */
   has_more: boolean;
@@ -1394,6 +1418,8 @@ export type CardWithDetails = {
 
 /** An event of `card_withdrawal`. */
 export type CardWithdrawalEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1657,10 +1683,29 @@ export type Error = {
 };
 
 /** Code of an error. */
-export type ErrorCodeName = "parameter_missing" | "parameter_invalid" | "query_malformed" | "parameter_duplicated" | "parameter_unrecognized" | "amount_invalid" | "country_not_served" | "invalid_display_name" | "invalid_archived" | "amount_out_of_range" | "webhook_url_not_allowed" | "body_malformed" | "invalid_request" | "multiple_payments" | "payment_identifier_invalid" | "payment_identifier_reused" | "idempotency_key_invalid" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "refresh_token_invalid" | "refresh_token_revoked" | "payment_required" | "payment_invalid" | "settlement_failed" | "sign_in_required" | "api_key_missing" | "api_key_invalid" | "api_key_suspended" | "api_key_revoked" | "api_key_access_denied" | "api_key_not_found" | "api_key_limit_reached" | "claim_token_invalid" | "signup_expired" | "api_key_no_longer_available" | "signup_not_found" | "signup_already_claimed" | "account_frozen" | "host_not_allowed" | "payout_access_denied" | "recipient_access_denied" | "wallet_payment_access_denied" | "policy_filtered" | "bank_account_access_denied" | "user_id_mismatch" | "wrong_wallet" | "product_unavailable" | "exchange_rate_unavailable" | "cap_exceeded" | "identity_verification_required" | "issuer_not_linked" | "banking_profile_not_found" | "bank_account_not_found" | "transaction_not_found" | "document_type_not_supported" | "token_account_missing" | "insufficient_card_balance" | "card_creation_declined" | "card_not_open" | "card_action_in_progress" | "withdrawal_declined" | "withdrawal_not_open" | "withdrawal_closed_at_issuer" | "held_frozen" | "withdrawal_hold_missing" | "withdrawal_leased" | "transaction_already_used" | "out_of_stock" | "card_access_denied" | "payment_access_denied" | "role_not_permitted" | "refund_self_approval" | "approval_own" | "callback_signature_invalid" | "top_up_access_denied" | "withdrawal_access_denied" | "webhook_access_denied" | "delivery_access_denied" | "origin_not_allowed" | "route_not_found" | "account_not_found" | "card_not_found" | "top_up_not_found" | "payment_not_found" | "identity_check_not_found" | "merchant_not_found" | "destination_not_found" | "payout_not_found" | "recipient_differs" | "recipient_not_found" | "product_not_found" | "job_not_found" | "incoming_transfer_not_found" | "suspension_not_found" | "line_not_found" | "approval_not_found" | "refund_not_found" | "transfer_not_found" | "operator_token_not_found" | "agent_wallet_not_found" | "wallet_payment_not_found" | "address_not_found" | "withdrawal_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "address_limit_reached" | "wallet_payment_failed" | "unsettled" | "banking_profile_exists" | "application_incomplete" | "application_locked" | "application_not_approved" | "document_limit_reached" | "bank_account_limit_reached" | "destination_limit_reached" | "bank_account_not_open" | "bank_account_receive_only" | "destination_type_not_supported" | "webhook_limit_reached" | "webhook_disabled" | "webhook_deleted" | "insufficient_balance" | "payment_already_used" | "payment_resolved" | "challenge_already_used" | "refresh_in_progress" | "card_not_ready" | "not_cancellable" | "order_not_open" | "order_leased" | "lease_stale" | "chain_unchanged" | "line_unchanged" | "approval_differs" | "job_not_dead_lettered" | "job_not_resolvable" | "provider_disagrees" | "outcome_not_proven" | "payment_may_still_settle" | "deposit_not_waiting" | "second_operator_needed" | "refund_amount_too_large" | "product_not_returned" | "refund_not_pending" | "refund_amount_mismatch" | "transfer_mismatch" | "transfer_ambiguous" | "order_not_carried_out" | "product_delivered" | "transfer_may_still_settle" | "operator_token_name_taken" | "operator_token_in_config" | "identity_already_verified" | "identity_check_already_decided" | "wallet_id_collision" | "idempotency_key_in_progress" | "cursor_expired" | "cursor_ahead" | "body_too_large" | "url_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "stream_limit_reached" | "headers_too_large" | "internal_error" | "not_ready" | "overloaded" | "settlement_unavailable" | "issuer_unavailable" | "catalog_unavailable" | "stream_capacity_reached" | "identity_check_not_open" | "clock_not_adjustable" | "provider_is_remote" | "sandbox_unavailable" | "processing_timeout" | "withdrawals_paused" | "insufficient_liquidity" | "service_unavailable" | "chain_unavailable" | "wallet_payment_limit_reached" | "fetch_failed" | "http_error";
+export type ErrorCodeName = "parameter_missing" | "parameter_invalid" | "query_malformed" | "parameter_duplicated" | "parameter_unrecognized" | "amount_invalid" | "country_not_served" | "invalid_display_name" | "invalid_archived" | "amount_out_of_range" | "webhook_url_not_allowed" | "body_malformed" | "invalid_request" | "multiple_payments" | "payment_identifier_invalid" | "payment_identifier_reused" | "idempotency_key_invalid" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "refresh_token_invalid" | "refresh_token_revoked" | "payment_required" | "payment_invalid" | "settlement_failed" | "sign_in_required" | "api_key_missing" | "api_key_invalid" | "api_key_suspended" | "api_key_revoked" | "api_key_access_denied" | "api_key_not_found" | "api_key_limit_reached" | "claim_token_invalid" | "signup_expired" | "api_key_no_longer_available" | "signup_not_found" | "signup_already_claimed" | "account_frozen" | "agents_stopped" | "host_not_allowed" | "payout_access_denied" | "recipient_access_denied" | "wallet_payment_access_denied" | "policy_filtered" | "bank_account_access_denied" | "user_id_mismatch" | "wrong_wallet" | "product_unavailable" | "exchange_rate_unavailable" | "cap_exceeded" | "identity_verification_required" | "issuer_not_linked" | "banking_profile_not_found" | "bank_account_not_found" | "transaction_not_found" | "document_type_not_supported" | "token_account_missing" | "insufficient_card_balance" | "card_creation_declined" | "card_not_open" | "card_action_in_progress" | "withdrawal_declined" | "withdrawal_not_open" | "withdrawal_closed_at_issuer" | "held_frozen" | "withdrawal_hold_missing" | "withdrawal_leased" | "transaction_already_used" | "out_of_stock" | "card_access_denied" | "payment_access_denied" | "role_not_permitted" | "refund_self_approval" | "approval_own" | "callback_signature_invalid" | "top_up_access_denied" | "withdrawal_access_denied" | "webhook_access_denied" | "delivery_access_denied" | "origin_not_allowed" | "route_not_found" | "account_not_found" | "card_not_found" | "top_up_not_found" | "session_not_found" | "payment_not_found" | "identity_check_not_found" | "merchant_not_found" | "destination_not_found" | "payout_not_found" | "recipient_differs" | "recipient_not_found" | "product_not_found" | "job_not_found" | "incoming_transfer_not_found" | "suspension_not_found" | "line_not_found" | "approval_not_found" | "refund_not_found" | "transfer_not_found" | "operator_token_not_found" | "agent_wallet_not_found" | "wallet_payment_not_found" | "address_not_found" | "withdrawal_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "address_limit_reached" | "wallet_payment_failed" | "unsettled" | "banking_profile_exists" | "application_incomplete" | "application_locked" | "application_not_approved" | "document_limit_reached" | "bank_account_limit_reached" | "destination_limit_reached" | "bank_account_not_open" | "bank_account_receive_only" | "destination_type_not_supported" | "webhook_limit_reached" | "webhook_disabled" | "webhook_deleted" | "insufficient_balance" | "payment_already_used" | "payment_resolved" | "challenge_already_used" | "refresh_in_progress" | "card_not_ready" | "not_cancellable" | "order_not_open" | "order_leased" | "lease_stale" | "chain_unchanged" | "line_unchanged" | "approval_differs" | "job_not_dead_lettered" | "job_not_resolvable" | "provider_disagrees" | "outcome_not_proven" | "payment_may_still_settle" | "deposit_not_waiting" | "second_operator_needed" | "refund_amount_too_large" | "product_not_returned" | "refund_not_pending" | "refund_amount_mismatch" | "transfer_mismatch" | "transfer_ambiguous" | "order_not_carried_out" | "product_delivered" | "transfer_may_still_settle" | "operator_token_name_taken" | "operator_token_in_config" | "identity_already_verified" | "identity_check_already_decided" | "wallet_id_collision" | "idempotency_key_in_progress" | "cursor_expired" | "cursor_ahead" | "body_too_large" | "url_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "stream_limit_reached" | "headers_too_large" | "internal_error" | "not_ready" | "overloaded" | "settlement_unavailable" | "issuer_unavailable" | "catalog_unavailable" | "stream_capacity_reached" | "identity_check_not_open" | "clock_not_adjustable" | "provider_is_remote" | "sandbox_unavailable" | "processing_timeout" | "withdrawals_paused" | "insufficient_liquidity" | "service_unavailable" | "chain_unavailable" | "wallet_payment_limit_reached" | "fetch_failed" | "http_error";
 
 /** An event of the account. */
 export type Event = AccountEvent | AgentWalletEvent | ApiKeyEvent | BalanceEvent | BankAccountEvent | BankDestinationEvent | BankTransferEvent | BankingApplicationEvent | BankingProfileEvent | CardEvent | CardWithdrawalEvent | GiftCardEvent | IdentityEvent | IntlOrderEvent | IssuerLinkEvent | LateReturnEvent | PaymentEvent | PaymentRecipientEvent | PayoutEvent | RefundEvent | ReloadableCardEvent | SessionEvent | TopUpEvent | WalletPaymentEvent | WebhookEvent | WithdrawalEvent;
+
+/** Who caused an event, for events that a request of a session caused. */
+export type EventActor = {
+  /** The API key that opened the session. */
+  api_key_id?: string | null;
+  /** Name of the key. */
+  api_key_name?: string | null;
+  /** Whether a person did it, at a page of the service. */
+  in_browser: boolean;
+  /** The payment that opened the session. */
+  payment_id?: string | null;
+  /** `ses_…` is the id of the session. */
+  session_id: string;
+  /** `wallet`, `payment` or `api_key`: what opened the session. */
+  type: EventActorType;
+};
+
+/** What opened the session of a request. */
+export type EventActorType = "wallet" | "payment" | "api_key";
 
 /** A page of events. */
 export type EventList = {
@@ -1776,6 +1821,8 @@ export type GiftCardChanges = {
 
 /** An event of `gift_card`. */
 export type GiftCardEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1917,6 +1964,8 @@ export type HoldReason = "held_frozen" | "held_restored" | "held_unfinal";
 
 /** An event of `identity`. */
 export type IdentityEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2140,6 +2189,8 @@ export type IntlCardWithDetails = {
 
 /** An event of `intl_order`. */
 export type IntlOrderEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2175,6 +2226,8 @@ export type IntlOrderPurchaseResponse = IntlOrderPurchase | CreditedPurchase;
 
 /** An event of `issuer_link`. */
 export type IssuerLinkEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2329,6 +2382,8 @@ export type LateReturnChanges = {
 
 /** An event of `late_return`. */
 export type LateReturnEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2369,7 +2424,7 @@ export type ListBankAccountsResult = {
 export type ListBankTransactionsResult = {
   /** Whether more transactions follow. */
   hasMore: boolean;
-  /** Transactions, oldest first. */
+  /** Transactions, oldest first unless `order` is `desc`. */
   transactions: BankTransaction[];
 };
 
@@ -2380,6 +2435,9 @@ export type ListBankingRecipientsResult = {
   /** Ordered by the first destination of each recipient. */
   recipients: BankingRecipient[];
 };
+
+/** Order of a list. */
+export type ListOrder = "asc" | "desc";
 
 /** A payment with the current status of its product. */
 export type ListedPayment = {
@@ -2615,6 +2673,8 @@ export type PaymentChanges = {
 
 /** An event of `payment`. */
 export type PaymentEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2716,6 +2776,8 @@ export type PaymentRecipient = {
 
 /** An event of `payment_recipient`. */
 export type PaymentRecipientEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2929,6 +2991,8 @@ export type PayoutDestination = {
 
 /** An event of `payout`. */
 export type PayoutEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2948,7 +3012,7 @@ export type PayoutEvent = {
   user_id: string;
 };
 
-/** A page of payouts, oldest first. */
+/** A page of payouts, oldest first unless `order=desc`. */
 export type PayoutList = {
   /** Whether more payouts follow. */
   has_more: boolean;
@@ -3190,6 +3254,8 @@ export type RefreshCardResponse = {
 
 /** An event of `refund`. */
 export type RefundEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -3325,6 +3391,8 @@ export type ReloadableCardChanges = {
 
 /** An event of `reloadable_card`. */
 export type ReloadableCardEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -3406,6 +3474,8 @@ export type SessionEndReason = "refresh_token_reused" | "signed_out";
 
 /** An event of `session`. */
 export type SessionEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -3552,7 +3622,7 @@ export type StatementLineType = "credited" | "held" | "withdrawn" | "released" |
 
 /** A page of the account statement. */
 export type StatementResponse = {
-  /** Entries, oldest first. */
+  /** Entries, oldest first unless `order=desc`. */
   entries: StatementLine[];
   /** Whether more lines follow. */
   has_more: boolean;
@@ -3636,6 +3706,8 @@ export type TopUpChanges = {
 
 /** An event of `top_up`. */
 export type TopUpEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -3771,6 +3843,8 @@ export type WalletPayment = {
 
 /** An event of `wallet_payment`. */
 export type WalletPaymentEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -3944,7 +4018,7 @@ export type WebhookDelivery = {
   /** `pending`, `delivered`, `failed` or `dropped`. */
   status: WebhookDeliveryStatus;
   /** Type of the event. */
-  type: "account.caps_updated" | "account.created" | "account.frozen" | "account.unfrozen" | "agent_wallet.address_deleted" | "agent_wallet.address_saved" | "agent_wallet.caps_updated" | "agent_wallet.created" | "api_key.active" | "api_key.issued" | "api_key.revoked" | "balance.credited" | "balance.debited" | "balance.held" | "balance.released" | "balance.reversed" | "balance.withdrawn" | "bank_account.open" | "bank_account.pending" | "bank_account.rejected" | "bank_destination.registered" | "bank_destination.removed" | "bank_destination.renamed" | "bank_transfer.complete" | "bank_transfer.failed" | "bank_transfer.pending" | "bank_transfer.returned" | "banking_application.approved" | "banking_application.incomplete" | "banking_application.rejected" | "banking_application.submitted" | "banking_profile.created" | "card.charge_declined" | "card.charge_refunded" | "card.charge_settled" | "card.charged" | "card.close_requested" | "card.closed" | "card.details_viewed" | "card.expired" | "card.failed" | "card.pause_requested" | "card.paused" | "card.pending" | "card.ready" | "card.refresh_requested" | "card.refreshed" | "card.remainder_released" | "card.resume_requested" | "card.resumed" | "card_withdrawal.claimed" | "card_withdrawal.complete" | "card_withdrawal.failed" | "card_withdrawal.hold_released" | "card_withdrawal.pending" | "card_withdrawal.queued" | "card_withdrawal.rejected" | "gift_card.completed" | "gift_card.details_viewed" | "gift_card.failed" | "gift_card.processing" | "identity.in-review" | "identity.rejected" | "identity.verified" | "intl_order.cancelled" | "intl_order.charge_declined" | "intl_order.charge_refunded" | "intl_order.charge_settled" | "intl_order.charged" | "intl_order.claimed" | "intl_order.close_requested" | "intl_order.closed" | "intl_order.details_viewed" | "intl_order.expired" | "intl_order.overdue" | "intl_order.pause_requested" | "intl_order.paused" | "intl_order.queued" | "intl_order.ready" | "intl_order.rejected" | "intl_order.remainder_released" | "intl_order.request_ended" | "intl_order.resume_requested" | "intl_order.resumed" | "issuer_link.declined" | "issuer_link.linked" | "issuer_link.requested" | "issuer_link.unlinked" | "late_return.credited" | "late_return.kept" | "late_return.received" | "payment.credited" | "payment.declined" | "payment.fulfilled" | "payment.refused" | "payment.released" | "payment.resolved" | "payment.reversed" | "payment.settled" | "payment.unknown" | "payment_recipient.archived" | "payment_recipient.created" | "payment_recipient.deleted" | "payment_recipient.paid" | "payment_recipient.payment_returned" | "payment_recipient.renamed" | "payment_recipient.unarchived" | "payout.awaiting-details" | "payout.cancelled" | "payout.complete" | "payout.expired" | "payout.failed" | "payout.in-process" | "payout.queued" | "payout.returned" | "refund.approved" | "refund.credited" | "reloadable_card.charge_declined" | "reloadable_card.charge_refunded" | "reloadable_card.charge_settled" | "reloadable_card.charged" | "reloadable_card.close_requested" | "reloadable_card.closed" | "reloadable_card.creating" | "reloadable_card.details_viewed" | "reloadable_card.failed" | "reloadable_card.open" | "reloadable_card.pause_requested" | "reloadable_card.paused" | "reloadable_card.resume_requested" | "reloadable_card.resumed" | "session.agent_announced" | "session.revoked" | "top_up.bridging" | "top_up.credited" | "top_up.delivered" | "top_up.failed" | "top_up.paid" | "wallet_payment.failed" | "wallet_payment.pending" | "wallet_payment.sent" | "wallet_payment.settled" | "wallet_payment.signed" | "wallet_payment.unsettled" | "webhook.deleted" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "webhook.redelivery_requested" | "webhook.registered" | "webhook.secret_rotated" | "webhook.test" | "withdrawal.complete" | "withdrawal.failed" | "withdrawal.pending" | "withdrawal.sent";
+  type: "account.agents_resumed" | "account.agents_stopped" | "account.caps_updated" | "account.created" | "account.frozen" | "account.unfrozen" | "agent_wallet.address_deleted" | "agent_wallet.address_saved" | "agent_wallet.caps_updated" | "agent_wallet.created" | "api_key.active" | "api_key.issued" | "api_key.revoked" | "balance.credited" | "balance.debited" | "balance.held" | "balance.released" | "balance.reversed" | "balance.withdrawn" | "bank_account.open" | "bank_account.pending" | "bank_account.rejected" | "bank_destination.registered" | "bank_destination.removed" | "bank_destination.renamed" | "bank_transfer.complete" | "bank_transfer.failed" | "bank_transfer.pending" | "bank_transfer.returned" | "banking_application.approved" | "banking_application.incomplete" | "banking_application.rejected" | "banking_application.submitted" | "banking_profile.created" | "card.charge_declined" | "card.charge_refunded" | "card.charge_settled" | "card.charged" | "card.close_requested" | "card.closed" | "card.details_viewed" | "card.expired" | "card.failed" | "card.pause_requested" | "card.paused" | "card.pending" | "card.ready" | "card.refresh_requested" | "card.refreshed" | "card.remainder_released" | "card.resume_requested" | "card.resumed" | "card_withdrawal.claimed" | "card_withdrawal.complete" | "card_withdrawal.failed" | "card_withdrawal.hold_released" | "card_withdrawal.pending" | "card_withdrawal.queued" | "card_withdrawal.rejected" | "gift_card.completed" | "gift_card.details_viewed" | "gift_card.failed" | "gift_card.processing" | "identity.in-review" | "identity.rejected" | "identity.verified" | "intl_order.cancelled" | "intl_order.charge_declined" | "intl_order.charge_refunded" | "intl_order.charge_settled" | "intl_order.charged" | "intl_order.claimed" | "intl_order.close_requested" | "intl_order.closed" | "intl_order.details_viewed" | "intl_order.expired" | "intl_order.overdue" | "intl_order.pause_requested" | "intl_order.paused" | "intl_order.queued" | "intl_order.ready" | "intl_order.rejected" | "intl_order.remainder_released" | "intl_order.request_ended" | "intl_order.resume_requested" | "intl_order.resumed" | "issuer_link.declined" | "issuer_link.linked" | "issuer_link.requested" | "issuer_link.unlinked" | "late_return.credited" | "late_return.kept" | "late_return.received" | "payment.credited" | "payment.declined" | "payment.fulfilled" | "payment.refused" | "payment.released" | "payment.resolved" | "payment.reversed" | "payment.settled" | "payment.unknown" | "payment_recipient.archived" | "payment_recipient.created" | "payment_recipient.deleted" | "payment_recipient.paid" | "payment_recipient.payment_returned" | "payment_recipient.renamed" | "payment_recipient.unarchived" | "payout.awaiting-details" | "payout.cancelled" | "payout.complete" | "payout.expired" | "payout.failed" | "payout.in-process" | "payout.queued" | "payout.returned" | "refund.approved" | "refund.credited" | "reloadable_card.charge_declined" | "reloadable_card.charge_refunded" | "reloadable_card.charge_settled" | "reloadable_card.charged" | "reloadable_card.close_requested" | "reloadable_card.closed" | "reloadable_card.creating" | "reloadable_card.details_viewed" | "reloadable_card.failed" | "reloadable_card.open" | "reloadable_card.pause_requested" | "reloadable_card.paused" | "reloadable_card.resume_requested" | "reloadable_card.resumed" | "session.agent_announced" | "session.revoked" | "top_up.bridging" | "top_up.credited" | "top_up.delivered" | "top_up.failed" | "top_up.paid" | "wallet_payment.failed" | "wallet_payment.pending" | "wallet_payment.sent" | "wallet_payment.settled" | "wallet_payment.signed" | "wallet_payment.unsettled" | "webhook.deleted" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "webhook.redelivery_requested" | "webhook.registered" | "webhook.secret_rotated" | "webhook.test" | "withdrawal.complete" | "withdrawal.failed" | "withdrawal.pending" | "withdrawal.sent";
   /** Endpoint of the delivery. */
   webhook_id: string;
 };
@@ -3976,6 +4050,8 @@ export type WebhookDroppedReason = "endpoint_disabled" | "endpoint_deleted" | "e
 
 /** An event of `webhook`. */
 export type WebhookEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -4080,6 +4156,8 @@ export type WithdrawalChanges = {
 
 /** An event of `withdrawal`. */
 export type WithdrawalEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -4103,7 +4181,7 @@ export type WithdrawalEvent = {
 export type WithdrawalList = {
   /** Whether more withdrawals follow. */
   has_more: boolean;
-  /** Withdrawals, oldest first. */
+  /** Withdrawals, oldest first unless `order=desc`. */
   withdrawals: Withdrawal[];
 };
 

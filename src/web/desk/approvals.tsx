@@ -41,7 +41,7 @@ function Waiting({ approval, reload }: { approval: Approval; reload: () => void 
           {own ? (
             <>
               <Button disabled>Approve</Button>
-              <p class="small quiet">Whoever asks does not approve.</p>
+              <p class="small quiet">The operator who asks does not approve.</p>
             </>
           ) : (
             <Act kind="primary" onClick={() => setAsking("approve")}>

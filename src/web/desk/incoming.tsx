@@ -74,7 +74,7 @@ function Detail({ transfer, reload }: { transfer: IncomingTransfer; reload: () =
             </Note>
           )}
           {(Object.keys(DECISIONS) as Decision[]).map((name) => (
-            <div class="deed in-panel" key={name}>
+            <div class="choice in-panel" key={name}>
               <div>
                 <h3>{DECISIONS[name].title}</h3>
                 <p>{DECISIONS[name].says(transfer)}</p>
@@ -181,7 +181,7 @@ function Attribute({ row, onClose, onDone }: { row: LostRow; onClose: () => void
         </>
       }
     >
-      <p>It left before the restore and is in no record. The ledger takes it from whoever it belongs to; a loss is ours.</p>
+      <p>It left before the restore and is in no record. The ledger takes it from the account it belongs to; a loss is ours.</p>
       <Select label="It belonged to" value={whose.value} onChange={(value) => (whose.value = value)} options={WHOSE} />
       {whose.value !== "loss" && <Field label="Which" mono value={id.value} onChange={(text) => (id.value = text)} error={errors.value.id} hint={row.candidates.length > 0 ? `It may be ${row.candidates.join(", ")}.` : "Its id, or the wallet of the account."} />}
       {row.order && <MoneyField label="What the account was charged" value={amount.value} onChange={(text) => (amount.value = text)} error={errors.value.amount} hint="For a payout: amount and fee." />}

@@ -60,7 +60,7 @@ function Waiting({ refund, reload }: { refund: OperatorRefund; reload: () => voi
           {own ? (
             <>
               <Button disabled>Approve</Button>
-              <p class="small quiet">Whoever asks does not approve.</p>
+              <p class="small quiet">The operator who asks does not approve.</p>
             </>
           ) : (
             <Act kind="primary" onClick={() => setAsking("approve")}>

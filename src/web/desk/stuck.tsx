@@ -112,7 +112,7 @@ function itemsOf(found: DeadLetters): Item[] {
 const waits = (item: Item): number => Math.max(0, (now.value - Date.parse(item.since)) / 1_000);
 const amountText = (item: Item): string => (item.amount === null ? "what was paid" : money(item.amount, item.currency === "USDC" ? "USD" : item.currency));
 
-interface Deed {
+interface Choice {
   action: JobAction;
   title: string;
   does: string;
@@ -121,7 +121,7 @@ interface Deed {
   button: string;
 }
 
-function deedsOf(item: Item): Deed[] {
+function choicesOf(item: Item): Choice[] {
   const other = otherOf(item.job_type);
   const done = item.provider_status === "completed";
   return [
@@ -287,29 +287,29 @@ function Detail({ item, askedAt, reload }: { item: Item; askedAt: number; reload
             />
           </Side>
         </div>
-        <h2 class="deed-head">What you can do</h2>
-        {deedsOf(item)
-          .filter((deed) => deed.action !== "keep" || item.actions.includes("keep"))
-          .map((deed) => {
-            const offered = item.actions.includes(deed.action);
+        <h2 class="choice-head">What you can do</h2>
+        {choicesOf(item)
+          .filter((choice) => choice.action !== "keep" || item.actions.includes("keep"))
+          .map((choice) => {
+            const offered = item.actions.includes(choice.action);
             return (
-              <div key={deed.action} class={offered ? "deed" : "deed no"}>
+              <div key={choice.action} class={offered ? "choice" : "choice no"}>
                 <div>
-                  <h3>{deed.title}</h3>
-                  <p>{offered ? deed.does : deed.not}</p>
+                  <h3>{choice.title}</h3>
+                  <p>{offered ? choice.does : choice.not}</p>
                 </div>
                 {offered ? (
-                  deed.action === "retry" ? (
+                  choice.action === "retry" ? (
                     <Act
                       kind="primary"
                       icon="again"
                       busy={busy === "retry"}
                       onClick={() => void act("retry", "/admin/jobs/retry", { job_id: item.job_id }, "Tried again. The list shows what comes of it.").then(reload)}
                     >
-                      {deed.button}
+                      {choice.button}
                     </Act>
                   ) : (
-                    <Act onClick={() => setAsking(deed.action as Exclude<JobAction, "retry">)}>{deed.button}</Act>
+                    <Act onClick={() => setAsking(choice.action as Exclude<JobAction, "retry">)}>{choice.button}</Act>
                   )
                 ) : (
                   <StatusTag tone="off" icon="lock">
@@ -338,7 +338,7 @@ function Detail({ item, askedAt, reload }: { item: Item; askedAt: number; reload
           onClose={() => setAsking(null)}
         >
           <Note tone="info" title="What happens">
-            {deedsOf(item).find((deed) => deed.action === asking)?.does}
+            {choicesOf(item).find((choice) => choice.action === asking)?.does}
           </Note>
         </Ask>
       )}

@@ -20,7 +20,7 @@ export default function Agents() {
   const caps = capsOf(account.value);
   // Agents with a key are listed by their key, however often they signed in.
   const wallets = ((account.value?.connected_agents ?? []) as Session[]).filter((one) => !one.api_key_id && one.agent?.name);
-  const approvals = useLoad<Approval[]>("approvals", readApprovals, { types: ["approval.*", "spend_approval.*", "api_key.*"] });
+  const approvals = useLoad<Approval[]>("approvals", readApprovals, { types: ["approval.*", "api_key.*"] });
   const [letting, setLetting] = useState(false);
   const waiting = (approvals.data ?? []).filter((one) => one.status === "pending").length;
   const known = approvals.data !== undefined;

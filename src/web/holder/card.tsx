@@ -63,7 +63,7 @@ function Loaded({ card }: { card: AnyCard }) {
   const title = cardLabel(card) ?? (offer.data ? `${offer.data.brand} gift card` : cardName(card));
   const prefix = EVENT_PREFIX[kind];
   const isMine = (object: Record<string, unknown>) => object.card_id === id;
-  const history = useLoad<CardHistory>(`history ${id} ${card.last_updated_at}`, () => (kind === "gift" ? Promise.resolve({ charges: [], changes: [] }) : readHistory(id)), {
+  const history = useLoad<CardHistory>(`history ${id}`, () => (kind === "gift" ? Promise.resolve({ charges: [], changes: [] }) : readHistory(id)), {
     types: [`${prefix}.*`],
     after: (shown, event) => (isMine(event.data.object) ? "reload" : shown),
   });

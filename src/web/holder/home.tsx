@@ -4,15 +4,16 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import {
-  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, type Count, Empty, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, copy, failure, frame, hasPasskeys, isZero, lazy, money,
+  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, copy, failure, hasPasskeys, isZero, lazy, money,
   now, since, sum, toast, units, useLoaded,
 } from "../parts";
 import { account, mayAct } from "./account";
+import { type Approval, approvalAgent, approvalReason, approvalWords, decline } from "./approvals";
 import { webAddress } from "./chain";
-import { type Approval, approvalAgent, approvalReason, approvalWords, decline, loadApprovals } from "./approvals";
 import { Feed, useFeed } from "./feed";
 import { type OnWay, type Transfers, onWay, payoutWords, useTransfers } from "./in-flight";
 import { StopAgentsButton, StopAgentsDialog, StoppedNote } from "./stop-agents";
+import { loadWaiting, waiting } from "./waiting";
 
 const SpendingPanel = lazy(
   () => import("./spending").then((file) => file.SpendingPanel),
@@ -290,14 +291,7 @@ export default function Home() {
   const isLinked = shown?.issuer_link?.status === "linked";
   const transfers = useTransfers();
   const balances = useLoaded(`balances ${hasWallet} ${isLinked}`, () => loadBalances(hasWallet, isLinked), ["wallet_payment.settled", "wallet_payment.sent", "wallet_payment.failed", "top_up.credited", "reloadable_card.*", "card_withdrawal.*"]);
-  const approvals = useLoaded("approvals", () => (mayAct.peek() ? loadApprovals() : Promise.resolve([])), ["spend_approval.*"]);
   const asks = shown ? asksOf() : [];
-  const approvalsWaiting = approvals.data?.length ?? 0;
-  useEffect(() => {
-    const count: Count = { n: approvalsWaiting, tone: "ask", said: approvalsWaiting === 1 ? "needs you" : "need you" };
-    frame.counts.value = { ...frame.counts.peek(), agents: count };
-    frame.waiting.value = asks.length;
-  }, [approvalsWaiting, asks.length]);
   if (!shown) return <Loading />;
 
   const moving = onWay(transfers ?? NONE, shown.cards, now.peek());
@@ -314,7 +308,7 @@ export default function Home() {
   const isEmpty = feed.events.value !== null && feed.events.value.length === 0 && !feed.error.value;
 
   function asksOf(): Ask[] {
-    const found: Ask[] = (approvals.data ?? []).map((approval) => ({
+    const found: Ask[] = waiting.value.map((approval) => ({
       key: approval.approval_id,
       agent: approvalAgent(approval),
       title: (
@@ -325,7 +319,7 @@ export default function Home() {
       text: approvalReason(approval),
       actions: (
         <>
-          <Button small decides onClick={() => void decline(approval).then(approvals.reload, (thrown) => toast(failure(thrown).said))}>
+          <Button small decides onClick={() => void decline(approval).then(loadWaiting, (thrown) => toast(failure(thrown).said))}>
             Decline
           </Button>
           <Button
@@ -466,7 +460,7 @@ export default function Home() {
           onClose={() => {
             looked.value = null;
           }}
-          onAnswered={approvals.reload}
+          onAnswered={() => void loadWaiting()}
         />
       )}
       <StopAgentsDialog />

@@ -8,6 +8,7 @@ import { Button, Empty, type PageRow, Pages, Shell, Skeleton, frozen, signedOut,
 import { account, accountError, loadAccount, startAccount } from "./account";
 import { FrozenPage } from "./frozen";
 import { SignInPage } from "./sign-in";
+import { startWaiting } from "./waiting";
 
 const PAGES: PageRow[] = [
   { path: "/dashboard", load: () => import("./home") },
@@ -67,6 +68,7 @@ function App() {
 }
 
 startRouter("/dashboard");
+startWaiting();
 void startAccount();
 const root = document.getElementById("app");
 if (root) render(<App />, root);

@@ -32,6 +32,16 @@ export interface ButtonProps {
   pressed?: boolean;
 }
 
+/** The address if it leads to a page, and nothing if it would run a script. Some come from providers. */
+export function safeHref(href: string): string | undefined {
+  try {
+    const { protocol } = new URL(href, location.href);
+    return ["http:", "https:", "mailto:"].includes(protocol) ? href : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 export function Button(props: ButtonProps) {
   const { children, kind, icon, small, wide, busy, href, outside, type = "button", label, onClick, id } = props;
   const name = classes("button", kind, small && "small", wide && "wide", children === undefined && "only-icon", props.class);
@@ -45,7 +55,7 @@ export function Button(props: ButtonProps) {
   if (href !== undefined) {
     const away: JSX.AnchorHTMLAttributes = outside ? { target: "_blank", rel: "noreferrer" } : {};
     return (
-      <a class={name} href={href} id={id} aria-label={label} title={label} {...away}>
+      <a class={name} href={safeHref(href)} id={id} aria-label={label} title={label} {...away}>
         {inside}
         {outside && <span class="only-read"> (opens a new tab)</span>}
       </a>
@@ -74,7 +84,7 @@ export function Button(props: ButtonProps) {
 /** A link to another site, such as a chain's explorer. */
 export function OutLink({ href, children }: { href: string; children: ComponentChildren }) {
   return (
-    <a href={href} target="_blank" rel="noreferrer" class="nowrap">
+    <a href={safeHref(href)} target="_blank" rel="noreferrer" class="nowrap">
       {children}
       <span class="only-read"> (opens a new tab)</span>
     </a>

@@ -1,7 +1,7 @@
 // The parts of all web apps. Pages import from here.
 
 export { ApiFailure, Exact, type PostOptions, api, failure, frozen, newKey, signedOut, unauthorized, withQuery } from "./api";
-export { Button, type ButtonProps, OutLink } from "./button";
+export { Button, type ButtonProps, OutLink, safeHref } from "./button";
 export { Chart, type ChartProps, type Series } from "./chart";
 export { classes } from "./classes";
 export { Connection, StaleBar } from "./connection";

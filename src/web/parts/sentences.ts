@@ -41,6 +41,7 @@ interface Row {
 }
 
 const text = (value: unknown): string => (typeof value === "string" ? value : typeof value === "number" ? String(value) : "");
+const named = (value: unknown): string => (text(value) ? ` “${text(value)}”` : "");
 const usd = (value: unknown): string => money(text(value));
 const quoted = (value: unknown): string => (text(value) ? ` for “${text(value)}”` : "");
 const ending = (object: Values): string => (text(object.last4) ? ` •••• ${text(object.last4)}` : "");
@@ -100,6 +101,14 @@ const host = (value: unknown): string => {
   }
 };
 const network = (value: unknown): string => text(value).replace(/^./, (letter) => letter.toUpperCase());
+
+const LIMITS: Record<string, string> = { per_call_usd: "a payment", per_day_usd: "a day", api_key_per_call_usd: "a payment with its key", api_key_per_day_usd: "a day with its key" };
+function refusedSpend(object: Values): string {
+  const refused = object.last_refused_spend as Values | null | undefined;
+  if (!refused) return "a payment would have been over your limits";
+  const limits = (Array.isArray(refused.limits) ? (refused.limits as Values[]) : []).map((one) => `${usd(one.cap_usd)} ${LIMITS[text(one.limit)] ?? ""}`.trim());
+  return `${usd(refused.amount)} to ${paidTo(refused)} is over your limit of ${limits.join(" and ") || "a payment"}`;
+}
 
 const PRODUCTS: Record<string, string> = {
   usa_prepaid_card: "a US card", intl_prepaid_card: "an international card", gift_card: "a gift card", push_to_card: "a payout to a debit card",
@@ -289,15 +298,25 @@ const ROWS = {
   "withdrawal.complete": { does: (o) => `withdrew to ${short(text(o.address))} on ${network(o.network)}.`, then: status("withdrawal"), amount: out("amount"), step: "withdrawal" },
   "withdrawal.failed": { says: (o) => `A withdrawal of ${usd(o.amount)} failed, so the money is available again.${because(o.failure_reason)}`, then: status("withdrawal"), step: "withdrawal" },
 
-  "spend_approval.pending": { does: (o) => `asks you to let it pay ${usd(o.amount)} to ${paidTo(o)}${quoted(o.note)}.`, then: status("approval"), step: "approval" },
-  "spend_approval.approved": { says: (o) => `A payment of ${usd(o.amount)} to ${paidTo(o)} was approved.`, then: status("approval"), step: "approval" },
-  "spend_approval.declined": { says: (o) => `A payment of ${usd(o.amount)} to ${paidTo(o)} was declined.`, then: status("approval"), step: "approval" },
-  "spend_approval.expired": { says: (o) => `Nobody answered whether ${usd(o.amount)} may be paid to ${paidTo(o)}, so it was not.`, then: status("approval"), step: "approval" },
-  "spend_approval.used": { does: (o) => `paid ${usd(o.amount)} to ${paidTo(o)}, as you approved.`, then: status("approval"), step: "approval" },
+  "approval.requested": { does: (o) => `asks you to let it pay ${usd(o.amount)} to ${paidTo(o)}${quoted(o.note)}.`, then: status("approval"), step: "approval" },
+  "approval.approved": { says: (o) => `A payment of ${usd(o.amount)} to ${paidTo(o)} was approved.`, then: status("approval"), step: "approval" },
+  "approval.declined": { says: (o) => `A payment of ${usd(o.amount)} to ${paidTo(o)} was declined.`, then: status("approval"), step: "approval" },
+  "approval.expired": {
+    says: (o, event) =>
+      text(event.previous?.status) === "approved"
+        ? `A payment of ${usd(o.amount)} to ${paidTo(o)} was approved, and not made in time.`
+        : `Nobody answered whether ${usd(o.amount)} may be paid to ${paidTo(o)}, so it was not.`,
+    then: status("approval"),
+    step: "approval",
+  },
+  "agent_wallet.spend_refused": { does: (o) => `was stopped: ${refusedSpend(o)}.`, then: () => ({ tone: "wait", word: "Over a limit" }) },
+  "api_key.limits_updated": { does: (o) => `changed the limits of the key${named(o.name)}.` },
+  "approval.used": { does: (o) => `paid ${usd(o.amount)} to ${paidTo(o)}, as you approved.`, then: status("approval"), step: "approval" },
   "account.agents_stopped": { says: () => "Your agents were stopped.", then: () => ({ tone: "bad", word: "Stopped" }) },
   "account.agents_resumed": { says: () => "Your agents may act again.", then: () => ({ tone: "done", word: "Resumed" }) },
-  "passkey.added": { says: () => "A passkey was added to this account." },
-  "passkey.removed": { says: () => "A passkey was removed from this account." },
+  "passkey.added": { does: (o) => `added the passkey${named(o.name)}.` },
+  "passkey.renamed": { does: (o) => `renamed a passkey${named(o.name)}.` },
+  "passkey.removed": { does: (o) => `removed the passkey${named(o.name)}.` },
 } satisfies Record<string, Row>;
 
 // Every type of docs/asyncapi.json has its row: if one is missing, its name is in the error of this line.
@@ -318,14 +337,14 @@ const PAGES: [field: string, path: string][] = [
 export function pageOf(type: string, object: Values): string | null {
   for (const [field, path] of PAGES) if (text(object[field])) return path + encodeURIComponent(text(object[field]));
   if (/^(withdrawal|card_withdrawal)\./.test(type) && text(object.id)) return `/dashboard/transfers/${encodeURIComponent(text(object.id))}`;
-  if (type.startsWith("webhook.")) return "/dashboard/settings";
-  if (/^(api_key|agent_wallet|session|spend_approval)\./.test(type)) return "/dashboard/agents";
+  if (/^(webhook|passkey)\./.test(type)) return "/dashboard/settings";
+  if (/^(api_key|agent_wallet|session|approval)\./.test(type)) return "/dashboard/agents";
   return null;
 }
 
 const IDS = [
   "top_up_id", "late_return_id", "refund_id", "payout_id", "wallet_payment_id", "card_id", "payment_id", "transaction_id", "application_id", "account_id", "destination_id", "recipient_id",
-  "approval_id", "api_key_id", "session_id", "webhook_id", "id",
+  "approval_id", "api_key_id", "passkey_id", "session_id", "webhook_id", "id",
 ];
 
 /** The id of the thing that an event is about, or null. */

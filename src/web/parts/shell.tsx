@@ -258,7 +258,7 @@ export function Shell({ app, page, title, crumbs, read, children }: ShellProps) 
                 <>
                   {desk && person ? <Avatar name={person.name} /> : <Avatar name="account" icon="wallet" />}
                   <span class="grow">
-                    <b class="small">{person ? (person.address ? short(person.name) : person.name) : "…"}</b>
+                    <b class="small">{person ? (person.address ? short(person.name) : person.name) : "…"}</b>{" "}
                     <span class="tiny quiet">{person?.detail ?? ""}</span>
                   </span>
                   <Icon name="more" />

@@ -47,6 +47,11 @@ test("what a person did at a page is theirs", () => {
   assert.equal(sentenceText(event("card.pause_requested", FULL, { actor: { type: "wallet", session_id: "ses_1", in_browser: true } })), "You asked to pause US card •••• 2717.");
 });
 
+test("a refused spend names the limit", () => {
+  const refused = { amount: 480, host: "hotel.example", limits: [{ limit: "per_call_usd", cap_usd: 200, left_usd: 200 }] };
+  assert.equal(sentenceText(event("agent_wallet.spend_refused", { last_refused_spend: refused })), "Your agent was stopped: $480.00 to hotel.example is over your limit of $200.00 a payment.");
+});
+
 test("an unknown event is shown by its name", () => {
   assert.equal(sentenceText(event("some_thing.happened", {})), "Some thing happened.");
 });

@@ -6,7 +6,7 @@ import path from 'node:path'
 
 export const settings = {}
 
-const PAGES = ['', '/orders', '/stuck', '/refunds', '/customers', '/reconciliation', '/audit', '/webhooks', '/system', '/sandbox']
+const PAGES = ['', '/orders', '/orders/withdrawals', '/orders/actions', '/stuck', '/refunds', '/approvals', '/incoming', '/customers', '/reconciliation', '/audit', '/webhooks', '/supervision', '/lines', '/me', '/sandbox']
 
 /** An operator who signed in with the token of a new service, and has a passkey. */
 async function operator({ browser, service }) {
@@ -19,6 +19,9 @@ async function operator({ browser, service }) {
   await visitor.page.$eval('details', (details) => { details.open = true })
   await visitor.fill('input[type=password]', token)
   await visitor.press('button', 'Sign in with token')
+  await visitor.sees('h1', 'Add your passkey')
+  await visitor.inspect('desk-add-passkey')
+  await visitor.press('button', 'Add passkey')
   await visitor.sees('.connection', 'Live')
   check(!(await visitor.kept()).includes(token), 'the token stays nowhere')
   return { visitor, device }
@@ -39,7 +42,7 @@ export const scenarios = {
       await visitor.sees('.connection', 'Live')
       await until('the page', async () => (await visitor.count('[aria-busy=true]')) === 0)
       await assertNotOwned(visitor)
-      await visitor.inspect(`desk${page.replace('/', '-') || '-home'}`)
+      await visitor.inspect(`desk${page.replaceAll('/', '-') || '-home'}`)
     }
     visitor.assertClean(service.deskUrl)
     await visitor.close()

@@ -36,6 +36,7 @@ export class Service {
       PURSER_SERVER__PUBLIC_URL: service.url,
       PURSER_OPERATOR__LISTEN: `127.0.0.1:${operatorPort}`,
       PURSER_STORAGE__SEGMENT_BYTES: '1048576',
+      PURSER_LIMITS__REQUESTS_PER_WINDOW: '1000000',
       PURSER_SIGNUP__PER_MINUTE: '100',
       PURSER_SIGNUP__PER_HOUR: '100',
       ...settings,

@@ -1,0 +1,35 @@
+// Approvals that wait for the owner, for every page: the number in the navigation and in the tab's title, and a word
+// when another one is asked for.
+
+import { effect, signal } from "@preact/signals";
+import { type Count, frame, onEvent, onGap, sentenceText, toast } from "../parts";
+import { account, mayAct } from "./account";
+import { type Approval, loadApprovals } from "./approvals";
+
+export const waiting = signal<Approval[]>([]);
+
+/** Loads them again. */
+export async function loadWaiting(): Promise<void> {
+  waiting.value = mayAct.peek() ? await loadApprovals() : [];
+}
+
+/** Follows them from the moment that the account is there. */
+export function startWaiting(): void {
+  let loaded = false;
+  effect(() => {
+    if (loaded || !account.value) return;
+    loaded = true;
+    void loadWaiting();
+  });
+  effect(() => {
+    const n = waiting.value.length;
+    const count: Count = { n, tone: "ask", said: n === 1 ? "needs you" : "need you" };
+    frame.counts.value = { ...frame.counts.peek(), agents: count };
+    frame.waiting.value = n;
+  });
+  onEvent("approval.*", (event) => {
+    void loadWaiting();
+    if (event.type === "approval.requested") toast(sentenceText(event));
+  });
+  onGap(() => void loadWaiting());
+}
