@@ -145,7 +145,7 @@ async fn passkey_signs_in_without_the_agent() {
         .iter()
         .map(|one| &one["name"])
         .collect();
-    assert_eq!((names, &listed.body["available"]), (vec!["Key"], &json!(true)));
+    assert_eq!((names, &listed.body["available"]), (vec![&json!("Key")], &json!(true)));
 
     let events = site.get_as(&token, "/events?limit=100").await;
     let types: Vec<_> = events.body["events"]
