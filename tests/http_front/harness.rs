@@ -16,11 +16,12 @@ use purser::http::error::{ApiError, ErrorCode, with_prebuilt_body};
 use purser::http::events::{self, EventState};
 use purser::http::front::{Front, FrontConfig, PathRules};
 use purser::http::health::{self, Readiness};
+use purser::http::pricing::{self, PriceList};
 use purser::http::rate_limit::RateLimiter;
 use purser::http::request_metrics::RequestMetrics;
 use purser::http::routes::PATHS;
 use purser::http::server::{Server, StopHandle};
-use purser::http::{json, openapi, pricing, version};
+use purser::http::{json, openapi, version};
 use purser::stream::{Hub, StreamContext};
 use purser_actors::entity::session::AuthMethod;
 use purser_actors::id::{SessionId, Wallet};
@@ -184,16 +185,20 @@ impl Harness {
         let documents = openapi::ApiDocuments::new(&config, &format!("http://{addr}")).unwrap();
         let docs_version = documents.version(&[]);
         let document = documents.clients;
-        let routes = pricing::router(&Arc::new(config.clone()), Arc::new(|_| None), Arc::new(|_| true))
-            .unwrap()
-            .merge(version::router(&docs_version, true, &config.versions.deprecated_routes).unwrap())
-            .merge(health::router(Arc::new(AlwaysReady)))
-            .merge(openapi::router(&document))
-            .merge(events::router(EventState {
-                stream,
-                origin: format!("http://{addr}").into(),
-            }))
-            .merge(test_routes(&config, paid_calls.clone(), gate.clone()));
+        let routes = pricing::router(PriceList::new(
+            Arc::new(config.clone()),
+            Arc::new(|_| None),
+            Arc::new(|_| true),
+        ))
+        .unwrap()
+        .merge(version::router(&docs_version, true, &config.versions.deprecated_routes).unwrap())
+        .merge(health::router(Arc::new(AlwaysReady)))
+        .merge(openapi::router(&document))
+        .merge(events::router(EventState {
+            stream,
+            origin: format!("http://{addr}").into(),
+        }))
+        .merge(test_routes(&config, paid_calls.clone(), gate.clone()));
         let inside = FrontConfig {
             routes,
             rules: PathRules {

@@ -343,13 +343,13 @@ async fn approval_errors_follow_precedence() {
     precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
     precedence.assert_next(&ask.send(&site).await);
-    for query in [
-        "limit=0".to_owned(),
-        "starting_after=sap_x".to_owned(),
-        format!("starting_after={foreign}"),
-        "limit=1".to_owned(),
+    for (name, value) in [
+        ("limit", "0"),
+        ("starting_after", "sap_x"),
+        ("starting_after", &foreign),
+        ("limit", "1"),
     ] {
-        let mut ask = Request::new("GET", &format!("/account/approvals?{query}"));
+        let mut ask = Request::new("GET", "/account/approvals").with(name, value);
         ask.header("cookie", owner.cookie());
         precedence.assert_next(&ask.send(&site).await);
     }
@@ -414,7 +414,7 @@ async fn approval_errors_follow_precedence() {
     ask.bearer(&token);
     precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), Some("Please write to us.")).await;
-    let mut ask = Request::new("GET", &format!("/get-approval?approval_id={id}"));
+    let mut ask = Request::new("GET", "/get-approval").with("approval_id", &id);
     ask.bearer(&token);
     precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;

@@ -14,6 +14,7 @@ export const EVENT_TYPES = [
   "agent_wallet.created",
   "api_key.active",
   "api_key.issued",
+  "api_key.rejected",
   "api_key.revoked",
   "balance.credited",
   "balance.debited",
@@ -334,7 +335,7 @@ export type ApiKeyEvent = {
   /** Sequence number among the account's events. Resume after it. */
   seq: number;
   /** `<resource>.<change>`. */
-  type: "api_key.active" | "api_key.issued" | "api_key.revoked";
+  type: "api_key.active" | "api_key.issued" | "api_key.rejected" | "api_key.revoked";
   /** Wallet address of the account in lower case. */
   user_id: string;
 };
@@ -349,7 +350,7 @@ export type ApiKeyResource = {
   last_used_at: string | null;
   /** Name of the key. */
   name: string;
-  /** `issued`, `active` or `revoked`. */
+  /** `issued`, `active`, `revoked` or `rejected`. */
   status: ApiKeyStatus;
 };
 
@@ -363,12 +364,12 @@ export type ApiKeyResourceChanges = {
   last_used_at?: string | null;
   /** Name of the key. */
   name?: string;
-  /** `issued`, `active` or `revoked`. */
+  /** `issued`, `active`, `revoked` or `rejected`. */
   status?: ApiKeyStatus;
 };
 
 /** Status of an API key. */
-export type ApiKeyStatus = "issued" | "active" | "revoked";
+export type ApiKeyStatus = "issued" | "active" | "revoked" | "rejected";
 
 export type Auth = {
   /** An `id_token`. */
@@ -1561,6 +1562,8 @@ export type Payout = {
   /** Time of the last change (RFC 3339). */
   last_updated_at: string;
   late_return?: LateReturn | null;
+  /** What the payer wrote to the recipient of a push to card. */
+  message?: string | null;
   /** Payment that bought the payout; null if the balance paid it. */
   payment_id: string | null;
   /** Id of the payout. */
@@ -1606,6 +1609,8 @@ export type PayoutChanges = {
   /** Time of the last change (RFC 3339). */
   last_updated_at?: string;
   late_return?: LateReturn | null;
+  /** What the payer wrote to the recipient of a push to card. */
+  message?: string | null;
   /** Payment that bought the payout; null if the balance paid it. */
   payment_id?: string | null;
   /** Id of the payout. */
@@ -2289,6 +2294,10 @@ export type ApiKeyActive = ApiKeyEvent & {
 
 export type ApiKeyIssued = ApiKeyEvent & {
   type?: "api_key.issued";
+};
+
+export type ApiKeyRejected = ApiKeyEvent & {
+  type?: "api_key.rejected";
 };
 
 export type ApiKeyRevoked = ApiKeyEvent & {

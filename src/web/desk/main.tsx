@@ -5,7 +5,7 @@ import "./desk.css";
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Button, Empty, type PageRow, Pages, Shell, Skeleton, type ApiFailure, api, failure, frame, passkeyPaths, signedOut, startRouter } from "../parts";
+import { Button, Empty, type PageRow, Pages, Shell, Skeleton, type ApiFailure, api, failure, frame, passkeyPaths, signedOut, startRouter, unauthorized } from "../parts";
 import { startAnnouncing } from "./announce";
 import { startLive, stopLive } from "./live";
 import { readMode } from "./mode";
@@ -39,6 +39,11 @@ const PAGES: PageRow[] = [
   { path: "/desk/me", load: () => import("./me") },
   { path: "/desk/sandbox", load: () => import("./sandbox") },
 ];
+
+// At once, so that the page asks to sign in instead of showing an error.
+unauthorized.run = () => {
+  signedOut.value = true;
+};
 
 const broken = signal<ApiFailure | null>(null);
 

@@ -154,6 +154,7 @@ const ROWS = {
 
   "api_key.issued": { says: (o) => `${text(o.name) || "An agent"} got an API key.`, then: status("api_key") },
   "api_key.active": { says: (o) => `${text(o.name) || "An agent"} used its API key for the first time.` },
+  "api_key.rejected": { says: (o) => `You refused an API key for ${text(o.name) || "an agent"}.`, then: status("api_key") },
   "api_key.revoked": { says: (o) => `The API key of ${text(o.name) || "an agent"} was ended.`, then: status("api_key") },
 
   "balance.credited": { says: () => "Money was credited to your balance.", amount: changeOf("balance", "in"), quiet: true },

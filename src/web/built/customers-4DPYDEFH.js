@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-PH5XR7PR.js";import"/assets/chunk-C3H6XVW3.js";import"/assets/chunk-C4SQGYUP.js";import"/assets/chunk-TLQK2F3H.js";import"/assets/chunk-TLLEBQXX.js";import"/assets/chunk-CTPTBO5K.js";export{c as default,a as pageOfHit,b as remember};

@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-QUCBDUDH.js";import"/assets/chunk-UFRGBJ4K.js";import"/assets/chunk-ZSE7QJMZ.js";import"/assets/chunk-TLQK2F3H.js";import"/assets/chunk-HH43GHPU.js";import"/assets/chunk-TLLEBQXX.js";import"/assets/chunk-CTPTBO5K.js";export{a as OrderTabs,b as default};

@@ -1,1 +1,0 @@
-import{a,b}from"/assets/chunk-DH34OIER.js";import"/assets/chunk-UFRGBJ4K.js";import"/assets/chunk-TLQK2F3H.js";import"/assets/chunk-HH43GHPU.js";import"/assets/chunk-TLLEBQXX.js";import"/assets/chunk-CTPTBO5K.js";export{a as DecisionTabs,b as default};
