@@ -283,7 +283,7 @@ impl Stored for OperatorToken {
     const SCHEMA: u16 = 81;
 }
 
-/// A passkey of an operator, stored by the digest of its credential id. It stands for the operator token that vouched
+/// A passkey of an operator, stored by the digest of its credential id. It acts for the operator token that vouched
 /// for it: it has its name and role, and is worth nothing once that token is revoked.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct OperatorPasskey {

@@ -148,7 +148,7 @@ async fn post_approve(State(app): SharedState, headers: HeaderMap, body: Body) -
 
 /// Decline a spend over a limit
 ///
-/// Also takes back an approval that was not used yet. Nothing was signed or reserved. The agent is told, and cannot ask
+/// Also revokes an approval that was not used yet. Nothing was signed or reserved. The agent is notified, and cannot ask
 /// for the same spend again within 24 hours of its request. Needs a session of a wallet that signed in, in a request of
 /// our own page.
 #[cfg_attr(feature = "documents", utoipa::path(

@@ -40,7 +40,7 @@ impl FromRequestParts<Arc<App>> for MaybeClaims {
 /// that follow see the claims as those of a token.
 ///
 /// # Errors
-/// 403 `origin_not_allowed` for a page that is not ours, 401 for a session that is not valid, 403 `sign_in_required` for
+/// 403 `origin_not_allowed` for a page of another origin, 401 for a session that is not valid, 403 `sign_in_required` for
 /// an act in a session that may only read, 403 `confirmation_required` for one that its owner has to confirm.
 pub(super) async fn of_request(app: &App, parts: &mut Parts) -> Result<Option<AuthClaims>, ApiError> {
     let cookie = cookie_of(&parts.headers);

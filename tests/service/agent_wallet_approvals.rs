@@ -166,7 +166,7 @@ async fn spend_over_a_limit_waits_for_the_owner() {
 #[tokio::test(flavor = "multi_thread")]
 async fn declined_and_expired_approvals_are_refused_by_name() {
     // Checks: declined before and after the consent, expired before and after it, another spend, and the refusal that
-    // the owner is told of. Nothing leaves the wallet.
+    // the owner is notified of. Nothing leaves the wallet.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -398,12 +398,12 @@ async fn approval_errors_follow_precedence() {
         let answer = owner.act(&site, "/account/approvals/decline", &body).await;
         assert_eq!(answer.status, status, "{}", answer.text);
     }
-    let nobody = send(
+    let anonymous = send(
         site.request("POST", "/account/approvals/decline")
             .header("origin", &site.service.url)
             .json(&json!({})),
     );
-    assert_error(&nobody.await.unwrap(), 401, "token_missing");
+    assert_error(&anonymous.await.unwrap(), 401, "token_missing");
 
     let mut precedence = PrecedenceTable::of("GET /get-approval", "get-approval");
     let mut ask = Request::new("GET", "/get-approval?approval=x");

@@ -128,7 +128,7 @@ async fn stopped_agents_are_rejected_on_every_route() {
 #[tokio::test(flavor = "multi_thread")]
 async fn stop_reaches_keys_and_the_managed_wallet() {
     // Checks: A key from before the stop is revoked, and one that the owner makes meanwhile is valid after it. The managed
-    // wallet pays for nothing, whoever asks, and moves nothing. Only the owner's own page can stop and resume.
+    // wallet pays for nothing, for any caller, and moves nothing. Only the owner's own page can stop and resume.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);

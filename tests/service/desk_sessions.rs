@@ -20,7 +20,6 @@ fn assert_error(answer: &Response, status: u16, code: &str, what: &str) {
 
 /// A browser at the desk.
 struct Desk {
-    http: reqwest::Client,
     /// Address by its number.
     url: String,
     /// Origin of the page.
@@ -33,7 +32,6 @@ impl Desk {
         let url = service.operator_url("");
         let port = url.rsplit(':').next().unwrap();
         Self {
-            http: client(),
             origin: format!("http://localhost:{port}"),
             url,
             cookie: String::new(),

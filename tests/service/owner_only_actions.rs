@@ -320,7 +320,7 @@ async fn owner_caps_are_enforced_before_settlement() {
     assert_eq!(Agent::pay(&site, "/get-card?amount=5", &payment).await.status, 200);
     let events = site.events(&token, 0).await;
     assert_eq!(event_count(&events, "account.caps_updated"), 2);
-    // The owner did it at the page. Payments and jobs name nobody.
+    // The owner did it at the page. Payments and jobs name no one.
     for event in &events {
         let by_owner = event["type"] == "account.caps_updated";
         let actor = event.get("actor").map(|actor| (&actor["type"], &actor["in_browser"]));

@@ -1,4 +1,4 @@
-//! The session cookie on the routes that take a token: what a page of ours may do with it, and no other page.
+//! The session cookie on the routes that take a token: what a page of this service may do with it, and no other page.
 
 use purser_actors::id::Network;
 use reqwest::RequestBuilder;
@@ -11,7 +11,7 @@ use super::http::{Response, ServiceClient, send};
 use super::listener::Stream;
 use super::owner::Owner;
 
-/// A request as a page of ours sends it.
+/// A request as a page of this service sends it.
 fn from_page(site: &ServiceClient<'_>, owner: &Owner, method: &str, path: &str) -> RequestBuilder {
     let request = site.request(method, path).header("cookie", owner.cookie());
     let request = request.header("sec-fetch-site", "same-origin");
@@ -76,9 +76,9 @@ async fn owner_reads_and_acts_with_the_session_cookie() {
         send(register().json(&hook)).await.unwrap(),
     );
     assert_eq!((made.status, made.text.clone()), (200, again.text), "{}", made.text);
-    let elsewhere = from_page(&site, &owner, "POST", "/withdraw").header("idempotency-key", "once");
-    let elsewhere = send(elsewhere.json(&json!({"amount": 1}))).await.unwrap();
-    assert_error(&elsewhere, 422, "idempotency_key_reused", "/withdraw");
+    let foreign = from_page(&site, &owner, "POST", "/withdraw").header("idempotency-key", "once");
+    let foreign = send(foreign.json(&json!({"amount": 1}))).await.unwrap();
+    assert_error(&foreign, 422, "idempotency_key_reused", "/withdraw");
     let paid = read(&site, &owner, "/get-card?amount=5").await;
     assert_error(&paid, 402, "payment_required", "/get-card");
     for path in ["/get-auth-link", "/get-kyc-link"] {

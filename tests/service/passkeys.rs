@@ -237,8 +237,8 @@ async fn answers_of_other_passkeys_pages_and_ceremonies_are_rejected() {
         "passkey_challenge_invalid",
         "a confirmation as a sign-in",
     );
-    let elsewhere = Owner::of(&site, &agent).await;
-    let refused = act(&site, &elsewhere, "/account/confirm", &confirmation).await;
+    let another = Owner::of(&site, &agent).await;
+    let refused = act(&site, &another, "/account/confirm", &confirmation).await;
     assert_error(
         &refused,
         403,
@@ -418,7 +418,7 @@ async fn acts_that_matter_need_a_confirmation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_has_at_most_twenty_passkeys() {
-    // Checks: The twenty-first is rejected, a removed one makes room. At an IP address browsers offer none, and the
+    // Checks: The twenty-first is rejected, a removed one frees its place. At an IP address browsers offer none, and the
     // routes say so.
     let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
     let service = host.start_behind(PUBLIC);
@@ -502,12 +502,12 @@ async fn passkey_routes_reject_what_does_not_fit() {
         };
         let none = send(request().header("origin", PUBLIC)).await.unwrap();
         assert_error(&none, 401, "token_missing", path);
-        let elsewhere = request().header("cookie", owner.cookie());
-        let elsewhere = match method {
-            "GET" => elsewhere.header("sec-fetch-site", "cross-site"),
-            _ => elsewhere.header("origin", "http://evil.example"),
+        let foreign = request().header("cookie", owner.cookie());
+        let foreign = match method {
+            "GET" => foreign.header("sec-fetch-site", "cross-site"),
+            _ => foreign.header("origin", "http://evil.example"),
         };
-        assert_error(&send(elsewhere).await.unwrap(), 403, "origin_not_allowed", path);
+        assert_error(&send(foreign).await.unwrap(), 403, "origin_not_allowed", path);
     }
     for path in OWNER_ROUTES
         .iter()
@@ -520,8 +520,8 @@ async fn passkey_routes_reject_what_does_not_fit() {
     for path in SIGN_IN_ROUTES {
         let answer = from_page(&site, path, &json!({"unknown": 1})).await;
         assert_eq!(answer.status, 400, "{path}: {}", answer.text);
-        let elsewhere = site.request("POST", path).header("origin", "http://evil.example");
-        let answer = send(elsewhere.json(&json!({}))).await.unwrap();
+        let foreign = site.request("POST", path).header("origin", "http://evil.example");
+        let answer = send(foreign.json(&json!({}))).await.unwrap();
         assert_error(&answer, 403, "origin_not_allowed", path);
     }
     let none = act(&site, &owner, "/account/confirm/options", &json!({})).await;

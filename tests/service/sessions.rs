@@ -86,7 +86,7 @@ async fn owner_lists_and_ends_sessions() {
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_act_for_their_own_account_only() {
     // Checks: Another account's session, API key or an invented id is not found or not permitted, and nothing of it ends.
-    // A session that only looks ends nothing and can sign itself out. Nobody else's page signs it out.
+    // A session that only looks ends nothing and can sign itself out. No one else's page signs it out.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let (one, two) = (Agent::new(Network::Base), Agent::new(Network::Solana));

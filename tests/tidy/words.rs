@@ -40,11 +40,11 @@ const PHRASES: [&str; 25] = [
 ];
 
 /// Names of types that would bring the metaphors back.
-const IDENTIFIERS: &str = "House HOUSE World Doors Doorkeeper Room Rooms KeyRoom Desk Mailroom Sorter Teller Ears Kept \
+const IDENTIFIERS: &str = "House HOUSE World Doors Doorkeeper Room Rooms KeyRoom Mailroom Sorter Teller Ears Kept \
                            Families Guardian Overseer Ward Walk Wish Departure Said Told Asked Looked Standing";
 
-/// Beginnings and ends of such names: `OneReport`, `CardDesk`, `CardSeen`, `RunBegun`.
-const IDENTIFIER_ENDS: [&str; 3] = ["Desk", "Seen", "Begun"];
+/// Beginnings and ends of such names: `OneReport`, `CardSeen`, `RunBegun`.
+const IDENTIFIER_ENDS: [&str; 2] = ["Seen", "Begun"];
 
 fn is_metaphor(word: &str, types: &BTreeSet<&str>) -> bool {
     let counted = word.strip_prefix("One").and_then(|rest| rest.chars().next());

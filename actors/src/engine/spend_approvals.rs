@@ -151,7 +151,7 @@ impl Engine {
         })
     }
 
-    /// What the owner has said about a spend over these limits. If nobody has asked yet, this asks.
+    /// What the owner has said about a spend over these limits. If no one has asked yet, this asks.
     pub(super) async fn consent(
         &self,
         owner: Wallet,

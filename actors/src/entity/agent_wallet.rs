@@ -162,7 +162,7 @@ pub enum Command {
         /// Limits and usage of the agent's API key, if it has one.
         key: Option<Box<KeyAllowance>>,
     },
-    /// A limit refused a spend: the owner is told.
+    /// A limit refused a spend: the owner is notified.
     RecordRefusal(Box<RefusedSpend>),
     /// A wallet payment has ended.
     SettleHold {

@@ -142,7 +142,7 @@ async fn declined_spend_is_not_asked_for_again_that_day() {
     let two = pending(&world, transfer(2, 13)).await;
     world.engine.decline_spend(one).await.expect("it is declined");
     world.engine.approve_spend(two).await.expect("it is approved");
-    world.engine.decline_spend(two).await.expect("it is taken back");
+    world.engine.decline_spend(two).await.expect("it is revoked");
     assert_eq!(rows(&world), [0, 2, 0]);
     for (id, dollars) in [(one, 12), (two, 13)] {
         for named in [None, Some(id)] {
@@ -246,6 +246,7 @@ async fn refusal_by_a_limit_is_announced() {
     world.engine.set_wallet_caps(OWNER, limits).await.expect("they are set");
     for n in 0..u64::from(MAX_OPEN) {
         pending(&world, transfer(10, 20 + n)).await;
+        world.clock.advance(1);
     }
     refused(ask(&world, transfer(10, 50), None).await);
     assert_eq!(world.event_count("agent_wallet.spend_refused"), 2);
@@ -370,7 +371,7 @@ fn by(key: ApiKeyId, spend: WalletSpend) -> WalletSpend {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn limits_of_a_key_hold_under_concurrent_spends() {
     // Checks: of fifty spends at once from the wallet and the balance exactly as many pass as the key's day permits,
-    // also over a crash. What can never settle is given back once. Other spends of the wallet are not counted.
+    // also over a crash. What can never settle is released once. Other spends of the wallet are not counted.
     let world = opened(10, None).await;
     world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
     world.pay(&card_for(OWNER, 1)).await.expect("it is paid, and credited");
@@ -424,7 +425,7 @@ async fn limits_of_a_key_hold_under_concurrent_spends() {
     signed[..5].iter().for_each(|one| world.chain.expire(one));
     signed[5..].iter().for_each(|one| drop(world.chain.settle(one)));
     world.wait_until_idle().await;
-    assert_eq!(spent(&world).await, 15_000_000, "five were given back");
+    assert_eq!(spent(&world).await, 15_000_000, "five were released");
     let world = world.crash().await;
     for n in 0..6 {
         let result = ask(&world, by(key, transfer(1_000 + n, 1)), None).await;

@@ -226,7 +226,7 @@ fn time_ends_a_request_and_an_approval() {
 
 #[test]
 fn views_name_the_spend_and_its_limits() {
-    // Checks: the owner sees what, to whom and which limit; the slot is nobody's business.
+    // Checks: the owner sees what, to whom and which limit; the slot is no one's business.
     let json: serde_json::Value = serde_json::from_str(&to_json(&approvals()[5].view(&ID))).unwrap();
     assert_eq!(json["status"], "used");
     assert_eq!(json["limits"][0]["limit"], "per_call_usd");

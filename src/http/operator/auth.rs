@@ -45,13 +45,13 @@ pub(super) struct Caller {
 
 /// What decides whether a request is admitted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct AdmissionRequest<'a> {
     pub(super) method: &'a Method,
     pub(super) path: &'a str,
     pub(super) headers: &'a HeaderMap,
 }
 
-impl<'a> From<&'a Parts> for Asked<'a> {
+impl<'a> From<&'a Parts> for AdmissionRequest<'a> {
     fn from(parts: &'a Parts) -> Self {
         Self {
             method: &parts.method,
@@ -97,7 +97,7 @@ impl OperatorAuth {
     /// session that must add one first, 403 `role_not_permitted`, 403 `confirmation_required`, 500 when storage fails.
     pub(super) async fn authenticate(
         &self,
-        asked: Asked<'_>,
+        asked: AdmissionRequest<'_>,
         request: RequestId,
         task: Permission,
     ) -> Result<OperatorAction, ApiError> {
@@ -154,7 +154,7 @@ impl OperatorAuth {
     ///
     /// # Errors
     /// 401 `token_missing` or `token_invalid`, 403 `origin_not_allowed`, 500 when storage fails.
-    pub(super) async fn caller(&self, asked: Asked<'_>, request: RequestId) -> Result<Caller, ApiError> {
+    pub(super) async fn caller(&self, asked: AdmissionRequest<'_>, request: RequestId) -> Result<Caller, ApiError> {
         let mut sent = asked.headers.get_all(AUTHORIZATION).iter();
         let cookie = cookie_of(asked.headers);
         let (token, session) = match (sent.next(), sent.next(), cookie) {

@@ -1,7 +1,7 @@
 //! The desk's own routes: sign-in by token or passkey, passkeys, confirmation, sessions.
 //!
 //! A session is a random cookie whose hash is stored, for twelve hours. The first passkey needs a session that the
-//! operator's token opened, every further one a confirmation. Whoever has a session but no token can do nothing at the
+//! operator's token opened, every further one a confirmation. An operator with a session but no token can do nothing at the
 //! API without our own page.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use sha2::{Digest as _, Sha256};
 
 #[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
-use super::auth::{Asked, Caller, origin_of, set_cookie};
+use super::auth::{AdmissionRequest, Caller, origin_of, set_cookie};
 use super::closed_sets::OperatorRole;
 use super::extractors::OperatorRequest;
 use super::{AdminState, SharedState, unavailable};
@@ -180,7 +180,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
-/// Extractor: whoever asks, with a token or a session, whatever the session may do.
+/// Extractor: the operator of the request, by a token or a session, whatever the session may do.
 struct AnyCaller(Caller);
 
 impl FromRequestParts<Arc<AdminState>> for AnyCaller {
@@ -188,7 +188,7 @@ impl FromRequestParts<Arc<AdminState>> for AnyCaller {
 
     async fn from_request_parts(parts: &mut Parts, admin: &Arc<AdminState>) -> Result<Self, ApiError> {
         let request = RequestId::from_request_parts(parts, &()).await?;
-        let asked = Asked::from(&*parts);
+        let asked = AdmissionRequest::from(&*parts);
         admin.operator_auth.caller(asked, request).await.map(Self)
     }
 }

@@ -8,7 +8,7 @@ use purser_actors::operator::{OperatorAction, Permission};
 use serde::de::DeserializeOwned;
 
 use super::AdminState;
-use super::auth::Asked;
+use super::auth::AdmissionRequest;
 use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
@@ -85,7 +85,7 @@ impl FromRequestParts<Arc<AdminState>> for AdministratorRead {
 
 async fn admitted(parts: &mut Parts, admin: &AdminState, task: Permission) -> Result<OperatorAction, ApiError> {
     let request = RequestId::from_request_parts(parts, &()).await?;
-    let asked = Asked::from(&*parts);
+    let asked = AdmissionRequest::from(&*parts);
     admin.operator_auth.authenticate(asked, request, task).await
 }
 

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use super::AdminState;
 #[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, any};
-use super::auth::Asked;
+use super::auth::AdmissionRequest;
 use super::queues::{self, QueueList};
 use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
@@ -115,7 +115,7 @@ async fn get_stream(
 }
 
 async fn admit(admin: &AdminState, headers: &HeaderMap, request: RequestId) -> Result<(), ApiError> {
-    let asked = Asked {
+    let asked = AdmissionRequest {
         method: &Method::GET,
         path: "/admin/stream",
         headers,

@@ -1,4 +1,4 @@
-//! Sign-in with a passkey: `POST /login/passkey/options`, `POST /login/passkey`. The passkey names its account, so nobody
+//! Sign-in with a passkey: `POST /login/passkey/options`, `POST /login/passkey`. The passkey names its account, so no one
 //! types anything. The session is the owner's own: no agent's session created it, so it ends with none.
 
 use std::sync::Arc;

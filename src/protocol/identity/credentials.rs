@@ -61,7 +61,7 @@ impl CredentialIssuer {
 
     pub fn issue(&self, wallet: &Wallet, session: SessionId, amr: AuthMethod, generation: u32) -> Credentials {
         let method = match amr {
-            // The refresh token of a browser session is given to nobody.
+            // The refresh token of a browser session is given to no one.
             AuthMethod::Wallet | AuthMethod::Passkey(_) => TokenAuthMethod::Wallet,
             AuthMethod::Payment(payment) => TokenAuthMethod::Payment(payment),
             AuthMethod::Key(key) => TokenAuthMethod::Key(key),

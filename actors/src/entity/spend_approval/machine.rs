@@ -40,7 +40,7 @@ impl SpendApproval {
             .event(Event::Approved(context.now)))
     }
 
-    /// Ends it. An approval is taken back by deleting its row; if a spend was faster, the batch is refused.
+    /// Ends it. An approval is revoked by deleting its row; if a spend was faster, the batch is refused.
     fn close(&self, id: SpendApprovalId) -> Decision<Self> {
         let done = Decision::answer(()).delete(table::spend_approval_slot(&self.owner, self.slot));
         match self.status {

@@ -15,7 +15,7 @@ const PUBLIC_KEY: &str = "public-key";
 /// The person for whom a passkey is made.
 #[derive(Clone, Debug)]
 pub struct PasskeyUser<'a> {
-    /// Handle that comes back at a sign-in. It names nobody.
+    /// Handle that comes back at a sign-in. It names no one.
     pub handle: [u8; 32],
     /// Name that the browser's list of passkeys shows.
     pub name: &'a str,

@@ -54,7 +54,7 @@ impl PasskeySite {
         self.relying_party.as_ref().ok_or(PasskeyError::Unavailable)
     }
 
-    /// Handle of a user in the authenticator: always the same, and it names nobody.
+    /// Handle of a user in the authenticator: always the same, and it names no one.
     pub fn user_handle(&self, user: &[u8]) -> [u8; 32] {
         self.users.tag(&[user])
     }
