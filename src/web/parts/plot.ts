@@ -67,7 +67,7 @@ export function draw({ node, tip, labels, series, bars, height, limit, unit, col
     width: node.clientWidth,
     height,
     legend: { show: false },
-    padding: [8, 4, 0, 0],
+    padding: [8, bars ? 4 : 16, 0, 0],
     cursor: { y: false, points: { show: !bars }, drag: { x: false, y: false } },
     scales: {
       x: { time: false, ...(bars ? { range: (_plot, low, high) => [low - 0.6, high + 0.6] as [number, number] } : {}) },
@@ -93,7 +93,7 @@ export function draw({ node, tip, labels, series, bars, height, limit, unit, col
         return {
           stroke: ink,
           width: 1.75,
-          points: { show: false },
+          points: { show: true, size: 5, width: 0, fill: ink, filter: (plot, at) => alone(plot.data[at] ?? []) },
           ...(one.area ? { fill: color("--move-tint") } : {}),
           ...(one.dashed ? { dash: [4, 4] } : {}),
         };
@@ -103,4 +103,10 @@ export function draw({ node, tip, labels, series, bars, height, limit, unit, col
   };
   const data: uPlot.AlignedData = [labels.map((_, index) => index), ...series.map((one) => one.values)];
   return new uPlot(options, data, node);
+}
+
+/** Where a value has no neighbour: a line would not show it. */
+function alone(values: ArrayLike<number | null | undefined>): number[] {
+  const known = (index: number): boolean => values[index] !== null && values[index] !== undefined;
+  return Array.from(values, (_, index) => index).filter((index) => known(index) && !known(index - 1) && !known(index + 1));
 }
