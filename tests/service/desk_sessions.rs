@@ -41,9 +41,7 @@ impl Desk {
     }
 
     fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
-        let request = self
-            .http
-            .request(method.parse().unwrap(), format!("{}{path}", self.url));
+        let request = client().request(method.parse().unwrap(), format!("{}{path}", self.url));
         let request = request.header("host", self.origin.trim_start_matches("http://"));
         match self.cookie.as_str() {
             "" => request,

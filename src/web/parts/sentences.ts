@@ -262,6 +262,7 @@ const ROWS = {
   "reloadable_card.failed": { does: (o) => `asked for a reloadable card. The issuer refused.${because(o.failure_reason)}`, then: status("reloadable_card"), step: "order" },
 
   "session.agent_announced": { says: (o) => `${agentName(o)} signed in.`, quiet: true },
+  "session.confirmed": { says: () => "You confirmed with a passkey that it is you.", quiet: true },
   "session.revoked": {
     says: (o) => (text(o.reason) === "refresh_token_reused" ? `A session of ${agentName(o)} was ended, because its token was used twice.` : `A session of ${agentName(o)} ended.`),
     then: (o) => (text(o.reason) === "refresh_token_reused" ? { tone: "bad", word: "Look at it" } : null),
