@@ -40,3 +40,17 @@ fn owner_watches_and_acts_on_the_dashboard() {
     // accessible in both schemes and sizes, no name that another chose becomes markup, and no secret stays.
     run("holder");
 }
+
+#[test]
+fn owner_uses_passkeys() {
+    // Checks: with the browser's virtual device an owner adds a passkey, returns with it without a link, and reveals a
+    // card whose number stays nowhere. A device whose person does not confirm opens no session.
+    run("passkeys");
+}
+
+#[test]
+fn operators_work_at_their_own_address() {
+    // Checks: the first sign-in by token adds a passkey, and the token stays nowhere. Every page is accessible in both
+    // schemes and sizes. A fulfilled order appears on its owner's open page, and its number stays nowhere.
+    run("desk");
+}

@@ -148,6 +148,16 @@ stream.openWith(() => {
   connect();
 });
 
+// A browser may keep a page that was left, with its connection, and has six connections to a service in all.
+addEventListener("pagehide", () => {
+  source?.close();
+  source = null;
+  for (const one of [timer, silenceTimer]) clearTimeout(one);
+});
+addEventListener("pageshow", (shown) => {
+  if (shown.persisted && started) connect();
+});
+
 export function startLive(): void {
   started = true;
   stream.connection.value = "connecting";

@@ -19,9 +19,12 @@ async function operator({ browser, service }) {
   await visitor.page.$eval('details', (details) => { details.open = true })
   await visitor.fill('input[type=password]', token)
   await visitor.press('button', 'Sign in with token')
-  await visitor.sees('h1', 'Add your passkey')
-  await visitor.inspect('desk-add-passkey')
-  await visitor.press('button', 'Add passkey')
+  // The first time the operator has to add a passkey.
+  const title = await until('the desk', async () => /Add your passkey|Home/.exec(await visitor.text('h1'))?.[0])
+  if (title === 'Add your passkey') {
+    await visitor.inspect('desk-add-passkey')
+    await visitor.press('button', 'Add passkey')
+  }
   await visitor.sees('.connection', 'Live')
   check(!(await visitor.kept()).includes(token), 'the token stays nowhere')
   return { visitor, device }
@@ -40,7 +43,7 @@ export const scenarios = {
     for (const page of PAGES) {
       await visitor.open(`${service.deskUrl}/desk${page}`)
       await visitor.sees('.connection', 'Live')
-      await until('the page', async () => (await visitor.count('[aria-busy=true]')) === 0)
+      await until(`the page ${page}`, async () => (await visitor.count('[aria-busy=true]')) === 0)
       await assertNotOwned(visitor)
       await visitor.inspect(`desk${page.replaceAll('/', '-') || '-home'}`)
     }
