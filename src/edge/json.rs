@@ -88,6 +88,10 @@ pub async fn collect(body: Body, max_bytes: usize, within: Duration) -> Result<b
 /// # Errors
 /// 400 `body_malformed`, or `parameter_…` with the field at fault.
 pub fn deserialize<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    // Serde also accepts a list for a struct, in field order. Clients must not depend on that.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(malformed("The body is not what this route takes."));
+    }
     let mut text = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut text).map_err(|error| {
         let (path, error) = (error.path().to_string(), error.into_inner());
@@ -98,10 +102,6 @@ pub fn deserialize<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         }
     })?;
     text.end().map_err(|_| malformed("The body is not valid JSON."))?;
-    // Serde also accepts a list for a struct, in field order. Clients must not depend on that.
-    if bytes.trim_ascii_start().first() == Some(&b'[') {
-        return Err(malformed("The body is not what this route takes."));
-    }
     Ok(read)
 }
 

@@ -181,9 +181,9 @@ async fn get_approval(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["approval_id"])?;
-    let text = query.required("approval_id")?;
     refuse_frozen(&app.engine, &claims).await?;
     require_spend_rights(&claims)?;
+    let text = query.required("approval_id")?;
     let (id, approval) = app.load_owned_approval(&claims.wallet, text).await?;
     check_agent(&claims, &approval)?;
     Ok(json::private_ok(&approval.view(&id)))

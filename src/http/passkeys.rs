@@ -108,7 +108,7 @@ fn registration(app: &App, claims: &AuthClaims) -> Question {
 /// minutes, in this session.
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/account/passkeys/options", operation_id = "startPasskeyRegistration", tag = "Account pages",
-    request_body = NoMembers,
+    request_body = inline(NoMembers),
     responses((status = 200, description = "Options for the browser.", body = PasskeyCreationOptions), (status = 400, description = "The body does not fit."),
         (status = 401, description = "No session."), (status = 403, description = "Another page, not confirmed, or frozen."),
         (status = 409, description = "Browsers offer no passkeys at this address."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
@@ -159,7 +159,7 @@ pub(super) fn check_name(name: &str) -> Result<(), ApiError> {
 /// The first passkey needs a session of a login link that the wallet signed, at most ten minutes old; every further one
 /// the confirmation by a passkey. From then on the owner signs in without the agent.
 #[cfg_attr(feature = "documents", utoipa::path(
-    post, path = "/account/passkeys", operation_id = "addPasskey", tag = "Account pages", request_body = AddPasskeyRequest,
+    post, path = "/account/passkeys", operation_id = "addPasskey", tag = "Account pages", request_body = inline(AddPasskeyRequest),
     responses((status = 200, description = "Added.", body = PasskeyResource),
         (status = 400, description = "The name or the answer does not fit."), (status = 401, description = "No session."),
         (status = 403, description = "Another page, not confirmed, frozen, or the answer does not verify."),
@@ -216,7 +216,7 @@ struct RenamePasskeyRequest {
 /// Rename a passkey
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/account/passkeys/rename", operation_id = "renamePasskey", tag = "Account pages",
-    request_body = RenamePasskeyRequest,
+    request_body = inline(RenamePasskeyRequest),
     responses((status = 200, description = "Renamed.", body = PasskeyResource),
         (status = 400, description = "The name does not fit."), (status = 401, description = "No session."),
         (status = 403, description = "Another page, or frozen."), (status = 404, description = "No such passkey."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
@@ -244,7 +244,7 @@ struct RemovePasskeyRequest {
 /// Sessions that it opened end at once.
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/account/passkeys/remove", operation_id = "removePasskey", tag = "Account pages",
-    request_body = RemovePasskeyRequest,
+    request_body = inline(RemovePasskeyRequest),
     responses((status = 200, description = "Removed.", body = PasskeyResource), (status = 400, description = "The body does not fit."), (status = 401, description = "No session."),
         (status = 403, description = "Another page, not confirmed, or frozen."), (status = 404, description = "No such passkey."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_remove(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {

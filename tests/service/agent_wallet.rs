@@ -77,7 +77,10 @@ async fn agent_wallet_is_created_once_and_pays_on_both_chains() {
     let (agent, token, wallet) = opened(&site, Network::Base).await;
     let again = result(&site, &token, "createAgentWallet", json!(null)).await;
     assert_eq!(again["wallet"], wallet);
-    assert_eq!(wallet["limits"], json!({"perCallUsd": 1000, "perDayUsd": 5000}));
+    assert_eq!(
+        wallet["limits"],
+        json!({"approvals": false, "perCallUsd": 1000, "perDayUsd": 5000})
+    );
     for network in Network::ALL {
         let to = agent.wallet.address(network);
         fund_wallet(&site, &to).await;
@@ -350,7 +353,7 @@ async fn a_hundred_payments_respect_limits_set_by_the_owner() {
     })
     .await;
     let wallet = &owner.account(site).await.body["agent_wallet"];
-    let limits = json!({"per_call_usd": 1.5, "per_day_usd": 30});
+    let limits = json!({"approvals": false, "per_call_usd": 1.5, "per_day_usd": 30});
     assert_eq!(
         (&wallet["limits"], &wallet["used_today_usd"]),
         (&limits, &json!(30)),

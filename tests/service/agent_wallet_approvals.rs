@@ -151,7 +151,7 @@ async fn spend_over_a_limit_waits_for_the_owner() {
     )
     .await;
     let set = owner
-        .send(&site, "/account/spending", "per_call_usd=1.50&per_day_usd=")
+        .act(&site, "/account/spending", &json!({"per_call_usd": "1.50"}))
         .await;
     assert!(set.status < 400, "{}", set.text);
     assert_error(
@@ -176,7 +176,7 @@ async fn declined_and_expired_approvals_are_refused_by_name() {
     let with = |amount: u32, id: &str| json!({"toAddress": agent.address(), "amountUsdc": amount, "approvalId": id});
     let ask = async |data: Value| call(&site, &token, "agentWalletTransfer", data).await;
     let set = owner
-        .send(&site, "/account/spending", "per_call_usd=1.50&per_day_usd=")
+        .act(&site, "/account/spending", &json!({"per_call_usd": "1.50"}))
         .await;
     assert!(set.status < 400, "{}", set.text);
     assert_error(&ask(transfer(2)).await, 403, "policy_filtered");
@@ -412,17 +412,17 @@ async fn approval_errors_follow_precedence() {
     precedence.assert_next(&ask.send(&site).await);
     let mut ask = Request::new("GET", "/get-approval");
     ask.bearer(&token);
-    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), Some("Please write to us.")).await;
-    let mut ask = Request::new("GET", "/get-approval").with("approval_id", &id);
-    ask.bearer(&token);
     precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
     ask.bearer(&payment_token);
     precedence.assert_next(&ask.send(&site).await);
+    ask.bearer(&token);
+    precedence.assert_next(&ask.send(&site).await);
     let mut missing = Request::new("GET", "/get-approval?approval_id=sap_x");
     missing.bearer(&token);
     precedence.assert_next(&missing.send(&site).await);
+    let mut ask = Request::new("GET", "/get-approval").with("approval_id", &id);
     ask.bearer(&key_token);
     precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);

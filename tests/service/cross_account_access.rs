@@ -186,7 +186,8 @@ pub(crate) fn requires_token(operation: &Value) -> bool {
 
 pub(crate) fn only_with_token(operation: &Value) -> bool {
     let ways = operation["security"].as_array();
-    ways.is_some_and(|ways| !ways.is_empty() && ways.iter().all(|way| *way != json!({})))
+    let by_token = |ways: &Vec<Value>| ways.iter().any(|way| way.get("bearer").is_some());
+    ways.is_some_and(|ways| by_token(ways) && ways.iter().all(|way| *way != json!({})))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -247,13 +248,12 @@ fn names(operation: &Value) -> BTreeSet<String> {
         .collect();
     let bodies = operation["requestBody"]["content"].as_object().into_iter().flatten();
     for (_, body) in bodies {
-        names.extend(
-            body["schema"]["properties"]
-                .as_object()
-                .into_iter()
-                .flatten()
-                .map(|(name, _)| name.clone()),
-        );
+        // A body that may be left out has alternatives.
+        let alternatives = body["schema"]["oneOf"].as_array().into_iter().flatten();
+        for schema in alternatives.chain([&body["schema"]]) {
+            let members = schema["properties"].as_object().into_iter().flatten();
+            names.extend(members.map(|(name, _)| name.clone()));
+        }
         // The parameters of a callable function are nested.
         if let Some(data) = body["schema"]["properties"]["data"]["properties"].as_object() {
             names.remove("data");

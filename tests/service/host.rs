@@ -183,6 +183,11 @@ impl Host {
         lines.read_line(&mut greeting).unwrap();
         let mut second = String::new();
         lines.read_line(&mut second).unwrap();
+        if second.starts_with("It listens at ") {
+            // Behind a public URL there is a line more.
+            second.clear();
+            lines.read_line(&mut second).unwrap();
+        }
         let operator = second.strip_prefix("Metrics for the operator at ");
         let operator = operator.map(|url| url.trim_end().trim_end_matches("/metrics").to_owned());
         // A full pipe must not block the process.

@@ -65,6 +65,8 @@ async fn list_of_keyed_routes_is_complete_and_correct() {
         unmet.retain(|other| *other != name);
         assert!(!["key", "payment"].contains(&says.as_str()), "{path}");
     }
+    // Sign-in of operators: no role, and nothing that a key could repeat.
+    unmet.retain(|route| !route.starts_with("POST /desk/"));
     assert!(unmet.is_empty(), "there are no such routes: {unmet:?}");
 }
 

@@ -36,7 +36,9 @@ async fn operator_document_is_complete() {
         .collect();
     assert_eq!(ids.len(), described.len(), "every operation has an id of its own");
     let routes = ADMIN.map(|(method, path)| (method.to_owned(), path.to_owned()));
-    let known: BTreeSet<_> = described.keys().cloned().collect();
+    // Routes of the desk's sign-in need no role.
+    let known = described.keys().filter(|(_, path)| path.starts_with("/admin/"));
+    let known: BTreeSet<_> = known.cloned().collect();
     assert_eq!(known, BTreeSet::from(routes.clone()));
     for (n, route) in routes.iter().enumerate() {
         let operation = described[route];
@@ -296,7 +298,9 @@ fn command_line_covers_every_operator_route() {
             .map(|(method, path)| (method.as_str(), path.as_str()))
             .collect()
     };
-    assert_eq!(of("/admin/"), BTreeSet::from(ADMIN));
+    // A command has a token, and no session to ask about.
+    let with_commands = ADMIN.into_iter().filter(|(_, path)| *path != "/admin/session");
+    assert_eq!(of("/admin/"), with_commands.collect());
     let controls = ROUTES.iter().copied().filter(|route| route.starts_with("/sandbox"));
     let controls: BTreeSet<&str> = controls.filter(|route| !NOT_FOR_OPERATORS.contains(route)).collect();
     assert_eq!(

@@ -289,7 +289,7 @@ async fn owner_caps_are_enforced_before_settlement() {
             json,
             r#"{"gift_card_count": 1, "gift_card_count": 2}"#,
             400,
-            "parameter_invalid",
+            "body_malformed",
             None,
         ),
         (json, "gift_card_count=1", 400, "body_malformed", None),

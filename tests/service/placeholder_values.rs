@@ -139,11 +139,14 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
 /// Routes whose body has no fields in the document: forms of pages; provider callbacks,
 /// which are authenticated by their signature; and codes of links, which authenticate their bearer.
 pub(crate) const WITHOUT_MEMBERS: &[&str] = &[
+    "/account/confirm/options",
+    "/account/passkeys/options",
     "/bank-callback",
     "/card-callback",
     "/claim",
     "/identity-callback",
     "/login",
+    "/login/passkey/options",
     "/payout-callback",
     "/redeem",
 ];

@@ -243,9 +243,11 @@ fn wrap(operation: &mut Value) {
     let mut content = of("data", &data);
     content["application/json"]["schema"]["additionalProperties"] = false.into();
     *asked = json!({"required": true, "content": content});
-    if let Some(response) = operation["responses"].get_mut("200") {
-        let schema = response["content"]["application/json"]["schema"].take();
-        response["content"] = of("result", &schema);
+    for status in ["200", "202"] {
+        if let Some(response) = operation["responses"].get_mut(status) {
+            let schema = response["content"]["application/json"]["schema"].take();
+            response["content"] = of("result", &schema);
+        }
     }
 }
 

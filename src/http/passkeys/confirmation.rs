@@ -96,7 +96,7 @@ fn question(app: &App, claims: &AuthClaims) -> Question {
 /// in this session.
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/account/confirm/options", operation_id = "startConfirmation", tag = "Account pages",
-    request_body = NoMembers,
+    request_body = inline(NoMembers),
     responses((status = 200, description = "Options for the browser.", body = PasskeyRequestOptions), (status = 400, description = "The body does not fit."),
         (status = 401, description = "No session."), (status = 403, description = "Another page, or frozen."),
         (status = 404, description = "The account has no passkey."),
@@ -140,7 +140,7 @@ struct ConfirmedSession {
 /// For five minutes the session may reveal card numbers and codes, raise limits, and move money. The confirmation is an
 /// event of the session, `session.confirmed`.
 #[cfg_attr(feature = "documents", utoipa::path(
-    post, path = "/account/confirm", operation_id = "confirmSession", tag = "Account pages", request_body = ConfirmRequest,
+    post, path = "/account/confirm", operation_id = "confirmSession", tag = "Account pages", request_body = inline(ConfirmRequest),
     responses((status = 200, description = "Confirmed.", body = ConfirmedSession),
         (status = 400, description = "The answer does not fit."), (status = 401, description = "No session."),
         (status = 403, description = "Another page, another account's or a removed passkey, an answer that does not verify, or frozen."),

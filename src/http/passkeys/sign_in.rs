@@ -45,7 +45,7 @@ fn question(app: &App) -> Question {
 /// The options are for `PublicKeyCredential.parseRequestOptionsFromJSON()`. Their challenge serves once, for five minutes.
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/login/passkey/options", operation_id = "startPasskeySignIn", tag = "Account pages",
-    request_body = NoMembers,
+    request_body = inline(NoMembers),
     responses((status = 200, description = "Options for the browser.", body = PasskeyRequestOptions), (status = 400, description = "The body does not fit."),
         (status = 403, description = "Another page."), (status = 409, description = "Browsers offer no passkeys at this address."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_options(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
@@ -80,7 +80,7 @@ struct PasskeySession {
 /// passkey.
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/login/passkey", operation_id = "signInWithPasskey", tag = "Account pages",
-    request_body = PasskeySignInRequest,
+    request_body = inline(PasskeySignInRequest),
     responses((status = 200, description = "Signed in, with the session cookie.", body = PasskeySession),
         (status = 400, description = "The answer does not fit."),
         (status = 403, description = "Another page, an unknown or removed passkey, an answer that does not verify, or frozen."),
