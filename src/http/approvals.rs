@@ -45,7 +45,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/account/approvals/decline" => post_decline { Owner, unkeyed("declining again changes nothing") }
     GET "/get-approval" => get_approval {
         Token, refuses [
-            TokenMissing, ParameterUnrecognized, ParameterMissing, AccountFrozen, SignInRequired, ApprovalNotFound,
+            TokenMissing, ParameterUnrecognized, AccountFrozen, SignInRequired, ParameterMissing, ApprovalNotFound,
             ApprovalAccessDenied,
         ]
     }

@@ -360,6 +360,7 @@ async fn approval_errors_follow_precedence() {
     ask.body(&json!({"approval": foreign}));
     precedence.assert_next(&ask.send(&site).await);
     ask.header("origin", &site.service.url);
+    ask.header("content-type", "application/json");
     precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), Some("Please write to us.")).await;
     ask.header("cookie", owner.cookie());

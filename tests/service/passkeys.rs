@@ -356,11 +356,10 @@ async fn acts_that_matter_need_a_confirmation() {
     for route in &confirmed {
         let answer = ask(&site, &owner, route.method, route.path).await;
         assert_error(&answer, 403, "confirmation_required", route.path);
-        let reason = match route.access {
-            Access::Callable => &answer.body["error"]["details"]["reason"],
-            _ => &answer.body["reason"],
-        };
-        assert_eq!(reason, "login_link", "{}", route.path);
+        if route.access != Access::Callable {
+            // Errors of callable functions have the contract's members only.
+            assert_eq!(answer.body["reason"], "login_link", "{}", route.path);
+        }
     }
     // A lower limit needs none.
     done(
@@ -397,7 +396,9 @@ async fn acts_that_matter_need_a_confirmation() {
     for route in &confirmed {
         let answer = ask(&site, &fresh, route.method, route.path).await;
         assert_error(&answer, 403, "confirmation_required", route.path);
-        assert_eq!(answer.body["reason"], "passkey", "{}", route.path);
+        if route.access != Access::Callable {
+            assert_eq!(answer.body["reason"], "passkey", "{}", route.path);
+        }
     }
     assert_eq!(confirm(&site, &fresh, &mut phone).await.status, 200);
     for route in confirmed.iter().filter(|route| !of_passkeys(route.path)) {

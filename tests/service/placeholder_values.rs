@@ -68,6 +68,12 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
     ("/get-approval", &["approval_id"]),
     // Of the session's own account: `sessions_act_for_their_own_account_only` sends another's.
     ("/account/api-keys/revoke", &["api_key_id"]),
+    // The tests of passkeys use those of another account.
+    ("/account/confirm", &["credential"]),
+    ("/account/passkeys", &["credential", "name"]),
+    ("/account/passkeys/remove", &["passkey_id"]),
+    ("/account/passkeys/rename", &["passkey_id", "name"]),
+    ("/login/passkey", &["credential"]),
     ("/account/sessions/end", &["session_id"]),
     ("/get-card-data", &["details"]),
     // A cursor into the caller's events: a time, even when other accounts have events then.
