@@ -12,10 +12,17 @@ export const EVENT_TYPES = [
   "agent_wallet.address_saved",
   "agent_wallet.caps_updated",
   "agent_wallet.created",
+  "agent_wallet.spend_refused",
   "api_key.active",
   "api_key.issued",
+  "api_key.limits_updated",
   "api_key.rejected",
   "api_key.revoked",
+  "approval.approved",
+  "approval.declined",
+  "approval.expired",
+  "approval.requested",
+  "approval.used",
   "balance.credited",
   "balance.debited",
   "balance.held",
@@ -96,6 +103,9 @@ export const EVENT_TYPES = [
   "late_return.credited",
   "late_return.kept",
   "late_return.received",
+  "passkey.added",
+  "passkey.removed",
+  "passkey.renamed",
   "payment.credited",
   "payment.declined",
   "payment.fulfilled",
@@ -137,6 +147,7 @@ export const EVENT_TYPES = [
   "reloadable_card.resume_requested",
   "reloadable_card.resumed",
   "session.agent_announced",
+  "session.confirmed",
   "session.revoked",
   "top_up.bridging",
   "top_up.credited",
@@ -270,13 +281,15 @@ export type AgentWalletEvent = {
   /** Sequence number among the account's events. Resume after it. */
   seq: number;
   /** `<resource>.<change>`. */
-  type: "agent_wallet.address_deleted" | "agent_wallet.address_saved" | "agent_wallet.caps_updated" | "agent_wallet.created";
+  type: "agent_wallet.address_deleted" | "agent_wallet.address_saved" | "agent_wallet.caps_updated" | "agent_wallet.created" | "agent_wallet.spend_refused";
   /** Wallet address of the account in lower case. */
   user_id: string;
 };
 
 /** Caps of a managed wallet. */
 export type AgentWalletLimits = {
+  /** Whether a spend over a limit waits for the owner's approval. */
+  approvals: boolean;
   /** Cap per call in US dollars. */
   per_call_usd: ExactDecimal;
   per_day_usd: ExactDecimal | null;
@@ -288,6 +301,7 @@ export type AgentWalletResource = {
   addresses: AgentWalletAddresses;
   /** Creation time (RFC 3339). */
   created_at: string;
+  last_refused_spend?: RefusedSpend | null;
   /** Caps of the wallet. */
   limits: AgentWalletLimits;
   /** Number of entries in the address book. */
@@ -304,6 +318,7 @@ export type AgentWalletResourceChanges = {
   addresses?: AgentWalletAddresses;
   /** Creation time (RFC 3339). */
   created_at?: string;
+  last_refused_spend?: RefusedSpend | null;
   /** Caps of the wallet. */
   limits?: AgentWalletLimits;
   /** Number of entries in the address book. */
@@ -335,9 +350,15 @@ export type ApiKeyEvent = {
   /** Sequence number among the account's events. Resume after it. */
   seq: number;
   /** `<resource>.<change>`. */
-  type: "api_key.active" | "api_key.issued" | "api_key.rejected" | "api_key.revoked";
+  type: "api_key.active" | "api_key.issued" | "api_key.limits_updated" | "api_key.rejected" | "api_key.revoked";
   /** Wallet address of the account in lower case. */
   user_id: string;
+};
+
+/** Limits of an API key. */
+export type ApiKeyLimits = {
+  per_call_usd: ExactDecimal | null;
+  per_day_usd: ExactDecimal | null;
 };
 
 /** An API key, without its text. */
@@ -348,6 +369,8 @@ export type ApiKeyResource = {
   created_at: string;
   /** Time of the last exchange (RFC 3339). */
   last_used_at: string | null;
+  /** Limits of what its sessions spend. */
+  limits: ApiKeyLimits;
   /** Name of the key. */
   name: string;
   /** `issued`, `active`, `revoked` or `rejected`. */
@@ -362,6 +385,8 @@ export type ApiKeyResourceChanges = {
   created_at?: string;
   /** Time of the last exchange (RFC 3339). */
   last_used_at?: string | null;
+  /** Limits of what its sessions spend. */
+  limits?: ApiKeyLimits;
   /** Name of the key. */
   name?: string;
   /** `issued`, `active`, `revoked` or `rejected`. */
@@ -370,6 +395,108 @@ export type ApiKeyResourceChanges = {
 
 /** Status of an API key. */
 export type ApiKeyStatus = "issued" | "active" | "revoked" | "rejected";
+
+/** An event of `approval`. */
+export type ApprovalEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
+  /** Version of the contract at the time of the event. */
+  api_version: string;
+  /** Time of the event (RFC 3339). */
+  created_at: string;
+  /** Resource of the event. */
+  data: {
+    object: ApprovalResource;
+  };
+  /** Id of the event. */
+  id: string;
+  previous: ApprovalResourceChanges;
+  /** Sequence number among the account's events. Resume after it. */
+  seq: number;
+  /** `<resource>.<change>`. */
+  type: "approval.approved" | "approval.declined" | "approval.expired" | "approval.requested" | "approval.used";
+  /** Wallet address of the account in lower case. */
+  user_id: string;
+};
+
+/** A spend over a limit of the account owner, and the owner's decision. */
+export type ApprovalResource = {
+  /** Amount in US dollars. */
+  amount: ExactDecimal;
+  /** API key of the agent; null if the wallet signed in. */
+  api_key_id: string | null;
+  /** `sap_…` is the id of the approval. */
+  approval_id: string;
+  /** `USDC` is the token. */
+  asset: string;
+  /** Time of the request (RFC 3339). */
+  created_at: string;
+  /** Time of the owner's decision (RFC 3339). */
+  decided_at: string | null;
+  /** End of the wait for the owner, or of the approval (RFC 3339). */
+  expires_at: string;
+  /** `host:port` of a paid call, or `route` for this service. */
+  host: string | null;
+  /** `x402` for a paid call, `transfer` for a transfer. */
+  kind: WalletPaymentKind;
+  /** Time of the last change (RFC 3339). */
+  last_updated_at: string;
+  /** Limits that the spend exceeds. */
+  limits: ExceededLimit[];
+  /** Network of the payee. */
+  network: NetworkName;
+  /** Note of the agent. */
+  note: string | null;
+  /** Address of the payee. */
+  pay_to: string;
+  /** Session of the agent. */
+  session_id: string | null;
+  /** `pending`, `approved`, `declined`, `expired` or `used`. */
+  status: ApprovalStatus;
+  /** Spend that used the approval. */
+  wallet_payment_id: string | null;
+};
+
+/** Earlier values of the members that changed. */
+export type ApprovalResourceChanges = {
+  /** Amount in US dollars. */
+  amount?: ExactDecimal;
+  /** API key of the agent; null if the wallet signed in. */
+  api_key_id?: string | null;
+  /** `sap_…` is the id of the approval. */
+  approval_id?: string;
+  /** `USDC` is the token. */
+  asset?: string;
+  /** Time of the request (RFC 3339). */
+  created_at?: string;
+  /** Time of the owner's decision (RFC 3339). */
+  decided_at?: string | null;
+  /** End of the wait for the owner, or of the approval (RFC 3339). */
+  expires_at?: string;
+  /** `host:port` of a paid call, or `route` for this service. */
+  host?: string | null;
+  /** `x402` for a paid call, `transfer` for a transfer. */
+  kind?: WalletPaymentKind;
+  /** Time of the last change (RFC 3339). */
+  last_updated_at?: string;
+  /** Limits that the spend exceeds. */
+  limits?: ExceededLimit[];
+  /** Network of the payee. */
+  network?: NetworkName;
+  /** Note of the agent. */
+  note?: string | null;
+  /** Address of the payee. */
+  pay_to?: string;
+  /** Session of the agent. */
+  session_id?: string | null;
+  /** `pending`, `approved`, `declined`, `expired` or `used`. */
+  status?: ApprovalStatus;
+  /** Spend that used the approval. */
+  wallet_payment_id?: string | null;
+};
+
+/** Status of a spend over a limit of the account owner. */
+export type ApprovalStatus = "pending" | "approved" | "declined" | "expired" | "used";
 
 export type Auth = {
   /** An `id_token`. */
@@ -934,14 +1061,27 @@ export type EventActor = {
   payment_id?: string | null;
   /** `ses_…` is the id of the session. */
   session_id: string;
-  /** `wallet`, `payment` or `api_key`: what opened the session. */
+  /** `wallet`, `payment`, `api_key` or `passkey`: what opened the session. */
   type: EventActorType;
 };
 
 /** What opened the session of a request. */
-export type EventActorType = "wallet" | "payment" | "api_key";
+export type EventActorType = "wallet" | "payment" | "api_key" | "passkey";
 
 export type ExactDecimal = string | number;
+
+/** A limit that a spend exceeds. */
+export type ExceededLimit = {
+  /** Value of the limit in US dollars. */
+  cap_usd: ExactDecimal;
+  /** What was left of it when the agent asked. */
+  left_usd: ExactDecimal;
+  /**
+   * `per_call_usd` or `per_day_usd` of the managed wallet, `api_key_per_call_usd` or `api_key_per_day_usd` of the
+   * API key.
+   */
+  limit: SpendLimitName;
+};
 
 /** A gift card without its code and link. */
 export type GiftCard = {
@@ -1365,6 +1505,64 @@ export type OwnerCaps = {
   usa_prepaid_card?: OwnerCap | null;
 };
 
+/** An event of `passkey`. */
+export type PasskeyEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
+  /** Version of the contract at the time of the event. */
+  api_version: string;
+  /** Time of the event (RFC 3339). */
+  created_at: string;
+  /** Resource of the event. */
+  data: {
+    object: PasskeyResource;
+  };
+  /** Id of the event. */
+  id: string;
+  previous: PasskeyResourceChanges;
+  /** Sequence number among the account's events. Resume after it. */
+  seq: number;
+  /** `<resource>.<change>`. */
+  type: "passkey.added" | "passkey.removed" | "passkey.renamed";
+  /** Wallet address of the account in lower case. */
+  user_id: string;
+};
+
+/** A passkey of the account, without its key. */
+export type PasskeyResource = {
+  /** Time at which it was added (RFC 3339). */
+  created_at: string;
+  /** Time of the last sign-in or confirmation (RFC 3339). */
+  last_used_at: string | null;
+  /** Name of the passkey. */
+  name: string;
+  /** `pk_…` is the id of the passkey. */
+  passkey_id: string;
+  /** `active` or `removed`. */
+  status: PasskeyStatus;
+  /** Whether it can be copied to other devices of its owner, as passkeys of a password manager can. */
+  synced: boolean;
+};
+
+/** Earlier values of the members that changed. */
+export type PasskeyResourceChanges = {
+  /** Time at which it was added (RFC 3339). */
+  created_at?: string;
+  /** Time of the last sign-in or confirmation (RFC 3339). */
+  last_used_at?: string | null;
+  /** Name of the passkey. */
+  name?: string;
+  /** `pk_…` is the id of the passkey. */
+  passkey_id?: string;
+  /** `active` or `removed`. */
+  status?: PasskeyStatus;
+  /** Whether it can be copied to other devices of its owner, as passkeys of a password manager can. */
+  synced?: boolean;
+};
+
+/** Status of a passkey. */
+export type PasskeyStatus = "active" | "removed";
+
 /** A payment as its payer sees it. */
 export type Payment = {
   /** Amount in USDC. */
@@ -1746,6 +1944,26 @@ export type RefundResourceChanges = {
 /** Status of a refund. */
 export type RefundStatus = "requested" | "approved" | "credited" | "rejected" | "expired";
 
+/** A spend that a limit of the account owner refused. */
+export type RefusedSpend = {
+  /** Amount in US dollars. */
+  amount: ExactDecimal;
+  /** API key of the agent; null if the wallet signed in. */
+  api_key_id: string | null;
+  /** Time of the refusal (RFC 3339). */
+  at: string;
+  /** `host:port` of a paid call, or `route` for this service. */
+  host: string | null;
+  /** Limits that the spend exceeded. */
+  limits: ExceededLimit[];
+  /** Network of the payee. */
+  network: NetworkName;
+  /** Address of the payee. */
+  pay_to: string;
+  /** Session of the agent. */
+  session_id: string | null;
+};
+
 /** A reloadable card without its number. */
 export type ReloadableCard = {
   /** Remaining US dollars, as the issuer last reported. */
@@ -1854,7 +2072,7 @@ export type SessionEvent = {
   /** Sequence number among the account's events. Resume after it. */
   seq: number;
   /** `<resource>.<change>`. */
-  type: "session.agent_announced" | "session.revoked";
+  type: "session.agent_announced" | "session.confirmed" | "session.revoked";
   /** Wallet address of the account in lower case. */
   user_id: string;
 };
@@ -1864,6 +2082,8 @@ export type SessionResource = {
   agent?: AgentInfo | null;
   /** The API key that opened the session. */
   api_key_id: string | null;
+  /** Until when a passkey has confirmed acts of this browser session (RFC 3339). */
+  confirmed_until?: string | null;
   /** Creation time (RFC 3339). */
   created_at: string;
   reason: SessionEndReason | null;
@@ -1878,6 +2098,8 @@ export type SessionResourceChanges = {
   agent?: AgentInfo | null;
   /** The API key that opened the session. */
   api_key_id?: string | null;
+  /** Until when a passkey has confirmed acts of this browser session (RFC 3339). */
+  confirmed_until?: string | null;
   /** Creation time (RFC 3339). */
   created_at?: string;
   reason?: SessionEndReason | null;
@@ -1889,6 +2111,9 @@ export type SessionResourceChanges = {
 
 /** Status of a session. */
 export type SessionStatus = "active" | "revoked";
+
+/** Limit of the account owner. */
+export type SpendLimitName = "per_call_usd" | "per_day_usd" | "api_key_per_call_usd" | "api_key_per_day_usd";
 
 export type Subscribe = {
   /** The last `seq` the client has; without it, what happens next. */
@@ -2288,6 +2513,10 @@ export type AgentWalletCreated = AgentWalletEvent & {
   type?: "agent_wallet.created";
 };
 
+export type AgentWalletSpendRefused = AgentWalletEvent & {
+  type?: "agent_wallet.spend_refused";
+};
+
 export type ApiKeyActive = ApiKeyEvent & {
   type?: "api_key.active";
 };
@@ -2296,12 +2525,36 @@ export type ApiKeyIssued = ApiKeyEvent & {
   type?: "api_key.issued";
 };
 
+export type ApiKeyLimitsUpdated = ApiKeyEvent & {
+  type?: "api_key.limits_updated";
+};
+
 export type ApiKeyRejected = ApiKeyEvent & {
   type?: "api_key.rejected";
 };
 
 export type ApiKeyRevoked = ApiKeyEvent & {
   type?: "api_key.revoked";
+};
+
+export type ApprovalApproved = ApprovalEvent & {
+  type?: "approval.approved";
+};
+
+export type ApprovalDeclined = ApprovalEvent & {
+  type?: "approval.declined";
+};
+
+export type ApprovalExpired = ApprovalEvent & {
+  type?: "approval.expired";
+};
+
+export type ApprovalRequested = ApprovalEvent & {
+  type?: "approval.requested";
+};
+
+export type ApprovalUsed = ApprovalEvent & {
+  type?: "approval.used";
 };
 
 export type BalanceCredited = BalanceEvent & {
@@ -2624,6 +2877,18 @@ export type LateReturnReceived = LateReturnEvent & {
   type?: "late_return.received";
 };
 
+export type PasskeyAdded = PasskeyEvent & {
+  type?: "passkey.added";
+};
+
+export type PasskeyRemoved = PasskeyEvent & {
+  type?: "passkey.removed";
+};
+
+export type PasskeyRenamed = PasskeyEvent & {
+  type?: "passkey.renamed";
+};
+
 export type PaymentCredited = PaymentEvent & {
   type?: "payment.credited";
 };
@@ -2786,6 +3051,10 @@ export type ReloadableCardResumed = ReloadableCardEvent & {
 
 export type SessionAgentAnnounced = SessionEvent & {
   type?: "session.agent_announced";
+};
+
+export type SessionConfirmed = SessionEvent & {
+  type?: "session.confirmed";
 };
 
 export type SessionRevoked = SessionEvent & {

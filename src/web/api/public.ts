@@ -133,6 +133,12 @@ export type AgentInfo = {
   version?: string | null;
 };
 
+/** Limits of an API key in US dollars. */
+export type AgentKeyLimits = {
+  perCallUsd?: ExactDecimal | null;
+  perDayUsd?: ExactDecimal | null;
+};
+
 /** Result of a payment or transfer. */
 export type AgentPaymentResult = {
   response?: PaidCallResponse | null;
@@ -160,6 +166,7 @@ export type AgentWallet = {
   addresses: AgentWalletAddresses;
   /** Creation time (RFC 3339). */
   createdAt: string;
+  lastRefusedSpend?: RefusedWalletSpend | null;
   /** Caps set by the owner. */
   limits: AgentWalletCaps;
   /** Number of entries in the address book. */
@@ -180,6 +187,8 @@ export type AgentWalletAddresses = {
 
 /** Caps in US dollars. */
 export type AgentWalletCaps = {
+  /** Whether a spend over a limit waits for the owner's approval. */
+  approvals: boolean;
   /** Cap per payment or transfer. */
   perCallUsd: ExactDecimal;
   perDayUsd?: ExactDecimal | null;
@@ -203,13 +212,15 @@ export type AgentWalletEvent = {
   /** Sequence number among the account's events. Resume after it. */
   seq: number;
   /** `<resource>.<change>`. */
-  type: "agent_wallet.address_deleted" | "agent_wallet.address_saved" | "agent_wallet.caps_updated" | "agent_wallet.created";
+  type: "agent_wallet.address_deleted" | "agent_wallet.address_saved" | "agent_wallet.caps_updated" | "agent_wallet.created" | "agent_wallet.spend_refused";
   /** Wallet address of the account in lower case. */
   user_id: string;
 };
 
 /** Caps of a managed wallet. */
 export type AgentWalletLimits = {
+  /** Whether a spend over a limit waits for the owner's approval. */
+  approvals: boolean;
   /** Cap per call in US dollars. */
   per_call_usd: ExactDecimal;
   per_day_usd: ExactDecimal | null;
@@ -221,6 +232,7 @@ export type AgentWalletResource = {
   addresses: AgentWalletAddresses;
   /** Creation time (RFC 3339). */
   created_at: string;
+  last_refused_spend?: RefusedSpend | null;
   /** Caps of the wallet. */
   limits: AgentWalletLimits;
   /** Number of entries in the address book. */
@@ -237,6 +249,7 @@ export type AgentWalletResourceChanges = {
   addresses?: AgentWalletAddresses;
   /** Creation time (RFC 3339). */
   created_at?: string;
+  last_refused_spend?: RefusedSpend | null;
   /** Caps of the wallet. */
   limits?: AgentWalletLimits;
   /** Number of entries in the address book. */
@@ -271,6 +284,8 @@ export type ApiKey = {
   last4: string;
   /** Time of the last exchange (RFC 3339); null before the first one. */
   lastUsedAt?: string | null;
+  /** Limits of what its sessions spend. */
+  limits: AgentKeyLimits;
   /** Name of the API key. */
   name: string;
   /** Beginning of the key. */
@@ -297,9 +312,15 @@ export type ApiKeyEvent = {
   /** Sequence number among the account's events. Resume after it. */
   seq: number;
   /** `<resource>.<change>`. */
-  type: "api_key.active" | "api_key.issued" | "api_key.rejected" | "api_key.revoked";
+  type: "api_key.active" | "api_key.issued" | "api_key.limits_updated" | "api_key.rejected" | "api_key.revoked";
   /** Wallet address of the account in lower case. */
   user_id: string;
+};
+
+/** Limits of an API key. */
+export type ApiKeyLimits = {
+  per_call_usd: ExactDecimal | null;
+  per_day_usd: ExactDecimal | null;
 };
 
 /** An API key, without its text. */
@@ -310,6 +331,8 @@ export type ApiKeyResource = {
   created_at: string;
   /** Time of the last exchange (RFC 3339). */
   last_used_at: string | null;
+  /** Limits of what its sessions spend. */
+  limits: ApiKeyLimits;
   /** Name of the key. */
   name: string;
   /** `issued`, `active`, `revoked` or `rejected`. */
@@ -324,6 +347,8 @@ export type ApiKeyResourceChanges = {
   created_at?: string;
   /** Time of the last exchange (RFC 3339). */
   last_used_at?: string | null;
+  /** Limits of what its sessions spend. */
+  limits?: ApiKeyLimits;
   /** Name of the key. */
   name?: string;
   /** `issued`, `active`, `revoked` or `rejected`. */
@@ -366,6 +391,165 @@ export type AppliedFilters = {
   /** Text of the search. */
   q?: string | null;
 };
+
+/** A spend over a limit, and the owner's decision. */
+export type Approval = {
+  /** Amount in USDC. */
+  amount: ExactDecimal;
+  /** API key of the agent; null if the wallet signed in. */
+  apiKeyId?: string | null;
+  /** Id of the approval. */
+  approvalId: string;
+  /** `USDC` is the token. */
+  asset: string;
+  /** Time of the request (RFC 3339). */
+  createdAt: string;
+  /** Time of the owner's decision (RFC 3339). */
+  decidedAt?: string | null;
+  /** End of the wait for the owner, or of the approval (RFC 3339). */
+  expiresAt: string;
+  /** `host:port`, or `route` for this service; null for a transfer. */
+  host?: string | null;
+  /** `x402` or `transfer`. */
+  kind: WalletPaymentKind;
+  /** Time of the last change (RFC 3339). */
+  lastUpdatedAt: string;
+  /** Limits that the spend exceeds. */
+  limits: WalletExceededLimit[];
+  /** `base` or `solana`. */
+  network: NetworkName;
+  /** Note of the agent. */
+  note?: string | null;
+  /** Address of the payee. */
+  payTo: string;
+  /** Session of the agent. */
+  sessionId?: string | null;
+  /** `pending`, `approved`, `declined`, `expired` or `used`. */
+  status: ApprovalStatus;
+  /** Spend that used the approval. */
+  walletPaymentId?: string | null;
+};
+
+/** An event of `approval`. */
+export type ApprovalEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
+  /** Version of the contract at the time of the event. */
+  api_version: string;
+  /** Time of the event (RFC 3339). */
+  created_at: string;
+  /** Resource of the event. */
+  data: {
+    object: ApprovalResource;
+  };
+  /** Id of the event. */
+  id: string;
+  previous: ApprovalResourceChanges;
+  /** Sequence number among the account's events. Resume after it. */
+  seq: number;
+  /** `<resource>.<change>`. */
+  type: "approval.approved" | "approval.declined" | "approval.expired" | "approval.requested" | "approval.used";
+  /** Wallet address of the account in lower case. */
+  user_id: string;
+};
+
+/** A spend over a limit of the account owner, which waits for the owner's approval. */
+export type ApprovalRequired = {
+  /** The approval, with the limits that the spend exceeds. */
+  approval: Approval;
+  /** Id for `GET /get-approval`, and for `approvalId` of the same call. */
+  approvalId: string;
+  /** End of the wait (RFC 3339). */
+  expiresAt: string;
+  /** What to do next. */
+  next: string;
+  /** `approval_required`: nothing was signed or reserved. */
+  status: ApprovalRequiredStatus;
+  /** URL to poll for the owner's decision. */
+  statusUrl: string;
+};
+
+/** Status of a spend that waits for the account owner. */
+export type ApprovalRequiredStatus = "approval_required";
+
+/** A spend over a limit of the account owner, and the owner's decision. */
+export type ApprovalResource = {
+  /** Amount in US dollars. */
+  amount: ExactDecimal;
+  /** API key of the agent; null if the wallet signed in. */
+  api_key_id: string | null;
+  /** `sap_…` is the id of the approval. */
+  approval_id: string;
+  /** `USDC` is the token. */
+  asset: string;
+  /** Time of the request (RFC 3339). */
+  created_at: string;
+  /** Time of the owner's decision (RFC 3339). */
+  decided_at: string | null;
+  /** End of the wait for the owner, or of the approval (RFC 3339). */
+  expires_at: string;
+  /** `host:port` of a paid call, or `route` for this service. */
+  host: string | null;
+  /** `x402` for a paid call, `transfer` for a transfer. */
+  kind: WalletPaymentKind;
+  /** Time of the last change (RFC 3339). */
+  last_updated_at: string;
+  /** Limits that the spend exceeds. */
+  limits: ExceededLimit[];
+  /** Network of the payee. */
+  network: NetworkName;
+  /** Note of the agent. */
+  note: string | null;
+  /** Address of the payee. */
+  pay_to: string;
+  /** Session of the agent. */
+  session_id: string | null;
+  /** `pending`, `approved`, `declined`, `expired` or `used`. */
+  status: ApprovalStatus;
+  /** Spend that used the approval. */
+  wallet_payment_id: string | null;
+};
+
+/** Earlier values of the members that changed. */
+export type ApprovalResourceChanges = {
+  /** Amount in US dollars. */
+  amount?: ExactDecimal;
+  /** API key of the agent; null if the wallet signed in. */
+  api_key_id?: string | null;
+  /** `sap_…` is the id of the approval. */
+  approval_id?: string;
+  /** `USDC` is the token. */
+  asset?: string;
+  /** Time of the request (RFC 3339). */
+  created_at?: string;
+  /** Time of the owner's decision (RFC 3339). */
+  decided_at?: string | null;
+  /** End of the wait for the owner, or of the approval (RFC 3339). */
+  expires_at?: string;
+  /** `host:port` of a paid call, or `route` for this service. */
+  host?: string | null;
+  /** `x402` for a paid call, `transfer` for a transfer. */
+  kind?: WalletPaymentKind;
+  /** Time of the last change (RFC 3339). */
+  last_updated_at?: string;
+  /** Limits that the spend exceeds. */
+  limits?: ExceededLimit[];
+  /** Network of the payee. */
+  network?: NetworkName;
+  /** Note of the agent. */
+  note?: string | null;
+  /** Address of the payee. */
+  pay_to?: string;
+  /** Session of the agent. */
+  session_id?: string | null;
+  /** `pending`, `approved`, `declined`, `expired` or `used`. */
+  status?: ApprovalStatus;
+  /** Spend that used the approval. */
+  wallet_payment_id?: string | null;
+};
+
+/** Status of a spend over a limit of the account owner. */
+export type ApprovalStatus = "pending" | "approved" | "declined" | "expired" | "used";
 
 /** A login link for a person. */
 export type AuthLinkResponse = {
@@ -1683,10 +1867,10 @@ export type Error = {
 };
 
 /** Code of an error. */
-export type ErrorCodeName = "parameter_missing" | "parameter_invalid" | "query_malformed" | "parameter_duplicated" | "parameter_unrecognized" | "amount_invalid" | "country_not_served" | "invalid_display_name" | "invalid_archived" | "amount_out_of_range" | "webhook_url_not_allowed" | "body_malformed" | "invalid_request" | "multiple_payments" | "payment_identifier_invalid" | "payment_identifier_reused" | "idempotency_key_invalid" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "refresh_token_invalid" | "refresh_token_revoked" | "payment_required" | "payment_invalid" | "settlement_failed" | "sign_in_required" | "api_key_missing" | "api_key_invalid" | "api_key_suspended" | "api_key_revoked" | "api_key_access_denied" | "api_key_not_found" | "api_key_limit_reached" | "claim_token_invalid" | "signup_expired" | "signup_rejected" | "api_key_no_longer_available" | "signup_not_found" | "signup_already_claimed" | "account_frozen" | "agents_stopped" | "host_not_allowed" | "payout_access_denied" | "recipient_access_denied" | "wallet_payment_access_denied" | "policy_filtered" | "bank_account_access_denied" | "user_id_mismatch" | "wrong_wallet" | "product_unavailable" | "exchange_rate_unavailable" | "cap_exceeded" | "identity_verification_required" | "issuer_not_linked" | "banking_profile_not_found" | "bank_account_not_found" | "transaction_not_found" | "document_type_not_supported" | "token_account_missing" | "insufficient_card_balance" | "card_creation_declined" | "card_not_open" | "card_action_in_progress" | "withdrawal_declined" | "withdrawal_not_open" | "withdrawal_closed_at_issuer" | "held_frozen" | "withdrawal_hold_missing" | "withdrawal_leased" | "transaction_already_used" | "out_of_stock" | "card_access_denied" | "payment_access_denied" | "role_not_permitted" | "refund_self_approval" | "approval_own" | "callback_signature_invalid" | "top_up_access_denied" | "withdrawal_access_denied" | "webhook_access_denied" | "delivery_access_denied" | "origin_not_allowed" | "route_not_found" | "account_not_found" | "card_not_found" | "top_up_not_found" | "session_not_found" | "payment_not_found" | "identity_check_not_found" | "merchant_not_found" | "destination_not_found" | "payout_not_found" | "recipient_differs" | "recipient_not_found" | "product_not_found" | "job_not_found" | "incoming_transfer_not_found" | "suspension_not_found" | "line_not_found" | "approval_not_found" | "refund_not_found" | "transfer_not_found" | "operator_token_not_found" | "agent_wallet_not_found" | "wallet_payment_not_found" | "address_not_found" | "withdrawal_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "address_limit_reached" | "wallet_payment_failed" | "unsettled" | "banking_profile_exists" | "application_incomplete" | "application_locked" | "application_not_approved" | "document_limit_reached" | "bank_account_limit_reached" | "destination_limit_reached" | "bank_account_not_open" | "bank_account_receive_only" | "destination_type_not_supported" | "webhook_limit_reached" | "webhook_disabled" | "webhook_deleted" | "insufficient_balance" | "payment_already_used" | "payment_resolved" | "challenge_already_used" | "refresh_in_progress" | "card_not_ready" | "not_cancellable" | "order_not_open" | "order_leased" | "lease_stale" | "chain_unchanged" | "line_unchanged" | "approval_differs" | "job_not_dead_lettered" | "job_not_resolvable" | "provider_disagrees" | "outcome_not_proven" | "payment_may_still_settle" | "deposit_not_waiting" | "second_operator_needed" | "refund_amount_too_large" | "product_not_returned" | "refund_not_pending" | "refund_amount_mismatch" | "transfer_mismatch" | "transfer_ambiguous" | "order_not_carried_out" | "product_delivered" | "transfer_may_still_settle" | "operator_token_name_taken" | "operator_token_in_config" | "identity_already_verified" | "identity_check_already_decided" | "wallet_id_collision" | "idempotency_key_in_progress" | "cursor_expired" | "cursor_ahead" | "body_too_large" | "url_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "stream_limit_reached" | "headers_too_large" | "internal_error" | "not_ready" | "overloaded" | "settlement_unavailable" | "issuer_unavailable" | "catalog_unavailable" | "stream_capacity_reached" | "identity_check_not_open" | "clock_not_adjustable" | "provider_is_remote" | "sandbox_unavailable" | "processing_timeout" | "withdrawals_paused" | "insufficient_liquidity" | "service_unavailable" | "chain_unavailable" | "wallet_payment_limit_reached" | "fetch_failed" | "http_error";
+export type ErrorCodeName = "parameter_missing" | "parameter_invalid" | "query_malformed" | "parameter_duplicated" | "parameter_unrecognized" | "amount_invalid" | "country_not_served" | "invalid_display_name" | "invalid_archived" | "amount_out_of_range" | "webhook_url_not_allowed" | "body_malformed" | "invalid_request" | "multiple_payments" | "payment_identifier_invalid" | "payment_identifier_reused" | "idempotency_key_invalid" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "refresh_token_invalid" | "refresh_token_revoked" | "payment_required" | "payment_invalid" | "settlement_failed" | "sign_in_required" | "api_key_missing" | "api_key_invalid" | "api_key_suspended" | "api_key_revoked" | "api_key_access_denied" | "api_key_not_found" | "confirmation_required" | "passkey_required" | "passkeys_unavailable" | "passkey_malformed" | "passkey_algorithm_unsupported" | "passkey_challenge_invalid" | "passkey_origin_mismatch" | "passkey_user_not_verified" | "passkey_signature_invalid" | "passkey_counter_regressed" | "passkey_unknown" | "passkey_removed" | "passkey_suspended" | "passkey_not_found" | "passkey_already_added" | "passkey_limit_reached" | "api_key_limit_reached" | "claim_token_invalid" | "signup_expired" | "signup_rejected" | "api_key_no_longer_available" | "signup_not_found" | "signup_already_claimed" | "account_frozen" | "agents_stopped" | "host_not_allowed" | "payout_access_denied" | "recipient_access_denied" | "wallet_payment_access_denied" | "policy_filtered" | "approval_access_denied" | "approval_declined" | "approval_mismatch" | "approval_expired" | "approval_used" | "approval_key_revoked" | "bank_account_access_denied" | "user_id_mismatch" | "wrong_wallet" | "product_unavailable" | "exchange_rate_unavailable" | "cap_exceeded" | "identity_verification_required" | "issuer_not_linked" | "banking_profile_not_found" | "bank_account_not_found" | "transaction_not_found" | "document_type_not_supported" | "token_account_missing" | "insufficient_card_balance" | "card_creation_declined" | "card_not_open" | "card_action_in_progress" | "withdrawal_declined" | "withdrawal_not_open" | "withdrawal_closed_at_issuer" | "held_frozen" | "withdrawal_hold_missing" | "withdrawal_leased" | "transaction_already_used" | "out_of_stock" | "card_access_denied" | "payment_access_denied" | "role_not_permitted" | "refund_self_approval" | "approval_own" | "callback_signature_invalid" | "top_up_access_denied" | "withdrawal_access_denied" | "webhook_access_denied" | "delivery_access_denied" | "origin_not_allowed" | "route_not_found" | "account_not_found" | "card_not_found" | "top_up_not_found" | "session_not_found" | "payment_not_found" | "identity_check_not_found" | "merchant_not_found" | "destination_not_found" | "payout_not_found" | "recipient_differs" | "recipient_not_found" | "product_not_found" | "job_not_found" | "incoming_transfer_not_found" | "suspension_not_found" | "line_not_found" | "approval_not_found" | "refund_not_found" | "transfer_not_found" | "operator_token_not_found" | "agent_wallet_not_found" | "wallet_payment_not_found" | "address_not_found" | "withdrawal_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "address_limit_reached" | "wallet_payment_failed" | "unsettled" | "banking_profile_exists" | "application_incomplete" | "application_locked" | "application_not_approved" | "document_limit_reached" | "bank_account_limit_reached" | "destination_limit_reached" | "bank_account_not_open" | "bank_account_receive_only" | "destination_type_not_supported" | "webhook_limit_reached" | "webhook_disabled" | "webhook_deleted" | "insufficient_balance" | "payment_already_used" | "payment_resolved" | "challenge_already_used" | "refresh_in_progress" | "card_not_ready" | "not_cancellable" | "order_not_open" | "order_leased" | "lease_stale" | "chain_unchanged" | "line_unchanged" | "approval_differs" | "job_not_dead_lettered" | "job_not_resolvable" | "provider_disagrees" | "outcome_not_proven" | "payment_may_still_settle" | "deposit_not_waiting" | "second_operator_needed" | "refund_amount_too_large" | "product_not_returned" | "refund_not_pending" | "refund_amount_mismatch" | "transfer_mismatch" | "transfer_ambiguous" | "order_not_carried_out" | "product_delivered" | "transfer_may_still_settle" | "operator_session_not_found" | "operator_token_name_taken" | "operator_token_in_config" | "identity_already_verified" | "identity_check_already_decided" | "wallet_id_collision" | "idempotency_key_in_progress" | "cursor_expired" | "cursor_ahead" | "body_too_large" | "url_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "stream_limit_reached" | "headers_too_large" | "internal_error" | "not_ready" | "overloaded" | "settlement_unavailable" | "issuer_unavailable" | "catalog_unavailable" | "stream_capacity_reached" | "identity_check_not_open" | "clock_not_adjustable" | "provider_is_remote" | "sandbox_unavailable" | "processing_timeout" | "withdrawals_paused" | "insufficient_liquidity" | "service_unavailable" | "chain_unavailable" | "wallet_payment_limit_reached" | "fetch_failed" | "http_error";
 
 /** An event of the account. */
-export type Event = AccountEvent | AgentWalletEvent | ApiKeyEvent | BalanceEvent | BankAccountEvent | BankDestinationEvent | BankTransferEvent | BankingApplicationEvent | BankingProfileEvent | CardEvent | CardWithdrawalEvent | GiftCardEvent | IdentityEvent | IntlOrderEvent | IssuerLinkEvent | LateReturnEvent | PaymentEvent | PaymentRecipientEvent | PayoutEvent | RefundEvent | ReloadableCardEvent | SessionEvent | TopUpEvent | WalletPaymentEvent | WebhookEvent | WithdrawalEvent;
+export type Event = AccountEvent | AgentWalletEvent | ApiKeyEvent | ApprovalEvent | BalanceEvent | BankAccountEvent | BankDestinationEvent | BankTransferEvent | BankingApplicationEvent | BankingProfileEvent | CardEvent | CardWithdrawalEvent | GiftCardEvent | IdentityEvent | IntlOrderEvent | IssuerLinkEvent | LateReturnEvent | PasskeyEvent | PaymentEvent | PaymentRecipientEvent | PayoutEvent | RefundEvent | ReloadableCardEvent | SessionEvent | TopUpEvent | WalletPaymentEvent | WebhookEvent | WithdrawalEvent;
 
 /** Who caused an event, for events that a request of a session caused. */
 export type EventActor = {
@@ -1700,12 +1884,12 @@ export type EventActor = {
   payment_id?: string | null;
   /** `ses_…` is the id of the session. */
   session_id: string;
-  /** `wallet`, `payment` or `api_key`: what opened the session. */
+  /** `wallet`, `payment`, `api_key` or `passkey`: what opened the session. */
   type: EventActorType;
 };
 
 /** What opened the session of a request. */
-export type EventActorType = "wallet" | "payment" | "api_key";
+export type EventActorType = "wallet" | "payment" | "api_key" | "passkey";
 
 /** A page of events. */
 export type EventList = {
@@ -1720,6 +1904,19 @@ export type EventList = {
 };
 
 export type ExactDecimal = string | number;
+
+/** A limit that a spend exceeds. */
+export type ExceededLimit = {
+  /** Value of the limit in US dollars. */
+  cap_usd: ExactDecimal;
+  /** What was left of it when the agent asked. */
+  left_usd: ExactDecimal;
+  /**
+   * `per_call_usd` or `per_day_usd` of the managed wallet, `api_key_per_call_usd` or `api_key_per_day_usd` of the
+   * API key.
+   */
+  limit: SpendLimitName;
+};
 
 /** A value of a filter. */
 export type FacetValue = {
@@ -2569,6 +2766,64 @@ export type PaidCallResponse = {
 /** Status of a new top-up. */
 export type PaidStatus = "paid";
 
+/** An event of `passkey`. */
+export type PasskeyEvent = {
+  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
+  actor?: EventActor;
+  /** Version of the contract at the time of the event. */
+  api_version: string;
+  /** Time of the event (RFC 3339). */
+  created_at: string;
+  /** Resource of the event. */
+  data: {
+    object: PasskeyResource;
+  };
+  /** Id of the event. */
+  id: string;
+  previous: PasskeyResourceChanges;
+  /** Sequence number among the account's events. Resume after it. */
+  seq: number;
+  /** `<resource>.<change>`. */
+  type: "passkey.added" | "passkey.removed" | "passkey.renamed";
+  /** Wallet address of the account in lower case. */
+  user_id: string;
+};
+
+/** A passkey of the account, without its key. */
+export type PasskeyResource = {
+  /** Time at which it was added (RFC 3339). */
+  created_at: string;
+  /** Time of the last sign-in or confirmation (RFC 3339). */
+  last_used_at: string | null;
+  /** Name of the passkey. */
+  name: string;
+  /** `pk_…` is the id of the passkey. */
+  passkey_id: string;
+  /** `active` or `removed`. */
+  status: PasskeyStatus;
+  /** Whether it can be copied to other devices of its owner, as passkeys of a password manager can. */
+  synced: boolean;
+};
+
+/** Earlier values of the members that changed. */
+export type PasskeyResourceChanges = {
+  /** Time at which it was added (RFC 3339). */
+  created_at?: string;
+  /** Time of the last sign-in or confirmation (RFC 3339). */
+  last_used_at?: string | null;
+  /** Name of the passkey. */
+  name?: string;
+  /** `pk_…` is the id of the passkey. */
+  passkey_id?: string;
+  /** `active` or `removed`. */
+  status?: PasskeyStatus;
+  /** Whether it can be copied to other devices of its owner, as passkeys of a password manager can. */
+  synced?: boolean;
+};
+
+/** Status of a passkey. */
+export type PasskeyStatus = "active" | "removed";
+
 /** A payment as its payer sees it. */
 export type Payment = {
   /** Amount in USDC. */
@@ -3314,6 +3569,46 @@ export type RefundResourceChanges = {
 /** Status of a refund. */
 export type RefundStatus = "requested" | "approved" | "credited" | "rejected" | "expired";
 
+/** A spend that a limit of the account owner refused. */
+export type RefusedSpend = {
+  /** Amount in US dollars. */
+  amount: ExactDecimal;
+  /** API key of the agent; null if the wallet signed in. */
+  api_key_id: string | null;
+  /** Time of the refusal (RFC 3339). */
+  at: string;
+  /** `host:port` of a paid call, or `route` for this service. */
+  host: string | null;
+  /** Limits that the spend exceeded. */
+  limits: ExceededLimit[];
+  /** Network of the payee. */
+  network: NetworkName;
+  /** Address of the payee. */
+  pay_to: string;
+  /** Session of the agent. */
+  session_id: string | null;
+};
+
+/** A spend that a limit of the account owner refused. */
+export type RefusedWalletSpend = {
+  /** Amount in USDC. */
+  amount: ExactDecimal;
+  /** API key of the agent; null if the wallet signed in. */
+  apiKeyId?: string | null;
+  /** Time of the refusal (RFC 3339). */
+  at: string;
+  /** `host:port`, or `route` for this service; null for a transfer. */
+  host?: string | null;
+  /** Limits that it exceeded. */
+  limits: WalletExceededLimit[];
+  /** `base` or `solana`. */
+  network: NetworkName;
+  /** Address of the payee. */
+  payTo: string;
+  /** Session of the agent. */
+  sessionId?: string | null;
+};
+
 /** A registered webhook endpoint, with its secret. */
 export type RegisterWebhookResponse = {
   /** Always true on success. */
@@ -3494,7 +3789,7 @@ export type SessionEvent = {
   /** Sequence number among the account's events. Resume after it. */
   seq: number;
   /** `<resource>.<change>`. */
-  type: "session.agent_announced" | "session.revoked";
+  type: "session.agent_announced" | "session.confirmed" | "session.revoked";
   /** Wallet address of the account in lower case. */
   user_id: string;
 };
@@ -3504,6 +3799,8 @@ export type SessionResource = {
   agent?: AgentInfo | null;
   /** The API key that opened the session. */
   api_key_id: string | null;
+  /** Until when a passkey has confirmed acts of this browser session (RFC 3339). */
+  confirmed_until?: string | null;
   /** Creation time (RFC 3339). */
   created_at: string;
   reason: SessionEndReason | null;
@@ -3518,6 +3815,8 @@ export type SessionResourceChanges = {
   agent?: AgentInfo | null;
   /** The API key that opened the session. */
   api_key_id?: string | null;
+  /** Until when a passkey has confirmed acts of this browser session (RFC 3339). */
+  confirmed_until?: string | null;
   /** Creation time (RFC 3339). */
   created_at?: string;
   reason?: SessionEndReason | null;
@@ -3597,6 +3896,9 @@ export type SignupStatusResponse = {
   /** Account that the key belongs to. */
   user_id: string;
 };
+
+/** Limit of the account owner. */
+export type SpendLimitName = "per_call_usd" | "per_day_usd" | "api_key_per_call_usd" | "api_key_per_day_usd";
 
 /** One change of the balance. */
 export type StatementLine = {
@@ -3808,6 +4110,16 @@ export type VersionPolicy = {
   notice_period?: string | null;
   /** Format of `api_version`. */
   version_format: string;
+};
+
+/** A limit that a spend exceeds. */
+export type WalletExceededLimit = {
+  /** Value of the limit in US dollars. */
+  capUsd: ExactDecimal;
+  /** What was left of it. */
+  leftUsd: ExactDecimal;
+  /** Which limit. */
+  limit: SpendLimitName;
 };
 
 /** A payment or transfer from the managed wallet. */
@@ -4022,7 +4334,7 @@ export type WebhookDelivery = {
   /** `pending`, `delivered`, `failed` or `dropped`. */
   status: WebhookDeliveryStatus;
   /** Type of the event. */
-  type: "account.agents_resumed" | "account.agents_stopped" | "account.caps_updated" | "account.created" | "account.frozen" | "account.unfrozen" | "agent_wallet.address_deleted" | "agent_wallet.address_saved" | "agent_wallet.caps_updated" | "agent_wallet.created" | "api_key.active" | "api_key.issued" | "api_key.rejected" | "api_key.revoked" | "balance.credited" | "balance.debited" | "balance.held" | "balance.released" | "balance.reversed" | "balance.withdrawn" | "bank_account.open" | "bank_account.pending" | "bank_account.rejected" | "bank_destination.registered" | "bank_destination.removed" | "bank_destination.renamed" | "bank_transfer.complete" | "bank_transfer.failed" | "bank_transfer.pending" | "bank_transfer.returned" | "banking_application.approved" | "banking_application.incomplete" | "banking_application.rejected" | "banking_application.submitted" | "banking_profile.created" | "card.charge_declined" | "card.charge_refunded" | "card.charge_settled" | "card.charged" | "card.close_requested" | "card.closed" | "card.details_viewed" | "card.expired" | "card.failed" | "card.pause_requested" | "card.paused" | "card.pending" | "card.ready" | "card.refresh_requested" | "card.refreshed" | "card.remainder_released" | "card.resume_requested" | "card.resumed" | "card_withdrawal.claimed" | "card_withdrawal.complete" | "card_withdrawal.failed" | "card_withdrawal.hold_released" | "card_withdrawal.pending" | "card_withdrawal.queued" | "card_withdrawal.rejected" | "gift_card.completed" | "gift_card.details_viewed" | "gift_card.failed" | "gift_card.processing" | "identity.in-review" | "identity.rejected" | "identity.verified" | "intl_order.cancelled" | "intl_order.charge_declined" | "intl_order.charge_refunded" | "intl_order.charge_settled" | "intl_order.charged" | "intl_order.claimed" | "intl_order.close_requested" | "intl_order.closed" | "intl_order.details_viewed" | "intl_order.expired" | "intl_order.overdue" | "intl_order.pause_requested" | "intl_order.paused" | "intl_order.queued" | "intl_order.ready" | "intl_order.rejected" | "intl_order.remainder_released" | "intl_order.request_ended" | "intl_order.resume_requested" | "intl_order.resumed" | "issuer_link.declined" | "issuer_link.linked" | "issuer_link.requested" | "issuer_link.unlinked" | "late_return.credited" | "late_return.kept" | "late_return.received" | "payment.credited" | "payment.declined" | "payment.fulfilled" | "payment.refused" | "payment.released" | "payment.resolved" | "payment.reversed" | "payment.settled" | "payment.unknown" | "payment_recipient.archived" | "payment_recipient.created" | "payment_recipient.deleted" | "payment_recipient.paid" | "payment_recipient.payment_returned" | "payment_recipient.renamed" | "payment_recipient.unarchived" | "payout.awaiting-details" | "payout.cancelled" | "payout.complete" | "payout.expired" | "payout.failed" | "payout.in-process" | "payout.queued" | "payout.returned" | "refund.approved" | "refund.credited" | "reloadable_card.charge_declined" | "reloadable_card.charge_refunded" | "reloadable_card.charge_settled" | "reloadable_card.charged" | "reloadable_card.close_requested" | "reloadable_card.closed" | "reloadable_card.creating" | "reloadable_card.details_viewed" | "reloadable_card.failed" | "reloadable_card.open" | "reloadable_card.pause_requested" | "reloadable_card.paused" | "reloadable_card.resume_requested" | "reloadable_card.resumed" | "session.agent_announced" | "session.revoked" | "top_up.bridging" | "top_up.credited" | "top_up.delivered" | "top_up.failed" | "top_up.paid" | "wallet_payment.failed" | "wallet_payment.pending" | "wallet_payment.sent" | "wallet_payment.settled" | "wallet_payment.signed" | "wallet_payment.unsettled" | "webhook.deleted" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "webhook.redelivery_requested" | "webhook.registered" | "webhook.secret_rotated" | "webhook.test" | "withdrawal.complete" | "withdrawal.failed" | "withdrawal.pending" | "withdrawal.sent";
+  type: "account.agents_resumed" | "account.agents_stopped" | "account.caps_updated" | "account.created" | "account.frozen" | "account.unfrozen" | "agent_wallet.address_deleted" | "agent_wallet.address_saved" | "agent_wallet.caps_updated" | "agent_wallet.created" | "agent_wallet.spend_refused" | "api_key.active" | "api_key.issued" | "api_key.limits_updated" | "api_key.rejected" | "api_key.revoked" | "approval.approved" | "approval.declined" | "approval.expired" | "approval.requested" | "approval.used" | "balance.credited" | "balance.debited" | "balance.held" | "balance.released" | "balance.reversed" | "balance.withdrawn" | "bank_account.open" | "bank_account.pending" | "bank_account.rejected" | "bank_destination.registered" | "bank_destination.removed" | "bank_destination.renamed" | "bank_transfer.complete" | "bank_transfer.failed" | "bank_transfer.pending" | "bank_transfer.returned" | "banking_application.approved" | "banking_application.incomplete" | "banking_application.rejected" | "banking_application.submitted" | "banking_profile.created" | "card.charge_declined" | "card.charge_refunded" | "card.charge_settled" | "card.charged" | "card.close_requested" | "card.closed" | "card.details_viewed" | "card.expired" | "card.failed" | "card.pause_requested" | "card.paused" | "card.pending" | "card.ready" | "card.refresh_requested" | "card.refreshed" | "card.remainder_released" | "card.resume_requested" | "card.resumed" | "card_withdrawal.claimed" | "card_withdrawal.complete" | "card_withdrawal.failed" | "card_withdrawal.hold_released" | "card_withdrawal.pending" | "card_withdrawal.queued" | "card_withdrawal.rejected" | "gift_card.completed" | "gift_card.details_viewed" | "gift_card.failed" | "gift_card.processing" | "identity.in-review" | "identity.rejected" | "identity.verified" | "intl_order.cancelled" | "intl_order.charge_declined" | "intl_order.charge_refunded" | "intl_order.charge_settled" | "intl_order.charged" | "intl_order.claimed" | "intl_order.close_requested" | "intl_order.closed" | "intl_order.details_viewed" | "intl_order.expired" | "intl_order.overdue" | "intl_order.pause_requested" | "intl_order.paused" | "intl_order.queued" | "intl_order.ready" | "intl_order.rejected" | "intl_order.remainder_released" | "intl_order.request_ended" | "intl_order.resume_requested" | "intl_order.resumed" | "issuer_link.declined" | "issuer_link.linked" | "issuer_link.requested" | "issuer_link.unlinked" | "late_return.credited" | "late_return.kept" | "late_return.received" | "passkey.added" | "passkey.removed" | "passkey.renamed" | "payment.credited" | "payment.declined" | "payment.fulfilled" | "payment.refused" | "payment.released" | "payment.resolved" | "payment.reversed" | "payment.settled" | "payment.unknown" | "payment_recipient.archived" | "payment_recipient.created" | "payment_recipient.deleted" | "payment_recipient.paid" | "payment_recipient.payment_returned" | "payment_recipient.renamed" | "payment_recipient.unarchived" | "payout.awaiting-details" | "payout.cancelled" | "payout.complete" | "payout.expired" | "payout.failed" | "payout.in-process" | "payout.queued" | "payout.returned" | "refund.approved" | "refund.credited" | "reloadable_card.charge_declined" | "reloadable_card.charge_refunded" | "reloadable_card.charge_settled" | "reloadable_card.charged" | "reloadable_card.close_requested" | "reloadable_card.closed" | "reloadable_card.creating" | "reloadable_card.details_viewed" | "reloadable_card.failed" | "reloadable_card.open" | "reloadable_card.pause_requested" | "reloadable_card.paused" | "reloadable_card.resume_requested" | "reloadable_card.resumed" | "session.agent_announced" | "session.confirmed" | "session.revoked" | "top_up.bridging" | "top_up.credited" | "top_up.delivered" | "top_up.failed" | "top_up.paid" | "wallet_payment.failed" | "wallet_payment.pending" | "wallet_payment.sent" | "wallet_payment.settled" | "wallet_payment.signed" | "wallet_payment.unsettled" | "webhook.deleted" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "webhook.redelivery_requested" | "webhook.registered" | "webhook.secret_rotated" | "webhook.test" | "withdrawal.complete" | "withdrawal.failed" | "withdrawal.pending" | "withdrawal.sent";
   /** Endpoint of the delivery. */
   webhook_id: string;
 };

@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-EKU4UYKR.js";import"/assets/chunk-C3H6XVW3.js";import"/assets/chunk-C4SQGYUP.js";import"/assets/chunk-7AMG4Z2Q.js";import"/assets/chunk-U32QTHEI.js";import"/assets/chunk-3YAME6XE.js";export{c as default,a as pageOfHit,b as remember};

@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-EP5SVO4M.js";import"/assets/chunk-R6JGFS2E.js";import"/assets/chunk-HCVF5SX6.js";import"/assets/chunk-7AMG4Z2Q.js";import"/assets/chunk-5VNFKML7.js";import"/assets/chunk-U32QTHEI.js";import"/assets/chunk-3YAME6XE.js";export{a as OrderTabs,b as default};

@@ -1,1 +1,0 @@
-import{a,b}from"/assets/chunk-2B744Y3J.js";import"/assets/chunk-R6JGFS2E.js";import"/assets/chunk-7AMG4Z2Q.js";import"/assets/chunk-5VNFKML7.js";import"/assets/chunk-U32QTHEI.js";import"/assets/chunk-3YAME6XE.js";export{a as DecisionTabs,b as default};
