@@ -61,7 +61,7 @@ mod tests {
         let read = |text: &str| text.parse::<serde_json::Value>().unwrap();
         assert_eq!(read(&shown), read(json));
         assert!(
-            shown.contains("1.50") && shown.contains("\"c\": {}") && shown.lines().count() == 10,
+            shown.contains("1.50") && shown.contains("\"c\": {}") && shown.lines().count() == 11,
             "{shown}"
         );
     }
