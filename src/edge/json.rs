@@ -89,19 +89,23 @@ pub async fn collect(body: Body, max_bytes: usize, within: Duration) -> Result<b
 /// 400 `body_malformed`, or `parameter_…` with the field at fault.
 pub fn deserialize<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     // Serde also accepts a list for a struct, in field order. Clients must not depend on that.
-    if bytes.trim_ascii_start().first() == Some(&b'[') {
-        return Err(malformed("The body is not what this route takes."));
-    }
+    let is_list = bytes.trim_ascii_start().first() == Some(&b'[');
+    let list = || malformed("The body is not what this route takes.");
     let mut text = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut text).map_err(|error| {
         let (path, error) = (error.path().to_string(), error.into_inner());
-        if error.is_data() {
+        if error.is_data() && is_list {
+            list()
+        } else if error.is_data() {
             field_error(&path, &error.to_string())
         } else {
             malformed("The body is not valid JSON.")
         }
     })?;
     text.end().map_err(|_| malformed("The body is not valid JSON."))?;
+    if is_list {
+        return Err(list());
+    }
     Ok(read)
 }
 

@@ -18,6 +18,8 @@ const VOLATILE: &[&str] = &[
     "message_for_human",
     "prefix",
     "session_id",
+    "approval_id",
+    "pay_to",
     "last_used_at",
     "address",
     "auth_url",

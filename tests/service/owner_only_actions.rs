@@ -345,7 +345,7 @@ async fn browser_gets_errors_as_a_page() {
         (answer.status, answer.header("content-type")),
         (400, Some("text/html; charset=utf-8"))
     );
-    assert!(answer.text.contains("<code>parameter_unrecognized</code>") && answer.text.contains("href=\"/login\""));
+    assert!(answer.text.contains("<code>parameter_unrecognized</code>") && answer.text.contains("href=\"/dashboard\""));
     let request = owner.form(&site, "/account/caps").header("accept", html);
     let answer = send(request.json(&json!({"gift_card_count": "many"}))).await.unwrap();
     let kind = (answer.status, answer.header("content-type"));

@@ -94,12 +94,15 @@ async fn get_stream(
     };
     let changes = admin.queues.subscribe();
     let current = queues::read(&admin.engine).await.map_err(failed)?;
+    let mut pings = tokio::time::interval(PING_INTERVAL);
+    pings.reset();
     let client = Client {
         feed: SubscriberFeed::new(admin.store.clone(), subscription, after, EventFilter::default()),
         changes,
         frames: VecDeque::from([queues_frame(&current)?, ping_frame(after)]),
         has_ended: false,
         headers,
+        pings,
         request,
         admin,
         _slot: slot,
@@ -138,6 +141,8 @@ struct Client {
     has_ended: bool,
     /// The credentials, which are checked again.
     headers: HeaderMap,
+    /// Goes on while events arrive: a session that has ended is noticed at the next tick.
+    pings: tokio::time::Interval,
     request: RequestId,
     admin: Arc<AdminState>,
     _slot: ConnectionSlot,
@@ -188,7 +193,7 @@ impl Client {
                 }
                 Err(_) => self.end("stopping"),
             },
-            () = tokio::time::sleep(PING_INTERVAL) => match admit(&self.admin, &self.headers, self.request).await {
+            _ = self.pings.tick() => match admit(&self.admin, &self.headers, self.request).await {
                 Ok(()) => self.frames.push_back(ping_frame(self.feed.cursor())),
                 Err(error) => self.end(error.code.as_str()),
             },
