@@ -31,4 +31,3 @@ pub use idempotency::IdempotencyRecorder;
 pub use job::{AttemptFailure, OutboxJob};
 pub use json_object::{JsonObject, sanitize_text, to_json};
 pub use registry::EntityRegistry;
-pub(crate) use words::is_word;

@@ -119,23 +119,6 @@ const fn slot_of(text: &[u8]) -> usize {
     (mixed.wrapping_mul(0x85eb_ca6b) >> 21) as usize
 }
 
-/// Whether this text is a word; for checks when the program is compiled.
-pub(crate) const fn is_word(text: &str) -> bool {
-    let mut number = 0;
-    while number < WORDS.len() {
-        let (word, text) = (WORDS[number].as_bytes(), text.as_bytes());
-        let mut same = 0;
-        while same < word.len() && same < text.len() && word[same] == text[same] {
-            same += 1;
-        }
-        if same == word.len() && same == text.len() {
-            return true;
-        }
-        number += 1;
-    }
-    false
-}
-
 /// Number of a word; `None` for other text.
 pub(super) fn number_of(text: &str) -> Option<u64> {
     if text.len() > LONGEST {
