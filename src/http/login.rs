@@ -74,11 +74,20 @@ async fn get_auth_link(
 /// Creates a link that grants the rights of this session.
 ///
 /// # Errors
-/// 403 for the session of a page, 404 if the account does not exist, 503 if the link could not be created.
+/// 403 for the session of a page and while the agents of an owner with a passkey are stopped, 404 if the account does not exist, 503 if the link could not be created.
 pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretText, ApiError> {
     if claims.of_page {
         let error = "A login link is made with a token; the session of a page makes none.";
         return Err(ApiError::new(ErrorCode::SignInRequired, error).hint("GET /auth signs in."));
+    }
+    // An owner without a passkey needs the link to let the agents act again. With one, the link would only let an agent
+    // that has the wallet's key onto the page.
+    let unavailable = |_| ApiError::internal();
+    let account = app.engine.account(&claims.wallet).await.map_err(unavailable)?;
+    if account.is_some_and(|account| account.agents_stopped_at().is_some())
+        && app.engine.usable_passkeys(&claims.wallet).await.map_err(unavailable)? > 0
+    {
+        return Err(ApiError::agents_stopped());
     }
     let (code, hash) = new_login_code(&*app.entropy);
     let expires_s = app.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;

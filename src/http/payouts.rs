@@ -28,6 +28,7 @@ use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
 use super::error::{ApiError, ErrorCode};
 use super::list_order::{ORDERS, list_start};
 use super::outgoing_holds::hold_reason;
+use super::passkeys::confirmation;
 use super::query::Query;
 use super::route::routes;
 use super::{json, schemas};
@@ -292,7 +293,8 @@ async fn get_payment_status(
             late_return: late.as_ref().map(|(id, late)| late.view(id)),
             ..app.payout_view(id, &payout).await?
         };
-        let shown = app.with_receiver(&claims, &payout, shown);
+        let shows_link = !claims.of_page || confirmation::until(&app, &claims).await?.is_some();
+        let shown = app.with_receiver(&claims, &payout, shown, shows_link);
         return Ok(json::private_ok(&PayoutStatusResponse::One(Box::new(shown))));
     }
     let newest_first = query.choice("order", &ORDERS)? == "desc";
@@ -339,12 +341,14 @@ impl App {
         })
     }
 
-    /// Adds the link for the recipient until they enter a card; then the destination of a bank payment.
+    /// Adds the link for the recipient until they enter a card; then the destination of a bank payment. On a page the link
+    /// needs a confirmation, as whatever moves money does.
     fn with_receiver<'a>(
         &self,
         claims: &AuthClaims,
         payout: &'a Payout,
         shown: schemas::Payout<'a>,
+        shows_link: bool,
     ) -> schemas::Payout<'a> {
         let may_read_secrets = || {
             let payments_may = self.config.identity.payment_token_can_read_cards;
@@ -352,7 +356,7 @@ impl App {
         };
         match (&payout.status, &payout.plan.target) {
             // Anyone who opens the form can be paid, so the link is secret.
-            (Status::AwaitingDetails, _) if may_read_secrets() => {
+            (Status::AwaitingDetails, _) if shows_link && may_read_secrets() => {
                 let links = &self.checkout.response_writer.form_links;
                 let link = links.url(shown.payout.payout_id).expose().to_string();
                 schemas::Payout {

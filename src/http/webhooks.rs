@@ -30,7 +30,7 @@ pub(super) use deliveries::{RedeliverParams, RedeliverWebhookRequest, STATES, ac
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/register-webhook" => post_register {
-        Token, keyed(), refuses [
+        Token, keyed(), confirmed(), refuses [
             TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterMissing, WebhookUrlNotAllowed,
             ParameterInvalid, AccountFrozen, IdempotencyKeyReused, SignInRequired, WebhookLimitReached,
         ]

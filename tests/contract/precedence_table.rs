@@ -19,7 +19,6 @@ const VOLATILE: &[&str] = &[
     "prefix",
     "session_id",
     "approval_id",
-    "pay_to",
     "last_used_at",
     "address",
     "auth_url",
@@ -190,8 +189,10 @@ fn masked(value: &Value) -> Value {
                 let empty = value.is_null() || value.is_object() || *value == "";
                 // The seller's address is fixed, but the addresses of a wallet payment are random.
                 let of_spend = members.contains_key("walletPaymentId") && ["from", "payTo"].contains(&name.as_str());
+                let of_approval = members.contains_key("approval_id") && name == "pay_to";
                 let of_wallet = value.is_string() && ["base", "solana"].contains(&name.as_str());
-                let hidden = (of_spend || of_wallet || VOLATILE.contains(&snake(name).as_str())) && !empty;
+                let hidden =
+                    (of_spend || of_approval || of_wallet || VOLATILE.contains(&snake(name).as_str())) && !empty;
                 (
                     name.clone(),
                     if hidden {

@@ -120,7 +120,11 @@ impl Engine {
             )
             .await?;
         let more = rows.len() > limit;
-        let lines: Result<Vec<_>, StoreError> = rows.iter().take(limit).map(decode_line).collect();
+        let lines: Result<Vec<_>, StoreError> = rows
+            .iter()
+            .take(limit)
+            .map(|(key, row)| decode_line(key, row))
+            .collect();
         Ok((lines?, more))
     }
 
@@ -185,7 +189,7 @@ impl Engine {
 /// Lines that one read of the newest lines passes.
 const SPAN: u64 = 128;
 
-fn decode_line((key, row): &(RowKey, Row)) -> Result<(StatementLineId, StatementLine), StoreError> {
+fn decode_line(key: &RowKey, row: &Row) -> Result<(StatementLineId, StatementLine), StoreError> {
     let id = key.last_chunk().map_or(0, |b| u128::from_be_bytes(*b));
     let entry = codec::decode(&row.value).map_err(|e| StoreError::Corrupt(e.to_string()))?;
     Ok((StatementLineId(id), entry))

@@ -19,7 +19,7 @@ use crate::settlement::evm::RollBackError;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     POST "/admin/chains/accept" => post_accept {
-        Operator, unkeyed("reads the accepted chain; 409 if nothing has changed"), operation(||
+        Operator, unkeyed("reads the accepted chain; 409 if nothing has changed"), confirmed(), operation(||
             OperationDoc::post::<AcceptChainRequest>(
                 Operation { id: "acceptChain", tag: "Availability" },
                 "Accept a chain that replaced final blocks, if two endpoints agree on it. The replaced blocks are discarded and read \

@@ -24,7 +24,7 @@ use crate::http::query::Query;
 use crate::http::route::{TimeLimit, routes};
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
-    GET "/copy" => get_copy { Operator, without_head(), time_limit(TimeLimit::Copy) }
+    GET "/copy" => get_copy { Operator, without_head(), confirmed(), time_limit(TimeLimit::Copy) }
 }
 
 /// Sequence number up to which a copy of the store is complete.

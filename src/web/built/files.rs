@@ -9,7 +9,7 @@ pub(super) static DESK: Page = Page {
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "f6a3eb03afd7bc94ebf4772a559e755e",
+    digest: "e6be7363fc0f8bbb6d46e5b3d91e7d69",
 };
 
 pub(super) static LINK_USED: Page = Page {
@@ -373,13 +373,6 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "holder-46GMN23Y.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "eeee84c41c47be03ae6587d9e6fb62c5",
-        bytes: include_bytes!("holder-46GMN23Y.js"),
-        gzip: Some(include_bytes!("holder-46GMN23Y.js.gz")),
-    },
-    File {
         name: "holder-6ROUYPTC.css",
         content_type: "text/css; charset=utf-8",
         digest: "1b7840d753fa91e0978216a68927b0f7",
@@ -387,18 +380,25 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("holder-6ROUYPTC.css.gz")),
     },
     File {
+        name: "holder-VTVC24H5.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "ddf11672971c9e46b9b1e8b96956439f",
+        bytes: include_bytes!("holder-VTVC24H5.js"),
+        gzip: Some(include_bytes!("holder-VTVC24H5.js.gz")),
+    },
+    File {
+        name: "home-6TFYQNDA.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "c6bf8943084423b83487ccc60de68ef0",
+        bytes: include_bytes!("home-6TFYQNDA.js"),
+        gzip: Some(include_bytes!("home-6TFYQNDA.js.gz")),
+    },
+    File {
         name: "home-HEX2FBUU.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "6ea3ab79bc54790c06fa627ffd5ab706",
         bytes: include_bytes!("home-HEX2FBUU.js"),
         gzip: Some(include_bytes!("home-HEX2FBUU.js.gz")),
-    },
-    File {
-        name: "home-J7HICHSV.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "2203d375212b4a26c8ab0e8d172b151c",
-        bytes: include_bytes!("home-J7HICHSV.js"),
-        gzip: Some(include_bytes!("home-J7HICHSV.js.gz")),
     },
     File {
         name: "icon-LON4Y3IE.svg",
@@ -548,11 +548,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("supervision-WUWX7CMT.js.gz")),
     },
     File {
-        name: "transfer-UIT6RVM3.js",
+        name: "transfer-7EHOSSPT.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "a4833ef7945a04dde41a130e4e9b6bc6",
-        bytes: include_bytes!("transfer-UIT6RVM3.js"),
-        gzip: Some(include_bytes!("transfer-UIT6RVM3.js.gz")),
+        digest: "044eff733d60925eef8980751fdba6dc",
+        bytes: include_bytes!("transfer-7EHOSSPT.js"),
+        gzip: Some(include_bytes!("transfer-7EHOSSPT.js.gz")),
     },
     File {
         name: "transfers-ID2AIUJN.js",

@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import {
-  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, copy, failure, hasPasskeys, isZero, lazy, money,
+  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
   now, since, sum, toast, units, useLoaded,
 } from "../parts";
 import { account, mayAct } from "./account";
@@ -350,16 +350,15 @@ export default function Home() {
       });
     }
     for (const payout of transfers?.payouts ?? []) {
-      if (payout.status !== "awaiting-details" || !payout.redemption_url) continue;
-      const link = payout.redemption_url;
+      if (payout.status !== "awaiting-details") continue;
       found.push({
         key: payout.payout_id,
         icon: "send",
         title: <b>Send the {payoutWords(payout)} link to its recipient</b>,
         text: "The payout waits until they enter a debit card.",
         actions: (
-          <Button small icon="copy" onClick={() => void copy(link, "Copied the recipient’s link")}>
-            Copy link
+          <Button small href={`/dashboard/transfers/${payout.payout_id}`}>
+            Show the link
           </Button>
         ),
       });

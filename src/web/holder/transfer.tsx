@@ -1,7 +1,7 @@
 // One transfer: its stops as they happen, its legs with their transactions, and its details.
 
 import type { ComponentChildren } from "preact";
-import { Amount, Button, CopyLine, Empty, Id, KeyValue, Log, type LogLine, Note, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, type Stop, StatusTag, Table, Time, type Tone, now, money, span } from "../parts";
+import { Amount, Button, CopyLine, Empty, Id, KeyValue, Log, type LogLine, confirmIt, Note, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, type Stop, StatusTag, Table, Time, type Tone, now, money, span } from "../parts";
 import type { Payment } from "../api/public";
 import { readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
@@ -13,6 +13,7 @@ import { HELD_WORDS, reasonWords } from "./data/words";
 import { Transaction, chainName } from "./chain";
 import { LoadError } from "./pager";
 import { took } from "./transfers";
+import { mayAct } from "./account";
 
 const ID_FIELDS = ["top_up_id", "payout_id", "id", "withdrawal_id", "transaction_id"];
 
@@ -33,7 +34,7 @@ export default function TransferPage({ params }: PageProps) {
   return (
     <Shell app="holder" page="transfers" title={title} crumbs={[{ text: "Transfers", href: "/dashboard/transfers" }, { text: title }]}>
       {shown ? (
-        <Loaded key={id} transfer={shown} />
+        <Loaded key={id} transfer={shown} reload={transfer.reload} />
       ) : transfer.error ? (
         <>
           <PageHead title="Transfer" />
@@ -61,7 +62,7 @@ export default function TransferPage({ params }: PageProps) {
 
 const PREFIX = { top_up: "top_up", payout: "payout", withdrawal: "withdrawal", card_withdrawal: "card_withdrawal", bank_transfer: "bank_transfer" } as const;
 
-function Loaded({ transfer }: { transfer: Transfer }) {
+function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }) {
   const about = isAbout(transfer.id);
   const types = [`${PREFIX[transfer.kind]}.*`];
   const events = useLoad<PastEvent[]>(`events ${transfer.id}`, () => readEvents({ types, since: transfer.createdAt, about }), {
@@ -106,6 +107,22 @@ function Loaded({ transfer }: { transfer: Transfer }) {
           <Note tone="wait" title="It waits">
             {HELD_WORDS[transfer.held] ?? reasonWords(transfer.held)}
           </Note>
+        )}
+        {transfer.payout?.status === "awaiting-details" && !transfer.payout.redemption_url && mayAct.value && (
+          <Panel tone="ask" title="The recipient needs a link" padded>
+            <div class="stack">
+              <p class="small soft">Whoever has the link can take the {amountWords(transfer)}, so it is shown after you confirm that it is you.</p>
+              <div>
+                <Button
+                  onClick={async () => {
+                    if (await confirmIt("Show the recipient’s link?", "Send it only to the person you mean.")) reload();
+                  }}
+                >
+                  Show the link
+                </Button>
+              </div>
+            </div>
+          </Panel>
         )}
         {transfer.payout?.redemption_url && (
           <Panel tone="ask" title="Send this link to the recipient" padded>

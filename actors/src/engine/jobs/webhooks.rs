@@ -132,6 +132,9 @@ impl JobHandlers {
             }
             _ => return ask_entity(deliveries, id, drop_for(DroppedReason::Deleted)).await,
         };
+        if self.has_registrant_ended(&endpoint).await? {
+            return ask_entity(deliveries, id, drop_for(DroppedReason::Disabled)).await;
+        }
         if delivery.message.kind != FROZEN_EVENT && self.is_frozen(&delivery).await? {
             let at = self.clock.now().plus_ms(FROZEN_RETRY_MS);
             let job = outbox_job.id;
@@ -143,6 +146,28 @@ impl JobHandlers {
         let (end, at) = self.post(&endpoint, &delivery, &body, place).await?;
         self.record(outbox_job, (id, round), (&endpoint, &delivery), (end, at))
             .await
+    }
+
+    /// Whether an agent registered the endpoint whose access has ended since, by a stop of all agents or because its API
+    /// key was revoked: it reads nothing more, by whatever way. What the owner registered on a page goes on.
+    async fn has_registrant_ended(&self, endpoint: &WebhookEndpoint) -> Result<bool, AttemptFailure> {
+        let session = self.registries.sessions.read(&endpoint.session).await;
+        let Some((session, _)) = session
+            .map_err(load_failed)?
+            .filter(|(session, _)| session.is_of_agent())
+        else {
+            return Ok(false);
+        };
+        let account = self.registries.accounts.read(&endpoint.owner).await;
+        if account
+            .map_err(load_failed)?
+            .is_some_and(|(account, _)| account.has_ended_agent_access(session.created_at))
+        {
+            return Ok(true);
+        }
+        let Some(key) = session.amr.key() else { return Ok(false) };
+        let key = self.registries.api_keys.read(&key).await.map_err(load_failed)?;
+        Ok(key.is_none_or(|(key, _)| !key.is_active()))
     }
 
     async fn is_frozen(&self, delivery: &WebhookDelivery) -> Result<bool, AttemptFailure> {
