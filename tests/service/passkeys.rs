@@ -565,3 +565,53 @@ async fn passkey_routes_reject_what_does_not_fit() {
     assert_error(&answer, 400, "passkey_algorithm_unsupported", "another algorithm");
     service.stop();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn payout_link_needs_a_confirmation_on_a_page() {
+    // Checks: whoever has the link is paid. So the page of the owner shows it while the session is confirmed, and a page
+    // that an API key opened or that is not confirmed does not. Nor is a webhook registered there. A token sees it.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    let bought = agent.buy(&site, "/get-push-to-card?amount=25&currency=USD").await;
+    let path = format!("/get-payment-status?payout_id={}", bought.str("payout_id").unwrap());
+    let owner = Owner::by_token(&site, &token).await;
+    let link = async || {
+        let shown = site.get(&path, &[("cookie", owner.cookie())]).await;
+        assert_eq!(shown.status, 200, "{}", shown.text);
+        shown.str("redemption_url").map(str::to_owned)
+    };
+    assert_eq!(link().await.as_deref(), bought.str("redemption_url"));
+    advance(&site, 601).await;
+    assert_eq!(link().await, None);
+    let hook = json!({"url": "https://example.com/hook"});
+    let refused = owner.act(&site, "/register-webhook", &hook).await;
+    assert_error(&refused, 403, "confirmation_required", "a webhook");
+    let own = site.get_as(&token, &path).await;
+    assert_eq!(own.str("redemption_url"), bought.str("redemption_url"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stopped_wallet_makes_no_link_for_an_owner_with_a_passkey() {
+    // Checks: without a passkey the link is the owner's way back. With one it would only let in an agent that has the
+    // wallet's key.
+    let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
+    let service = host.start_behind(PUBLIC);
+    let site = ServiceClient::of(&service);
+    for (agent, has_passkey) in [(Agent::new(Network::Base), false), (Agent::new(Network::Solana), true)] {
+        let owner = Owner::of(&site, &agent).await;
+        if has_passkey {
+            let mut phone = Authenticator::new(1, PUBLIC);
+            assert_eq!(add(&site, &owner, &mut phone, "Phone").await.status, 200);
+        }
+        done(&site, &owner, "/account/stop-agents", &json!({})).await;
+        let link = site.get_as(&agent.token(&site).await, "/get-auth-link").await;
+        if has_passkey {
+            assert_error(&link, 403, "agents_stopped", "a link");
+        } else {
+            assert_eq!(link.status, 200, "{}", link.text);
+        }
+    }
+}

@@ -6,13 +6,15 @@ use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::{
     DeliveryPage, DeliveryQuery, RegistrationError, WebhookRegistration, WebhookSettings,
 };
+use purser_actors::entity::account::LoginCode;
+use purser_actors::entity::session::AuthMethod;
 use purser_actors::entity::webhook_delivery::WebhookDelivery;
-use purser_actors::id::{WebhookDeliveryId, WebhookId};
+use purser_actors::id::{ApiKeyId, WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::Entity;
 use purser_actors::port::{Clock as _, Timestamp};
 
 use crate::support::eventually;
-use crate::support::harness::{Harness, card_for, evm};
+use crate::support::harness::{Harness, card_for, evm, session};
 use crate::support::receivers::Reply;
 use crate::support::settings::fast;
 
@@ -348,4 +350,50 @@ async fn case_49_frozen_account_gets_no_event_after_the_freeze() {
     world.clock.advance(HOUR_MS);
     eventually("what waited arrives", async || world.receivers.count(URL) == 4).await;
     assert_eq!(kinds(&world, URL)[1], "account.frozen");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn endpoints_of_ended_agents_receive_nothing_more() {
+    // Checks: an endpoint that an API key registered ends with the key, one of the wallet's program with a stop of all
+    // agents, also for deliveries that wait. What the owner registered on a page goes on.
+    const LATER_S: u64 = 9_000_000_000;
+    const THIRD: &str = "https://three.example/hook";
+    let (world, owner) = (Harness::new().await, evm(1));
+    let (program, of_key, key) = (session(), session(), ApiKeyId(71));
+    let engine = &world.engine;
+    engine.sign_in(owner, ([1; 16], LATER_S), program).await.unwrap();
+    engine.issue_api_key(key, owner, "Ada", 8).await.unwrap();
+    engine.exchange_api_key(key, of_key).await.unwrap();
+    let code = LoginCode {
+        hash: [1; 32],
+        expires_s: LATER_S,
+    };
+    let made = engine.create_login_code(owner, code, AuthMethod::Wallet, program.id);
+    made.await.unwrap();
+    let (_, browser) = engine.redeem_login_code([1; 32], |_| session()).await.unwrap();
+    let types = ["card.ready", "account.agents_stopped"];
+    for (record, (url, session)) in (1..).zip([(URL, of_key.id), (OTHER, browser), (THIRD, program.id)]) {
+        let wanted = WebhookRegistration {
+            session,
+            ..registration(1, url, &types, record)
+        };
+        engine.register_webhook(wanted, None).await.unwrap();
+    }
+    let of_types = |url| {
+        kinds(&world, url)
+            .iter()
+            .filter(|kind| types.contains(&kind.as_str()))
+            .count()
+    };
+    let counts = || [URL, OTHER, THIRD].map(of_types);
+    world.clock.advance(1);
+    world.pay(&card_for(owner, 1)).await.unwrap();
+    eventually("all know of the card", async || counts() == [1, 1, 1]).await;
+    engine.revoke_api_key(key).await.unwrap();
+    world.pay(&card_for(owner, 2)).await.unwrap();
+    eventually("two know of the second", async || counts()[1..] == [2, 2]).await;
+    engine.set_agents_stopped(owner, true).await.unwrap();
+    eventually("the page's endpoint knows of the stop", async || counts()[1] == 3).await;
+    world.wait_until_idle().await;
+    assert_eq!(counts(), [1, 3, 2]);
 }
