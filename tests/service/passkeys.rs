@@ -568,7 +568,7 @@ async fn passkey_routes_reject_what_does_not_fit() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn payout_link_needs_a_confirmation_on_a_page() {
-    // Checks: whoever has the link is paid. So the page of the owner shows it while the session is confirmed, and a page
+    // Checks: the holder of the link is paid. So the page of the owner shows it while the session is confirmed, and a page
     // that an API key opened or that is not confirmed does not. Nor is a webhook registered there. A token sees it.
     let host = Host::new();
     let service = host.start();
