@@ -4,7 +4,7 @@ use super::{File, Page};
 
 pub(super) static DESK: Page = Page {
     html: include_str!("desk.html"),
-    digest: "b4777f858df839fae1aef56c7fecfe3e",
+    digest: "f5746e10b56d1fdea5548dae7ac321b3",
 };
 
 pub(super) static HOLDER: Page = Page {
@@ -72,11 +72,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("approval-dialog-MR374QGF.js.gz")),
     },
     File {
-        name: "approvals-3X3QB4UD.js",
+        name: "approvals-RDUNVCO4.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "a2b90462f725973ba358dcd3c1f651ed",
-        bytes: include_bytes!("approvals-3X3QB4UD.js"),
-        gzip: Some(include_bytes!("approvals-3X3QB4UD.js.gz")),
+        digest: "4f101fc24226c2d21c305c71c0704243",
+        bytes: include_bytes!("approvals-RDUNVCO4.js"),
+        gzip: Some(include_bytes!("approvals-RDUNVCO4.js.gz")),
     },
     File {
         name: "ask-to-stop-ZT6QFZRT.js",
@@ -177,13 +177,6 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-CTOUEFWI.js.gz")),
     },
     File {
-        name: "chunk-DNJHGC3H.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "c37d3acf648e13864129d10181e27720",
-        bytes: include_bytes!("chunk-DNJHGC3H.js"),
-        gzip: Some(include_bytes!("chunk-DNJHGC3H.js.gz")),
-    },
-    File {
         name: "chunk-GOD6Z6WP.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "30c814592ad74679af350eb74e8d5290",
@@ -245,6 +238,13 @@ pub(super) static FILES: &[File] = &[
         digest: "48096630fbcf23456588aded515c0a9c",
         bytes: include_bytes!("chunk-LZ5ORYII.js"),
         gzip: Some(include_bytes!("chunk-LZ5ORYII.js.gz")),
+    },
+    File {
+        name: "chunk-MRYPTLJT.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "cc1af15e2355aaa72eb4eae26a0c50ca",
+        bytes: include_bytes!("chunk-MRYPTLJT.js"),
+        gzip: Some(include_bytes!("chunk-MRYPTLJT.js.gz")),
     },
     File {
         name: "chunk-MWMXWLSJ.js",
@@ -352,18 +352,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("customers-KTFYEPXJ.js.gz")),
     },
     File {
+        name: "desk-5AAP2SXZ.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "e4df38c3471d974eb06ed9888c8f674e",
+        bytes: include_bytes!("desk-5AAP2SXZ.js"),
+        gzip: Some(include_bytes!("desk-5AAP2SXZ.js.gz")),
+    },
+    File {
         name: "desk-BTGXAMG3.css",
         content_type: "text/css; charset=utf-8",
         digest: "e4320e905e1beafba36922ec7d13d9d8",
         bytes: include_bytes!("desk-BTGXAMG3.css"),
         gzip: Some(include_bytes!("desk-BTGXAMG3.css.gz")),
-    },
-    File {
-        name: "desk-PN7L3JXW.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "3281f97b4432b226640ea83429bf7a6b",
-        bytes: include_bytes!("desk-PN7L3JXW.js"),
-        gzip: Some(include_bytes!("desk-PN7L3JXW.js.gz")),
     },
     File {
         name: "dot-OCYNQVI7.woff2",
@@ -485,11 +485,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("reconciliation-SAIVJFHS.js.gz")),
     },
     File {
-        name: "refunds-6LST2Y7G.js",
+        name: "refunds-NLALGL5U.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "d816427828552e2a9f2ac8e14d6c40a7",
-        bytes: include_bytes!("refunds-6LST2Y7G.js"),
-        gzip: Some(include_bytes!("refunds-6LST2Y7G.js.gz")),
+        digest: "367cfa4525840888814b64327281d3fa",
+        bytes: include_bytes!("refunds-NLALGL5U.js"),
+        gzip: Some(include_bytes!("refunds-NLALGL5U.js.gz")),
     },
     File {
         name: "sandbox-TG6IVFIS.js",

@@ -1,25 +1,11 @@
 // Refunds: one operator asks, and above the limit another approves.
 
 import { useSignal } from "@preact/signals";
-import { useState } from "preact/hooks";
-import { Amount, Avatar, Button, Empty, Id, KeyValue, PageHead, Panel, Segments, Shell, StatusTag, Table, Tabs, Time, type Tone, api, now, span, withQuery } from "../parts";
+import { Amount, Empty, Id, PageHead, Panel, Segments, Shell, StatusTag, Table, Time, type Tone, api, withQuery } from "../parts";
 import type { OperatorRefund, OperatorRefundList } from "../api/operator";
-import { Act, Ask, usd } from "./act";
+import { usd } from "./act";
+import { Decision, DecisionTabs } from "./decision";
 import { Export, ListBar, ListState, LoadError, fits, usePaged } from "./lists";
-import { countOf } from "./live";
-import { isMe } from "./session";
-
-export function DecisionTabs({ page }: { page: "refunds" | "approvals" }) {
-  return (
-    <Tabs
-      label="Decisions of two people"
-      links={[
-        { href: "/desk/refunds", text: "Refunds", current: page === "refunds", count: countOf("refunds") },
-        { href: "/desk/approvals", text: "Approvals", current: page === "approvals", count: countOf("approvals") },
-      ]}
-    />
-  );
-}
 
 const STATES: Record<string, readonly [Tone, string]> = {
   requested: ["wait", "Waits"],
@@ -30,84 +16,36 @@ const STATES: Record<string, readonly [Tone, string]> = {
 };
 
 function Waiting({ refund, reload }: { refund: OperatorRefund; reload: () => void }) {
-  const [asking, setAsking] = useState<"approve" | "reject" | null>(null);
-  const own = isMe(refund.requested_by);
   return (
     <section class="panel" aria-label={`Refund of ${usd(refund.amount)}`}>
-      <div class="decision">
-        <div class="stack tight">
-          <div class="row wrap">
-            <span class="decision-amount">{usd(refund.amount)}</span>
-            <StatusTag tone="wait" tag>
-              {own ? "Waits for a colleague" : "Waits for you"}
-            </StatusTag>
-          </div>
-          <p>“{refund.reason}”</p>
-          <div class="row wrap small quiet">
-            <Avatar name={refund.requested_by} />
-            <span>
-              {own ? "You asked" : `${refund.requested_by} asked`} <Time at={refund.created_at} />
-            </span>
-            <span>· ends in {span((Date.parse(refund.expires_at) - now.value) / 1_000)}</span>
-            {refund.holder_keeps_product && <span>· the holder keeps the product</span>}
-          </div>
-          <div class="row wrap small">
+      <Decision
+        amount={refund.amount}
+        words={refund.reason}
+        requestedBy={refund.requested_by}
+        requestedAt={refund.created_at}
+        openUntil={refund.expires_at}
+        more={refund.holder_keeps_product && <span>· the holder keeps the product</span>}
+        about={
+          <>
             <Id value={refund.payment_id} /> <Id value={refund.wallet} what="wallet" />
             <a href={`/desk/customers/${refund.wallet}`}>Customer</a>
-          </div>
-        </div>
-        <div class="decision-acts">
-          {own ? (
-            <>
-              <Button disabled>Approve</Button>
-              <p class="small quiet">The operator who asks does not approve.</p>
-            </>
-          ) : (
-            <Act kind="primary" onClick={() => setAsking("approve")}>
-              Approve…
-            </Act>
-          )}
-          <Act kind={own ? "ghost" : "danger"} onClick={() => setAsking("reject")}>
-            {own ? "Take it back…" : "Refuse…"}
-          </Act>
-        </div>
-      </div>
-      {asking === "approve" && (
-        <Ask
-          title={`Approve ${usd(refund.amount)}?`}
-          action="Approve"
-          path="/admin/refunds/approve"
-          body={{ refund_id: refund.refund_id }}
-          fields={{ amount: { label: "Type the amount", hint: "So that two people have read the same number.", same: String(refund.amount) } }}
-          done={`${usd(refund.amount)} credited to its holder`}
-          onDone={reload}
-          onClose={() => setAsking(null)}
-        >
-          <p>It goes to the holder’s balance at once, at the cost of the service. A payment is refunded only once.</p>
-          <KeyValue
-            rows={[
-              { name: "To", value: <Id value={refund.wallet} what="wallet" /> },
-              { name: "Asked by", value: refund.requested_by },
-              { name: "Reason", value: `“${refund.reason}”` },
-            ]}
-          />
-        </Ask>
-      )}
-      {asking === "reject" && (
-        <Ask
-          title={own ? "Take it back?" : `Refuse ${usd(refund.amount)}?`}
-          action={own ? "Take it back" : "Refuse"}
-          danger
-          path="/admin/refunds/reject"
-          body={{ refund_id: refund.refund_id }}
-          fields={{ note: { name: "reason", label: "Reason", hint: "It goes into the audit log." } }}
-          done={own ? "Taken back" : "Refused"}
-          onDone={reload}
-          onClose={() => setAsking(null)}
-        >
-          <p>Nothing is credited. The refund can be asked for again.</p>
-        </Ask>
-      )}
+          </>
+        }
+        body={{ refund_id: refund.refund_id }}
+        approve={{
+          path: "/admin/refunds/approve",
+          text: "It goes to the holder’s balance at once, at the cost of the service. A payment is refunded only once.",
+          action: "Approve",
+          done: `${usd(refund.amount)} credited to its holder`,
+          rows: [
+            { name: "To", value: <Id value={refund.wallet} what="wallet" /> },
+            { name: "Asked by", value: refund.requested_by },
+            { name: "Reason", value: `“${refund.reason}”` },
+          ],
+        }}
+        reject={{ path: "/admin/refunds/reject", title: `Refuse ${usd(refund.amount)}?`, text: "Nothing is credited. The refund can be asked for again." }}
+        onDone={reload}
+      />
     </section>
   );
 }

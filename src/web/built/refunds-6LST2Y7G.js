@@ -1,1 +1,0 @@
-import{a,b}from"/assets/chunk-DNJHGC3H.js";import"/assets/chunk-MWMXWLSJ.js";import"/assets/chunk-CTOUEFWI.js";import"/assets/chunk-ZFTXAGAP.js";import"/assets/chunk-Y76ODJMD.js";import"/assets/chunk-QT3E6IDR.js";export{a as DecisionTabs,b as default};
