@@ -8,7 +8,7 @@
 //! - [`site`] joins them: the ceremonies of one address.
 //! - [`options`] are the texts that a page passes to the browser.
 //! - [`response`] are the texts that the browser gives back.
-//! - [`cbor`] and [`public_key`] read the authenticator's bytes; `ring` verifies the signature.
+//! - `cbor` and `public_key` read the authenticator's bytes; `ring` verifies the signature.
 
 mod authenticator_data;
 mod cbor;
