@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Button, type ButtonProps, Check, Dialog, ErrorLine, Field, Icon, MoneyField, amountProblem, api, compare, failure, fieldErrors, money, toast } from "../parts";
+import { Button, type ButtonProps, Check, Dialog, ErrorLine, Exact, Field, Icon, MoneyField, amountProblem, api, compare, failure, fieldErrors, money, toast } from "../parts";
 import { type Needs, may, whyNot } from "./session";
 
 export interface ActProps extends ButtonProps {
@@ -85,8 +85,7 @@ export function Ask({ title, children, action, danger, wide, path, body, fields 
     const sent: Record<string, unknown> = { ...body };
     if (note) sent[note.name] = text.trim();
     if (reference && ref.trim()) sent[reference.name] = ref.trim();
-    // A number in JSON, exactly as it was typed: the service reads the digits.
-    if (amount) sent.amount = Number(sum.trim());
+    if (amount) sent.amount = new Exact(sum.trim());
     if (check) sent[check.name] = ticked;
     try {
       const answer = await api.post<Waiting>(path, sent, confirm ? { confirm } : {});
