@@ -54,3 +54,11 @@ fn operators_work_at_their_own_address() {
     // schemes and sizes. A fulfilled order appears on its owner's open page, and its number stays nowhere.
     run("desk");
 }
+
+#[test]
+fn tabs_of_operators_stay_live() {
+    // Checks: a new order is announced in the title of an open tab. A note of an operator appears in the timeline of its
+    // customer, stays text, and is not for its owner. Eight tabs of one browser share one stream, stay live when the tab
+    // that has it is closed, and go on after a kill; eight tabs of the dashboard stay live too.
+    run("desk-live");
+}

@@ -1,0 +1,133 @@
+// What reaches operators while their desk is open: new orders, notes of colleagues, in one tab or in many.
+import { Visitor, check, until } from './browser.mjs'
+import { assertNotReloaded, mark, signIn } from './people.mjs'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+
+export const settings = {}
+
+const TABS = 8
+const NOTE = 'Called at 10:30: the card was lost. <img src=x onerror="window.owned = 1">'
+
+/** An operator who is signed in, with a passkey. */
+async function operator({ browser, service }) {
+  const visitor = await browser.visitor()
+  await visitor.passkeyDevice()
+  visitor.expects(/status of 40[13]/)
+  await visitor.open(`${service.deskUrl}/desk`)
+  await visitor.sees('h1', 'Sign in')
+  await visitor.page.$eval('details', (details) => { details.open = true })
+  await visitor.fill('input[type=password]', readFileSync(path.join(service.data, 'operator.token'), 'utf8').trim())
+  await visitor.press('button', 'Sign in with token')
+  const title = await until('the desk', async () => /Add your passkey|Home/.exec(await visitor.text('h1'))?.[0])
+  if (title === 'Add your passkey') await visitor.press('button', 'Add passkey')
+  await visitor.sees('.connection', 'Live')
+  return visitor
+}
+
+/** Another tab of the same browser. */
+async function tab(visitor, url) {
+  const context = visitor.page.browserContext()
+  const other = new Visitor(context, await context.newPage())
+  await other.begin()
+  await other.open(url)
+  return other
+}
+
+const waiting = async (visitor) => Number(/^\((\d+)\)/.exec(await visitor.page.title())?.[1] ?? 0)
+const order = (service, name) => service.agent(name).pay('/order-intl-card?amount=100')
+const streams = (tabs) => tabs.flatMap((one) => one.requested).filter((url) => url.includes('/admin/stream')).length
+
+export const scenarios = {
+  async 'a new order is announced in the title of an open tab'({ browser, service }) {
+    const visitor = await operator({ browser, service })
+    await mark(visitor)
+    const before = await waiting(visitor)
+    await order(service, 'traveller')
+    await until('the number in the title', async () => (await waiting(visitor)) === before + 1)
+    await visitor.sees('body', 'A new international order')
+    await visitor.sees('.queue-cell', 'International orders')
+    await assertNotReloaded(visitor)
+    visitor.assertClean(service.deskUrl)
+    await visitor.close()
+  },
+
+  async 'a note of an operator is in the timeline of its customer, and not for its owner'({ browser, service }) {
+    const agent = service.agent('customer')
+    await agent.pay('/get-card?amount=25')
+    const wallet = await agent.address()
+    const visitor = await operator({ browser, service })
+    await visitor.open(`${service.deskUrl}/desk/customers/${wallet}`)
+    await visitor.sees('h2', 'Notes')
+    // The answer to a note with a card number.
+    visitor.expects(/status of 400/)
+    await visitor.fill('textarea', '4111 1111 1111 1111')
+    await visitor.press('button', 'Write note')
+    await visitor.sees('.error', 'contains a card number')
+    await visitor.fill('textarea', NOTE)
+    await visitor.press('button', 'Write note')
+    await visitor.sees('.note-of-customer', 'Called at 10:30: the card was lost.')
+    await visitor.sees('.log', 'wrote a note: “Called at 10:30: the card was lost.')
+    check(!(await visitor.page.evaluate(() => 'owned' in window)), 'a note stays text')
+    await visitor.inspect('desk-customer-notes')
+    // A colleague at a terminal.
+    await service.admin('notes', 'add', wallet, '--text', 'A letter is on its way.')
+    await visitor.sees('.note-of-customer', 'A letter is on its way.')
+
+    const owner = await browser.visitor()
+    await signIn(owner, agent)
+    await owner.open(`${service.url}/dashboard`)
+    await owner.sees('.connection', 'Live')
+    check(!(await owner.kept()).includes('the card was lost'), 'the owner does not see it')
+    const events = await agent.get('/events')
+    check(events.status === 200 && !events.text.includes('the card was lost'), 'no event has it')
+    await owner.close()
+    visitor.assertClean(service.deskUrl)
+    await visitor.close()
+  },
+
+  async 'many tabs of the desk share one stream and stay live'({ browser, service }) {
+    const first = await operator({ browser, service })
+    const tabs = [first]
+    for (const page of ['/orders', '/stuck', '/customers', '/reconciliation', '/audit', '/webhooks', '/lines']) tabs.push(await tab(first, `${service.deskUrl}/desk${page}`))
+    check(tabs.length === TABS, 'as many tabs as the title says')
+    for (const one of tabs) await one.sees('.connection', 'Live')
+    check(streams(tabs) === 1, `${streams(tabs)} streams for ${TABS} tabs`)
+    const before = await waiting(first)
+    await order(service, 'many-tabs')
+    for (const one of tabs) await until('the number in each title', async () => (await waiting(one)) === before + 1)
+    // The tab with the stream is closed: another one takes over, and misses nothing.
+    await first.page.close()
+    tabs.shift()
+    await order(service, 'after-the-first')
+    for (const one of tabs) {
+      await until('the number in each title', async () => (await waiting(one)) === before + 2)
+      await one.sees('.connection', 'Live')
+    }
+    check(streams(tabs) === 1, `${streams(tabs)} streams after the first tab was closed`)
+    // After a kill all of them say so, and go on.
+    await service.kill()
+    for (const one of tabs) {
+      one.expects(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/)
+      await one.sees('.connection', 'Not live')
+    }
+    await service.run()
+    await tabs.at(-1).press('button', 'Try now')
+    for (const one of tabs) await one.sees('.connection', 'Live')
+    await tabs[0].page.browserContext().close()
+  },
+
+  async 'many tabs of the dashboard stay live'({ browser, service }) {
+    const agent = service.agent('many-tabs-holder')
+    await agent.pay('/get-card?amount=25')
+    const first = await browser.visitor()
+    await signIn(first, agent)
+    const tabs = [first]
+    await first.open(`${service.url}/dashboard`)
+    while (tabs.length < TABS) tabs.push(await tab(first, `${service.url}/dashboard`))
+    for (const one of tabs) await one.sees('.connection', 'Live')
+    await agent.pay('/get-card?amount=37')
+    for (const one of tabs) await one.sees('main', '37.00')
+    await first.close()
+  },
+}
