@@ -69,10 +69,13 @@ export function Ask({ title, children, action, danger, wide, path, body, fields 
   const problems = (): Record<string, string> => {
     const found: Record<string, string> = {};
     if (reference?.required && !ref.trim()) found.reference = "Without it nobody can find it later.";
-    if (amount) {
+    if (amount?.same !== undefined) {
+      // What is asked for can have more places than what people enter of their own.
+      if (!/^\d+(\.\d{1,6})?$/.test(sum.trim())) found.amount = "Enter the amount as it is shown.";
+      else if (compare(sum.trim(), amount.same) !== 0) found.amount = "That is not the amount that was asked for.";
+    } else if (amount) {
       const wrong = amountProblem(sum, { ...(amount.max !== undefined ? { max: amount.max } : {}) });
       if (wrong) found.amount = wrong;
-      else if (amount.same !== undefined && compare(sum, amount.same) !== 0) found.amount = "That is not the amount that was asked for.";
     }
     if (note && text.trim().length < 4) found.note = note.least ?? "Say it in a sentence.";
     if (check && !ticked) found.check = check.error;
