@@ -1,6 +1,6 @@
 // What reaches operators while their desk is open: new orders, notes of colleagues, in one tab or in many.
 import { Visitor, check, until } from './browser.mjs'
-import { assertNotReloaded, mark, signIn } from './people.mjs'
+import { assertNotReloaded, confirmIfAsked, mark, signIn } from './people.mjs'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
@@ -82,6 +82,42 @@ export const scenarios = {
     const events = await agent.get('/events')
     check(events.status === 200 && !events.text.includes('the card was lost'), 'no event has it')
     await owner.close()
+    visitor.assertClean(service.deskUrl)
+    await visitor.close()
+  },
+
+  async 'an order is entered with the keyboard alone, and a pasted number never echoes'({ browser, service }) {
+    await order(service, 'keyboard')
+    const visitor = await operator({ browser, service })
+    const { page } = visitor
+    await visitor.open(`${service.deskUrl}/desk/orders`)
+    await visitor.sees('.connection', 'Live')
+    await visitor.sees('.orders tbody', '$100')
+    await page.keyboard.press('j')
+    await page.keyboard.press('c')
+    await visitor.sees('main', 'left of your claim')
+    const focused = () => page.evaluate(() => document.activeElement?.labels?.[0]?.innerText ?? '')
+    const shown = () => page.evaluate(() => document.activeElement.value)
+    await until('the keyboard in the form', async () => (await focused()).startsWith('Card number') || null)
+    const number = '4111 1111 1111 1111'
+    await page.browserContext().overridePermissions(service.deskUrl, ['clipboard-read', 'clipboard-write'])
+    await page.evaluate((text) => navigator.clipboard.writeText(text), number)
+    await page.keyboard.press('v', { commands: ['Paste'] })
+    check((await shown()) === '•••• •••• •••• 1111', `the field shows ${await shown()}`)
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('122031')
+    check((await shown()) === '12/2031', 'the slash is written')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('738')
+    check((await shown()) === '•••', `the code shows ${await shown()}`)
+    for (const text of ['1 Main Street', 'Springfield', 'IL', '62701']) {
+      await page.keyboard.press('Tab')
+      await page.keyboard.type(text)
+    }
+    const kept = (await visitor.kept()).replaceAll(' ', '')
+    check(!kept.includes(number.replaceAll(' ', '')) && !kept.includes('738'), 'what is entered is in no page and no storage')
+    await page.keyboard.press('Enter')
+    await confirmIfAsked(visitor, 'main', '•••• 1111 is delivered')
     visitor.assertClean(service.deskUrl)
     await visitor.close()
   },
