@@ -100,7 +100,7 @@ export const scenarios = {
     const shown = () => page.evaluate(() => document.activeElement.value)
     await until('the keyboard in the form', async () => (await focused()).startsWith('Card number') || null)
     const number = '4111 1111 1111 1111'
-    await page.browserContext().overridePermissions(service.deskUrl, ['clipboard-read', 'clipboard-write'])
+    await page.browserContext().overridePermissions(service.deskUrl, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write'])
     await page.evaluate((text) => navigator.clipboard.writeText(text), number)
     await page.keyboard.press('v', { commands: ['Paste'] })
     check((await shown()) === '•••• •••• •••• 1111', `the field shows ${await shown()}`)
@@ -164,7 +164,7 @@ export const scenarios = {
     while (tabs.length < TABS) tabs.push(await tab(first, `${service.url}/dashboard`))
     for (const one of tabs) await one.sees('.connection', 'Live')
     await agent.pay('/get-card?amount=37')
-    for (const one of tabs) await one.sees('main', '37.00')
+    for (const one of tabs) await one.sees('main', '$62.00')
     await first.close()
   },
 }
