@@ -59,7 +59,8 @@ fn operators_work_at_their_own_address() {
 fn tabs_of_operators_stay_live() {
     // Checks: a new order is announced in the title of an open tab. A note of an operator appears in the timeline of its
     // customer, stays text, and is not for its owner. An order is entered with the keyboard alone; a pasted number shows
-    // as dots and stays nowhere. Eight tabs of one browser share one stream, stay live when the tab that has it is closed,
-    // and go on after a kill; eight tabs of the dashboard stay live too.
+    // as dots and stays nowhere. An administrator adds a colleague, whose token is shown once, and ends it. Eight tabs of
+    // one browser share one stream, stay live when the tab that has it is closed, and go on after a kill; eight tabs of the
+    // dashboard stay live too.
     run("desk-live");
 }

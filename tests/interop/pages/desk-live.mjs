@@ -123,6 +123,39 @@ export const scenarios = {
     await visitor.close()
   },
 
+  async 'an administrator adds a colleague, whose token is shown once and can be ended'({ browser, service }) {
+    const visitor = await operator({ browser, service })
+    await visitor.open(`${service.deskUrl}/desk/me`)
+    await visitor.sees('h2', 'Operators')
+    await visitor.press('button', 'Add a colleague')
+    await visitor.fill('dialog input', 'ben')
+    await visitor.inspect('desk-add-colleague')
+    await visitor.press('dialog button', 'Make a token')
+    await confirmIfAsked(visitor, 'dialog', 'It is shown only now')
+    const token = await visitor.text('.copy-line span')
+    check(/^pop_/.test(token), 'the token is shown')
+    await visitor.press('dialog button', 'I have passed it on')
+    check(!(await visitor.kept()).includes(token), 'the token stays nowhere')
+    const colleague = await browser.visitor()
+    await colleague.passkeyDevice()
+    colleague.expects(/status of 40[13]/)
+    await colleague.open(`${service.deskUrl}/desk`)
+    await colleague.sees('h1', 'Sign in')
+    await colleague.page.$eval('details', (details) => { details.open = true })
+    await colleague.fill('input[type=password]', token)
+    await colleague.press('button', 'Sign in with token')
+    await colleague.sees('h1', 'Add your passkey')
+    await colleague.press('button', 'Add passkey')
+    await colleague.sees('.connection', 'Live')
+    await visitor.press('button', 'End ben')
+    await visitor.press('dialog button', 'End it')
+    await confirmIfAsked(visitor, 'main', 'Ended')
+    await colleague.sees('h1', 'Sign in')
+    await colleague.close()
+    visitor.assertClean(service.deskUrl)
+    await visitor.close()
+  },
+
   async 'many tabs of the desk share one stream and stay live'({ browser, service }) {
     const first = await operator({ browser, service })
     const tabs = [first]
