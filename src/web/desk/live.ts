@@ -3,7 +3,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { type Loaded, api, signedOut, stream, useLoaded } from "../parts";
+import { type Loaded, api, signedOut, stream, useLoaded, present } from "../parts";
 import { type Shared, share } from "./shared";
 
 export type QueueName =
@@ -97,7 +97,7 @@ function heard(): void {
 /** Shows that the page is not live. */
 function down(): void {
   if (stream.connection.value === "ended") return;
-  stream.since.value ??= Date.now();
+  stream.since.value ??= present();
   if (stream.connection.value !== "stale") stream.connection.value = "reconnecting";
   staleTimer ??= setTimeout(() => {
     if (stream.connection.value !== "live" && stream.connection.value !== "ended") stream.connection.value = "stale";
@@ -133,7 +133,7 @@ function takeQueues(list: Queue[]): void {
 function takeEvent(event: SystemEvent): void {
   if (event.seq <= stream.lastSeq.value) return;
   stream.lastSeq.value = event.seq;
-  stream.lastEventAt.value = Date.now();
+  stream.lastEventAt.value = present();
   systemEvents.value = [event, ...systemEvents.value].slice(0, 100);
 }
 
