@@ -48,7 +48,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 }
 
 closed_set! {
-    "Status of an announcement." AnnouncementStatus = { AnnouncementDelivery::NAMES.to_vec() }
+    "Status of an announcement." AnnouncementStatus = AnnouncementDelivery::NAMES.to_vec()
 }
 
 /// A page of announcements.
