@@ -151,7 +151,7 @@ impl Tally {
     }
 
     fn finish_into(mut self, queues: &mut Queues, limit_seconds: Option<u64>) {
-        // Late jobs are still retried: they wait for nobody yet.
+        // Late jobs are still retried: no operator has to act yet.
         if self.name != LATE_JOBS {
             self.items.truncate(COUNTED);
             queues.items.append(&mut self.items);
