@@ -1,6 +1,6 @@
 // Agents that run in processes of their own while their owner answers, stops them, or an operator freezes the account.
 import { check, until } from './browser.mjs'
-import { assertNotReloaded, confirmIfAsked, dashboard, fillLabelled, mark, operator } from './people.mjs'
+import { asOperator, assertNotReloaded, confirmIfAsked, dashboard, fillLabelled, mark } from './people.mjs'
 
 export const settings = { PURSER_AGENT_WALLET__MAX_CALLS_PER_MINUTE: '1000000' }
 
@@ -117,7 +117,7 @@ export const scenarios = {
     await mark(owner)
     const worker = service.works({ work: 'spends', token: await agent.token(), to })
     await busy(worker)
-    const { visitor } = await operator({ browser, service })
+    const { visitor } = await asOperator({ browser, service })
     await visitor.open(`${service.deskUrl}/desk/customers/${to}`)
     await visitor.press('main button', 'Freeze')
     await visitor.sees('dialog', 'Agents get 403 on every call')

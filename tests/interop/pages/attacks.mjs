@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import path from 'node:path'
 import { check, until } from './browser.mjs'
-import { HOSTILE, assertNotOwned, colleague, confirmIfAsked, dashboard, loaded, operator, operatorToken, ownersAct, signIn } from './people.mjs'
+import { HOSTILE, asOperator, assertNotOwned, colleague, confirmIfAsked, dashboard, loaded, operatorToken, ownersAct, signIn } from './people.mjs'
 
 const HOLDER_PAGES = ['', '/cards', '/transfers', '/agents', '/statement', '/settings']
 const DESK_PAGES = ['', '/orders', '/orders/withdrawals', '/orders/actions', '/stuck', '/refunds', '/approvals', '/incoming', '/customers', '/reconciliation', '/audit', '/webhooks', '/supervision', '/lines', '/me', '/sandbox']
@@ -211,7 +211,7 @@ export const scenarios = {
     const signup = (await service.post('/signup', { agent_name: planted('signup') })).body
     await see(visitor, signup.claim_url)
 
-    const { visitor: desk } = await operator({ browser, service })
+    const { visitor: desk } = await asOperator({ browser, service })
     desk.expects(/status of 40[0134]/)
     for (const page of DESK_PAGES) await see(desk, `${service.deskUrl}/desk${page}`)
     for (const page of [`/customers/${wallet}`, ...[ids.card, ids.order, second, ids.payout, ids.bank, ids.hook].map((id) => `/customers/${wallet}?id=${id}`), `/orders?id=${ids.order}`, `/customers?q=${text}`, `/customers/${text}`, `/orders?id=${text}`, `/stuck?job=${text}`, `/${text}`]) {
@@ -242,7 +242,7 @@ export const scenarios = {
     await service.post('/sandbox/issuer', { fault: 'unreachable', times: 3 })
     await agent.pay('/get-card?amount=30')
     const visitor = await dashboard({ browser, service }, agent)
-    const { visitor: desk } = await operator({ browser, service })
+    const { visitor: desk } = await asOperator({ browser, service })
     for (const one of [visitor, desk]) {
       one.expects(/status of 40[134]/)
       await poison(one)
@@ -268,7 +268,7 @@ export const scenarios = {
     const payout = await agent.pay('/get-push-to-card?amount=25&currency=EUR')
     const visitor = await dashboard({ browser, service }, agent)
     visitor.expects(/status of 4\d\d|ERR_BLOCKED_BY_RESPONSE|frame|Refused|X-Frame-Options|policy|Content.Security|Cross-Origin/)
-    const { visitor: desk } = await operator({ browser, service })
+    const { visitor: desk } = await asOperator({ browser, service })
     const account = () => visitor.page.evaluate(() => fetch('/account').then((answer) => answer.json()))
     await visitor.open(`${service.url}/dashboard`)
     const before = await account()
@@ -359,6 +359,7 @@ export const scenarios = {
     evil.setCookies.push(`${cookie.name}=${cookie.value}; Path=/`)
     await victim.open(`${evil.sameSite}/`)
     await signIn(victim, agent)
+    await victim.open(`${service.url}/dashboard`)
     const account_of = async (page) => page.evaluate(() => fetch('/account').then(async (answer) => (answer.ok ? (await answer.json()).user_id : answer.status)))
     check((await account_of(victim.page)) === before.user_id, 'signing in replaces the planted session')
     const value = (await victim.page.browserContext().cookies()).find(({ name }) => name === cookie.name).value
@@ -423,7 +424,7 @@ export const scenarios = {
     }
     for (const seen of ['a challenge', 'a card number']) check(secrets.some(([name]) => name === seen), `${seen} was seen`)
     for (const { name, value } of await visitor.page.browserContext().cookies()) secret(`the cookie ${name}`, value)
-    const { visitor: desk } = await operator({ browser, service })
+    const { visitor: desk } = await asOperator({ browser, service })
     for (const { name, value } of await desk.page.browserContext().cookies()) secret(`the desk’s cookie ${name}`, value)
     for (const page of ['', '/me', '/orders', '/audit', `/customers/${card.user_id}`]) await visited(desk, `${service.deskUrl}/desk${page}`)
     for (const page of HOLDER_PAGES) await visited(visitor, `${service.url}/dashboard${page}`)

@@ -1,6 +1,6 @@
 // The operator's desk at its own address, while an owner watches the dashboard.
 import { check, until } from './browser.mjs'
-import { HOSTILE, assertNotOwned, assertNotReloaded, colleague, confirmIfAsked, dashboard, fillLabelled, loaded, mark, operator } from './people.mjs'
+import { HOSTILE, asOperator, assertNotOwned, assertNotReloaded, colleague, confirmIfAsked, dashboard, fillLabelled, loaded, mark } from './people.mjs'
 
 // Work that fails twice is stuck.
 export const settings = { PURSER_ENGINE__MAX_ATTEMPTS: '2', PURSER_ENGINE__INITIAL_BACKOFF_MS: '1' }
@@ -16,7 +16,7 @@ export const scenarios = {
     await stranger.inspect('desk-sign-in')
     await stranger.close()
     await service.agent('customer').pay(`/order-intl-card?amount=100&label=${encodeURIComponent(HOSTILE.slice(0, 40))}`)
-    const { visitor } = await operator({ browser, service })
+    const { visitor } = await asOperator({ browser, service })
     for (const page of PAGES) {
       await visitor.open(`${service.deskUrl}/desk${page}`)
       await visitor.sees('.connection', 'Live')
@@ -34,7 +34,7 @@ export const scenarios = {
     const owner = await dashboard({ browser, service }, agent, `/cards/${order.card_id}`, { size: 'phone' })
     await mark(owner)
 
-    const { visitor } = await operator({ browser, service })
+    const { visitor } = await asOperator({ browser, service })
     await visitor.open(`${service.deskUrl}/desk/orders?id=${order.card_id}`)
     await visitor.sees('main', 'Order of $250.00')
     await visitor.inspect('desk-order')
@@ -73,7 +73,7 @@ export const scenarios = {
     await service.post('/sandbox/issuer', { fault: 'unreachable', times: 2 })
     const stuck = await service.agent('unlucky').pay('/get-card?amount=260')
 
-    const { visitor } = await operator({ browser, service })
+    const { visitor } = await asOperator({ browser, service })
     await visitor.open(`${service.deskUrl}/desk/refunds`)
     await visitor.sees('main', '“The shop never sent it.”')
     await visitor.inspect('desk-refund-waiting')
@@ -119,7 +119,7 @@ export const scenarios = {
     await agent.pay('/get-card?amount=20')
     const owner = await dashboard({ browser, service }, agent)
     await owner.sees('main .feed li', '$20.00')
-    const { visitor } = await operator({ browser, service })
+    const { visitor } = await asOperator({ browser, service })
     await visitor.open(`${service.deskUrl}/desk/orders`)
     await visitor.sees('.orders', '$120.00')
     await visitor.sees('.connection', 'Live')

@@ -71,7 +71,7 @@ export function operatorToken(service) {
 const operatorsPasskeys = new WeakMap()
 
 /** An operator who signed in with the token of a new service, and has a passkey. */
-export async function operator({ browser, service }, token = operatorToken(service)) {
+export async function asOperator({ browser, service }, token = operatorToken(service)) {
   const visitor = await browser.visitor()
   const device = await visitor.passkeyDevice(operatorsPasskeys.get(service) ?? [])
   const remember = async () => { operatorsPasskeys.set(service, await device.credentials()) }
