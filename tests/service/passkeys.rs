@@ -380,7 +380,10 @@ async fn acts_that_matter_need_a_confirmation() {
     let answer = site.get(details, &[("cookie", owner.cookie())]).await;
     assert_error(&answer, 404, "card_not_found", details);
     // Nor do lists, which have no numbers.
-    for list in ["/get-card-data", "/get-card-data?card_type=Gift%20Card&order=desc&limit=5"] {
+    for list in [
+        "/get-card-data",
+        "/get-card-data?card_type=Gift%20Card&order=desc&limit=5",
+    ] {
         let answer = site.get(list, &[("cookie", owner.cookie())]).await;
         assert_eq!(answer.status, 200, "{list}: {}", answer.text);
     }
