@@ -1,29 +1,11 @@
 // What reaches operators while their desk is open: new orders, notes of colleagues, in one tab or in many.
 import { Visitor, check, until } from './browser.mjs'
-import { assertNotReloaded, confirmIfAsked, mark, signIn } from './people.mjs'
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
+import { asOperator, assertNotReloaded, confirmIfAsked, mark, signIn } from './people.mjs'
 
 export const settings = {}
 
 const TABS = 8
 const NOTE = 'Called at 10:30: the card was lost. <img src=x onerror="window.owned = 1">'
-
-/** An operator who is signed in, with a passkey. */
-async function operator({ browser, service }) {
-  const visitor = await browser.visitor()
-  await visitor.passkeyDevice()
-  visitor.expects(/status of 40[13]/)
-  await visitor.open(`${service.deskUrl}/desk`)
-  await visitor.sees('h1', 'Sign in')
-  await visitor.page.$eval('details', (details) => { details.open = true })
-  await visitor.fill('input[type=password]', readFileSync(path.join(service.data, 'operator.token'), 'utf8').trim())
-  await visitor.press('button', 'Sign in with token')
-  const title = await until('the desk', async () => /Add your passkey|Home/.exec(await visitor.text('h1'))?.[0])
-  if (title === 'Add your passkey') await visitor.press('button', 'Add passkey')
-  await visitor.sees('.connection', 'Live')
-  return visitor
-}
 
 /** Another tab of the same browser. */
 async function tab(visitor, url) {
@@ -40,7 +22,7 @@ const streams = (tabs) => tabs.flatMap((one) => one.requested).filter((url) => u
 
 export const scenarios = {
   async 'a new order is announced in the title of an open tab'({ browser, service }) {
-    const visitor = await operator({ browser, service })
+    const { visitor } = await asOperator({ browser, service })
     await mark(visitor)
     const before = await waiting(visitor)
     await order(service, 'traveller')
@@ -56,7 +38,7 @@ export const scenarios = {
     const agent = service.agent('customer')
     await agent.pay('/get-card?amount=25')
     const wallet = await agent.address()
-    const visitor = await operator({ browser, service })
+    const { visitor } = await asOperator({ browser, service })
     await visitor.open(`${service.deskUrl}/desk/customers/${wallet}`)
     await visitor.sees('h2', 'Notes')
     // The answer to a note with a card number.
@@ -88,7 +70,7 @@ export const scenarios = {
 
   async 'an order is entered with the keyboard alone, and a pasted number never echoes'({ browser, service }) {
     await order(service, 'keyboard')
-    const visitor = await operator({ browser, service })
+    const { visitor } = await asOperator({ browser, service })
     const { page } = visitor
     await visitor.open(`${service.deskUrl}/desk/orders`)
     await visitor.sees('.connection', 'Live')
@@ -124,7 +106,7 @@ export const scenarios = {
   },
 
   async 'an administrator adds a colleague, whose token is shown once and can be ended'({ browser, service }) {
-    const visitor = await operator({ browser, service })
+    const { visitor } = await asOperator({ browser, service })
     await visitor.open(`${service.deskUrl}/desk/me`)
     await visitor.sees('h2', 'Operators')
     await visitor.press('button', 'Add a colleague')
@@ -157,7 +139,7 @@ export const scenarios = {
   },
 
   async 'many tabs of the desk share one stream and stay live'({ browser, service }) {
-    const first = await operator({ browser, service })
+    const { visitor: first } = await asOperator({ browser, service })
     const tabs = [first]
     for (const page of ['/orders', '/stuck', '/customers', '/reconciliation', '/audit', '/webhooks', '/lines']) tabs.push(await tab(first, `${service.deskUrl}/desk${page}`))
     check(tabs.length === TABS, 'as many tabs as the title says')
