@@ -9,8 +9,9 @@ use axum::response::Response;
 use http::{HeaderMap, Method};
 use purser_actors::answer::Time;
 use purser_actors::engine::{OperationError, SpendNotApproved};
+use purser_actors::entity::bank_destination::BankDestination;
 use purser_actors::entity::session::AgentInfo;
-use purser_actors::entity::spend_approval::{Rejection, SpendApproval, SpendApprovalView};
+use purser_actors::entity::spend_approval::{Rejection, SpendApproval, SpendApprovalView, SpendPayee};
 use purser_actors::id::{SpendApprovalId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,9 @@ struct OwnerApproval<'a> {
     /// What the agent said about itself; null if nothing.
     #[cfg_attr(feature = "documents", schema(required, value_type = Option<schemas::AgentInfo>))]
     agent: Option<JsonObject>,
+    /// Name of the bank account that receives it; null for an address.
+    #[cfg_attr(feature = "documents", schema(required))]
+    payee_name: Option<String>,
 }
 
 /// A spend over a limit of the account owner, which waits for the owner's approval. Nothing was signed, held or taken.
@@ -370,6 +374,27 @@ impl App {
             approval: approval.view(&id),
             api_key_name,
             agent: agent.as_ref().map(AgentInfo::view).map(|agent| JsonObject::of(&agent)),
+            payee_name: self.bank_payee_name(&approval.terms.payee).await?,
+        })
+    }
+
+    /// The name under which the owner knows a bank account.
+    async fn bank_payee_name(&self, payee: &SpendPayee) -> Result<Option<String>, ApiError> {
+        Ok(match payee {
+            SpendPayee::Wallet(_) => None,
+            SpendPayee::BankDestination(id) => {
+                let destination = self.engine.destination(id).await.map_err(|_| ApiError::internal())?;
+                destination.map(|BankDestination { details, .. }| {
+                    format!(
+                        "{}, {} •••• {}",
+                        details.account_holder_name, details.bank_name, details.last4
+                    )
+                })
+            }
+            SpendPayee::BankAccount(id) => {
+                let account = self.engine.bank_account(id).await.map_err(|_| ApiError::internal())?;
+                account.and_then(|account| account.label)
+            }
         })
     }
 }
