@@ -102,14 +102,7 @@ async fn withdraw_card_balance(
         amount: amount.to_string(),
         destination_address: to.address(),
     };
-    let asked = BalanceCall {
-        payee: SpendPayee::Wallet(to),
-        amount: Usdc::from_cents(amount).map_err(|_| ApiError::internal())?,
-        act: SpendAct::CardBalanceWithdrawal,
-        note: None,
-        approval: request.approval_id.as_deref(),
-    };
-    let asked = agent_spend(&claims, asked)?;
+    let caller = claims.clone();
     let (owner, route) = (claims.wallet, "/withdraw-card-balance");
     let (first, later) = (state.clone(), state.clone());
     let run = move |place: Option<IdempotencySlot>| async move {
@@ -121,6 +114,14 @@ async fn withdraw_card_balance(
             ("amount", amount),
         )
         .await?;
+        let asked = BalanceCall {
+            payee: SpendPayee::Wallet(to),
+            amount: Usdc::from_cents(amount).map_err(|_| ApiError::internal())?,
+            act: SpendAct::CardBalanceWithdrawal,
+            note: None,
+            approval: request.approval_id.as_deref(),
+        };
+        let asked = agent_spend(&caller, asked)?;
         let id = WithdrawalId::mint(owner.shard(), first.entropy.random());
         let recorder = place.map(|place| recorder_of::<CardWithdrawal, CardWithdrawal>(place, id));
         let engine = &first.engine;

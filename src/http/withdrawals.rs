@@ -161,14 +161,7 @@ async fn post_withdraw(
     let usdc = Usdc::from_cents(amount).map_err(|_| out_of_range("amount", MIN_AMOUNT, None))?;
     let id = WithdrawalId::mint(claims.wallet.shard(), state.entropy.random());
     let (engine, from, public_url) = (state.engine.clone(), claims.wallet, state.public_url.clone());
-    let asked = BalanceCall {
-        payee: SpendPayee::Wallet(to),
-        amount: usdc,
-        act: SpendAct::Withdrawal,
-        note: None,
-        approval: request.approval_id.as_deref(),
-    };
-    let asked = agent_spend(&claims, asked)?;
+    let caller = claims.clone();
     key.run(&state.engine, &claims, "/withdraw", &order, move |place| async move {
         let url = public_url.clone();
         let recorder = place.map(|place| {
@@ -176,6 +169,14 @@ async fn post_withdraw(
                 accepted(id, usdc, &url, result.map(drop))
             })
         });
+        let asked = BalanceCall {
+            payee: SpendPayee::Wallet(to),
+            amount: usdc,
+            act: SpendAct::Withdrawal,
+            note: None,
+            approval: request.approval_id.as_deref(),
+        };
+        let asked = agent_spend(&caller, asked)?;
         require_withdrawals_active(&engine)?;
         let promise = check_transferable(&engine, &from, (id, &to, usdc)).await?;
         match engine
