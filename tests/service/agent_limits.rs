@@ -92,11 +92,7 @@ async fn merchants_have_limits_of_their_own() {
     let none = walletless.act(&site, MERCHANTS, &json!({"hosts": []})).await;
     assert_error(&none, 404, "agent_wallet_not_found");
 
-    let (host_name, _) = seller
-        .authority()
-        .rsplit_once(':')
-        .map(|(a, b)| (a.to_owned(), b.to_owned()))
-        .unwrap();
+    let (host_name, _) = seller.authority().rsplit_once(':').unwrap();
     let limits = json!({"hosts": [{"host": host_name, "per_day_usd": "2.50"}], "others_per_day_usd": 0});
     let done = set(&site, &owner, MERCHANTS, limits.clone()).await;
     assert_eq!(

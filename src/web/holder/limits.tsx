@@ -61,6 +61,7 @@ export function Spending({ wallet }: { wallet: ManagedWallet }) {
   const max = wallet.limits.per_day_usd;
   return (
     <Panel
+      id="spending-limits"
       title="What agents may spend"
       padded
       foot={
@@ -162,6 +163,7 @@ export function Merchants({ wallet }: { wallet: ManagedWallet }) {
   const unlisted = today.filter((one) => !rows.some((row) => row.host.trim().toLowerCase() === one.host));
   return (
     <Panel
+      id="merchant-limits"
       title="Where they may spend it"
       padded
       foot={
@@ -261,6 +263,7 @@ export function FromBalance({ limits }: { limits: BalanceLimits | undefined }) {
   const max = limits.per_day_usd;
   return (
     <Panel
+      id="balance-limits"
       title="What they may take out of your balance"
       padded
       foot={
