@@ -45,13 +45,12 @@ impl Engine {
         recorder: Option<IdempotencyRecorder<Account>>,
     ) -> Result<(), OperationError<account::Rejection, SpendDenied>> {
         let owner = spend.owner;
-        let refusal = async || {
-            let available = self.account(&owner).await?.map(|account| account.available());
-            let available = available.unwrap_or(Usdc::ZERO);
-            Ok((amount > available).then_some(account::Rejection::Insufficient { available }))
+        let refusal = |account: Option<&Account>| {
+            let available = account.map_or(Usdc::ZERO, Account::available);
+            (amount > available).then_some(account::Rejection::Insufficient { available })
         };
         let accounts = &self.0.registries.accounts;
-        self.ask_within_limits((accounts, owner), command, spend, refusal, recorder)
+        self.ask_within_limits(accounts, owner, command, spend, refusal, recorder)
             .await
     }
 

@@ -10,7 +10,7 @@ use purser_storage::{StoreError, codec};
 use super::claim_lock::ClaimLock;
 use super::spend_approvals::{AgentSpend, Consent, SpendNotApproved};
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
-use crate::entity::account::BalanceLimits;
+use crate::entity::account::{Account, BalanceLimits};
 use crate::entity::agent_wallet::UsableApproval;
 use crate::entity::api_key::{KeyAllowance, KeyUsage};
 use crate::entity::spend_approval::{self, ExceededLimit, SpendUse};
@@ -44,6 +44,7 @@ type SpendResult<E> = Result<<E as Entity>::Reply, OperationError<<E as Entity>:
 
 /// What was read to decide on one spend.
 struct Allowance {
+    account: Option<Account>,
     limits: BalanceLimits,
     /// What agents have taken on one day, and the revision of the row with it.
     usage: (KeyUsage, u64),
@@ -70,8 +71,10 @@ impl Engine {
 
     async fn balance_allowance(&self, owner: &Wallet, asked: &AgentSpend) -> Result<Allowance, LoadError> {
         let account = self.account(owner).await?;
+        let limits = account.as_ref().map(|account| account.balance_limits);
         Ok(Allowance {
-            limits: account.map(|account| account.balance_limits).unwrap_or_default(),
+            account,
+            limits: limits.unwrap_or_default(),
             usage: self.balance_usage(owner).await?,
             key: match asked.agent.key {
                 Some(key) => Some(self.key_allowance(key).await?),
@@ -81,13 +84,14 @@ impl Engine {
     }
 
     /// Executes a command that takes money from a balance, if the agent may do that now. `refusal` says what would
-    /// refuse it in any case: the owner is not asked about that.
+    /// refuse it in any case, by the account: the owner is not asked about that.
     pub(super) async fn ask_within_limits<E: Entity>(
         &self,
-        (registry, id): (&EntityRegistry<E>, E::Id),
+        registry: &EntityRegistry<E>,
+        id: E::Id,
         command: E::Command,
         spend: BalanceSpend<'_>,
-        refusal: impl AsyncFn() -> Result<Option<E::Rejection>, LoadError>,
+        refusal: impl Fn(Option<&Account>) -> Option<E::Rejection>,
         recorder: Option<IdempotencyRecorder<E>>,
     ) -> SpendResult<E>
     where
@@ -118,7 +122,9 @@ impl Engine {
             let (amount, now) = (asked.terms.amount, self.0.clock.now());
             let exceeded = allowance.exceeded(asked, now);
             let passes = |approval: &&UsableApproval| {
-                now < approval.expires_at && exceeded.iter().all(|over| approval.limits.contains(&over.limit))
+                allowance.limits.approvals
+                    && now < approval.expires_at
+                    && exceeded.iter().all(|over| approval.limits.contains(&over.limit))
             };
             let used = given.as_deref().filter(|_| !exceeded.is_empty()).filter(passes);
             if let Some(over) = exceeded.first()
@@ -128,7 +134,7 @@ impl Engine {
                 if !allowance.limits.approvals {
                     return Err(refused());
                 }
-                if let Some(why) = refusal().await.map_err(unread)? {
+                if let Some(why) = refusal(allowance.account.as_ref()) {
                     return Err(OperationError::Rejected(why));
                 }
                 match self.consent(owner, asked, &exceeded).await.map_err(unread)? {

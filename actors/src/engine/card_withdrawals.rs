@@ -11,6 +11,7 @@ use super::jobs::with_timeout_ms;
 use super::spend_approvals::AgentSpend;
 use super::{ApprovalPending, Engine, OperationError};
 use crate::approval::ApprovableAction;
+use crate::entity::account::Account;
 use crate::entity::card_withdrawal::{CardWithdrawal, Command, Rejection};
 use crate::entity::spend_approval::SpendUse;
 use crate::id::{Wallet, WithdrawalId};
@@ -70,8 +71,8 @@ impl Engine {
         };
         let withdrawals = &self.0.registries.card_withdrawals;
         // The issuer has the balance, and is asked before this.
-        let refusal = async || Ok(None);
-        let done = self.ask_within_limits((withdrawals, id), command, spend, refusal, recorder);
+        let refusal = |_: Option<&Account>| None;
+        let done = self.ask_within_limits(withdrawals, id, command, spend, refusal, recorder);
         done.await.map(drop)
     }
 
