@@ -2,7 +2,7 @@
 // account. Each panel shows what is used of them today.
 
 import { useEffect, useState } from "preact/hooks";
-import { Button, Check, ErrorLine, Field, Icon, Meter, MoneyField, Note, Panel, Select, Skeleton, Time, compare, fieldErrors, money, toast, units } from "../parts";
+import { Button, Check, ErrorLine, Field, Icon, Meter, MoneyField, Note, Panel, Select, Skeleton, Time, compare, fieldErrors, money, onEvent, toast, units } from "../parts";
 import { loadAccount, mayAct } from "./account";
 import { merchantName } from "./approvals";
 import { type BalanceLimits, type ManagedWallet, type MerchantToday, setBalanceLimits, setMerchants, setSpending } from "./data/agents";
@@ -221,6 +221,9 @@ export function Merchants({ wallet }: { wallet: ManagedWallet }) {
   );
 }
 
+/** What takes from a balance, and so counts toward these limits. */
+const TAKEN = ["withdrawal.pending", "card_withdrawal.pending", "bank_transfer.pending", "payout.queued"];
+
 /** What agents may take out of the balances of the account. */
 export function FromBalance({ limits }: { limits: BalanceLimits | undefined }) {
   const saved = { call: asText(limits?.per_call_usd), day: asText(limits?.per_day_usd), ask: limits?.approvals === true };
@@ -234,6 +237,7 @@ export function FromBalance({ limits }: { limits: BalanceLimits | undefined }) {
     setDay(saved.day);
     setAsk(saved.ask);
   }, [saved.call, saved.day, saved.ask]);
+  useEffect(() => onEvent(TAKEN, () => void loadAccount()), []);
   if (!limits) {
     return (
       <Panel title="What they may take out of your balance">
