@@ -43,6 +43,7 @@ pub(super) fn agent_spend(claims: &AuthClaims, call: BalanceCall<'_>) -> Result<
             key,
         },
         note: call.note,
+        purchase: None,
         agent: SpendAgent {
             session: Some(claims.session),
             key,

@@ -120,6 +120,7 @@ impl Engine {
         let asked = AgentSpend {
             terms: spend.terms(),
             note: spend.order.note.clone(),
+            purchase: spend.purchase.clone(),
             agent: spend.agent,
             approval,
         };

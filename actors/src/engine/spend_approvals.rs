@@ -5,7 +5,7 @@ use purser_storage::StoreError;
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::entity::agent_wallet::UsableApproval;
 use crate::entity::spend_approval::{
-    Command, ExceededLimit, MAX_OPEN, Rejection, SpendAgent, SpendApproval, SpendRequest, SpendTerms,
+    Command, ExceededLimit, MAX_OPEN, Rejection, RoutePurchase, SpendAgent, SpendApproval, SpendRequest, SpendTerms,
 };
 use crate::id::{SpendApprovalId, Wallet};
 use crate::kernel::registry::LoadError;
@@ -36,6 +36,8 @@ pub struct AgentSpend {
     pub terms: SpendTerms,
     /// Note of the agent.
     pub note: Option<String>,
+    /// What it buys at one of Purser's own routes.
+    pub purchase: Option<RoutePurchase>,
     /// Agent that asks.
     pub agent: SpendAgent,
     /// Approval that the agent names.
@@ -198,6 +200,7 @@ impl Engine {
                 exceeded: exceeded.to_vec(),
                 agent: spend.agent,
                 note: spend.note.clone(),
+                purchase: spend.purchase.clone(),
                 slot,
             };
             match self

@@ -30,7 +30,9 @@ use purser_storage::codec::Stored;
 
 use crate::entity::account::counted_day;
 use crate::entity::api_key::{KeyAllowance, KeyShare};
-use crate::entity::spend_approval::{ExceededLimit, SpendAct, SpendAgent, SpendLimit, SpendPayee, SpendTerms};
+use crate::entity::spend_approval::{
+    ExceededLimit, RoutePurchase, SpendAct, SpendAgent, SpendLimit, SpendPayee, SpendTerms,
+};
 use crate::entity::wallet_payment::WalletPaymentOrder;
 use crate::id::{AddressId, CardId, JobId, Network, SpendApprovalId, Wallet, WalletPaymentId};
 use crate::money::{Cents, Usdc};
@@ -118,6 +120,8 @@ pub struct WalletSpend {
     pub agent: SpendAgent,
     /// Keyed digest of the call for the owner's approval: URL, method and body. Zeros for a transfer.
     pub call_digest: [u8; 32],
+    /// What it buys at one of Purser's own routes, for the owner's approval.
+    pub purchase: Option<RoutePurchase>,
 }
 
 impl WalletSpend {

@@ -23,7 +23,7 @@ use purser_storage::codec::{self, Stored};
 use sha2::{Digest, Sha256};
 
 pub use self::job::Job;
-pub use self::view::{ExceededLimitView, SpendApprovalView, SpendKind};
+pub use self::view::{ExceededLimitView, RoutePurchaseView, SpendApprovalView, SpendKind};
 use crate::entity::wallet_payment::PaymentMethod;
 use crate::id::{
     ApiKeyId, BankAccountId, BankDestinationId, BankTransferId, JobId, PayoutId, SessionId, Wallet, WalletPaymentId,
@@ -182,6 +182,17 @@ impl SpendTerms {
     }
 }
 
+/// What a paid call buys at one of Purser's own routes, so that the owner is asked about that and not about a price.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct RoutePurchase {
+    /// Path of the route.
+    pub route: String,
+    /// Amount that it is for, as the agent wrote it.
+    pub amount: Option<String>,
+    /// Currency of the amount, if the agent named one.
+    pub currency: Option<String>,
+}
+
 /// State of a spend approval.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct SpendApproval {
@@ -195,6 +206,8 @@ pub struct SpendApproval {
     pub agent: SpendAgent,
     /// Note of the agent.
     pub note: Option<String>,
+    /// What it buys at one of Purser's own routes.
+    pub purchase: Option<RoutePurchase>,
     /// Slot of the owner that it uses while it is open.
     slot: u8,
     /// Time of the request.
@@ -262,6 +275,8 @@ pub struct SpendRequest {
     pub agent: SpendAgent,
     /// Note of the agent.
     pub note: Option<String>,
+    /// What it buys at one of Purser's own routes.
+    pub purchase: Option<RoutePurchase>,
     /// Slot that it will use.
     pub slot: u8,
 }

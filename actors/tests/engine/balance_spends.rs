@@ -55,6 +55,7 @@ fn asked(cents: u64, approval: Option<SpendApprovalId>) -> AgentSpend {
             key: None,
         },
         note: None,
+        purchase: None,
         agent: SpendAgent::default(),
         approval,
     }

@@ -371,6 +371,7 @@ fn withdrawal_by(key: ApiKeyId) -> AgentSpend {
             key: Some(key),
         },
         note: None,
+        purchase: None,
         agent: SpendAgent {
             session: None,
             key: Some(key),

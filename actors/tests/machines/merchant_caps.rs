@@ -64,6 +64,7 @@ fn spend(id: u128, host: Option<&str>, amount: u64) -> WalletSpend {
         chain_balance: dollars(1_000_000),
         agent: SpendAgent::default(),
         call_digest: [0; 32],
+        purchase: None,
     }
 }
 

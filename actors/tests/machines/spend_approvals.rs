@@ -61,6 +61,7 @@ fn request() -> SpendRequest {
         }],
         agent: agent(),
         note: Some("lunch".into()),
+        purchase: None,
         slot: SLOT,
     }
 }
@@ -298,6 +299,7 @@ fn spend(dollars: u64) -> WalletSpend {
         chain_balance: Usdc::from_atomic(1_000_000_000_000),
         agent: agent(),
         call_digest: [0; 32],
+        purchase: None,
     }
 }
 

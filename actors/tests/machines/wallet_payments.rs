@@ -312,6 +312,7 @@ fn reserve_after(wallet: &AgentWallet, spend: u128, before: Usdc, now: Timestamp
         chain_balance: Usdc::from_atomic(100_000_000),
         agent: SpendAgent::default(),
         call_digest: [0; 32],
+        purchase: None,
     };
     let command = Ask::Hold {
         spend: Box::new(spend),

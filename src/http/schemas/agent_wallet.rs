@@ -59,6 +59,18 @@ pub struct WalletExceededLimit {
     pub left_usd: ExactDecimal,
 }
 
+/// What a call buys at a route of this service.
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(rename_all = "camelCase"))]
+pub struct WalletRoutePurchase {
+    /// Path of the route, such as `/get-card`.
+    pub route: String,
+    /// Amount that it is for, as the agent wrote it.
+    pub amount: Option<String>,
+    /// Currency of the amount, if the agent named one.
+    pub currency: Option<String>,
+}
+
 /// A spend over a limit, and the owner's decision.
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "documents", schema(rename_all = "camelCase"))]
@@ -82,6 +94,8 @@ pub struct Approval {
     pub bank_payee_id: Option<String>,
     /// `host:port`, or `route` for this service; null for a transfer.
     pub host: Option<String>,
+    /// What it buys at a route of this service; null for anything else.
+    pub purchase: Option<WalletRoutePurchase>,
     /// Note of the agent.
     pub note: Option<String>,
     /// Limits that the spend exceeds.

@@ -40,7 +40,7 @@ export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approva
     >
       <KeyValue
         rows={[
-          { name: "Amount", value: <Amount value={approval.amount} /> },
+          { name: approval.purchase ? "Price" : "Amount", value: <Amount value={approval.amount} /> },
           { name: "From", value: sourceWords(approval) },
           approval.note ? { name: "For", value: `“${approval.note}”` } : null,
           { name: "To", value: approval.pay_to && !approval.host ? <Id value={approval.pay_to} what="address" /> : payee(approval) },

@@ -1,6 +1,6 @@
 // Spends over the owner's limits that wait for a yes.
 
-import { api, money, short, toast } from "../parts";
+import { type Bought, api, boughtWords, money, short, toast } from "../parts";
 
 /** As in `GET /account/approvals`. */
 export interface Approval {
@@ -15,6 +15,7 @@ export interface Approval {
   payee_name?: string | null;
   used_by?: string | null;
   note?: string | null;
+  purchase?: Bought | null;
   limits?: { limit: string; cap_usd: string | number; left_usd: string | number }[];
   api_key_name?: string | null;
   agent?: { name?: string } | null;
@@ -62,8 +63,8 @@ const ACTS: Record<string, (amount: string, to: string) => string> = {
   transfer: (amount, to) => `send ${amount} to ${to}`,
 };
 
-/** “send $12.00 to 0x12…34” */
-export const actWords = (one: Approval): string => (ACTS[one.kind ?? ""] ?? ((amount, to) => `pay ${amount} to ${to}`))(money(one.amount), payee(one));
+/** “send $12.00 to 0x12…34”, “buy a $480.00 US card” */
+export const actWords = (one: Approval): string => one.purchase ? boughtWords(one.purchase, one.amount) : (ACTS[one.kind ?? ""] ?? ((amount, to) => `pay ${amount} to ${to}`))(money(one.amount), payee(one));
 
 /** Where the money comes from. */
 export const sourceWords = (one: Approval): string =>

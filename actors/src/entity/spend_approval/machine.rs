@@ -144,6 +144,7 @@ impl Entity for SpendApproval {
                     exceeded,
                     agent,
                     note,
+                    purchase,
                     slot,
                 } = (**request).clone();
                 Ok(Self {
@@ -152,6 +153,7 @@ impl Entity for SpendApproval {
                     exceeded,
                     agent,
                     note,
+                    purchase,
                     slot,
                     requested_at: *at,
                     expires_at: at.plus_ms(PENDING_MS),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{ExceededLimit, SpendAct, SpendApproval, SpendLimit, SpendPayee, SpendUse, State, Status};
+use super::{ExceededLimit, RoutePurchase, SpendAct, SpendApproval, SpendLimit, SpendPayee, SpendUse, State, Status};
 use crate::answer::{Address, ExactDecimal, Time};
 use crate::id::{ApiKeyId, Network, SessionId, SpendApprovalId, WalletPaymentId};
 use crate::kernel::StateMachine as _;
@@ -54,6 +54,9 @@ pub struct SpendApprovalView<'a> {
     /// `host:port` of a paid call, or `route` for this service.
     #[cfg_attr(feature = "documents", schema(required))]
     pub host: Option<&'a str>,
+    /// What it buys at a route of this service; null for anything else.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub purchase: Option<RoutePurchaseView<'a>>,
     /// Note of the agent.
     #[cfg_attr(feature = "documents", schema(required))]
     pub note: Option<&'a str>,
@@ -80,6 +83,30 @@ pub struct SpendApprovalView<'a> {
     pub wallet_payment_id: Option<WalletPaymentId>,
     /// Time of the last change (RFC 3339).
     pub last_updated_at: Time,
+}
+
+/// What a call buys at a route of this service.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = RoutePurchase))]
+pub struct RoutePurchaseView<'a> {
+    /// Path of the route, such as `/get-card`.
+    pub route: &'a str,
+    /// Amount that it is for, as the agent wrote it.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub amount: Option<&'a str>,
+    /// Currency of the amount, if the agent named one.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub currency: Option<&'a str>,
+}
+
+impl<'a> From<&'a RoutePurchase> for RoutePurchaseView<'a> {
+    fn from(purchase: &'a RoutePurchase) -> Self {
+        Self {
+            route: &purchase.route,
+            amount: purchase.amount.as_deref(),
+            currency: purchase.currency.as_deref(),
+        }
+    }
 }
 
 /// A limit that a spend exceeds.
@@ -140,6 +167,7 @@ impl<'a> SpendApprovalView<'a> {
             pay_to: wallet.map(Address::from),
             bank_payee_id,
             host: terms.act.host(),
+            purchase: approval.purchase.as_ref().map(RoutePurchaseView::from),
             note: approval.note.as_deref(),
             limits: approval.exceeded.iter().map(ExceededLimitView::from).collect(),
             api_key_id: approval.agent.key,
