@@ -1,5 +1,7 @@
 //! What agents may spend at each merchant and take out of the balances, over HTTP: the owner sets it, and is asked.
 
+use clap::Parser as _;
+use purser::cli::{CliError, call as command};
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
@@ -356,4 +358,62 @@ async fn card_balance_withdrawn_by_an_agent_waits_for_the_owner() {
     .await;
     service.stop();
     host.assert_verified();
+}
+
+#[derive(clap::Parser)]
+struct CallCommand {
+    #[command(flatten)]
+    args: command::Args,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn command_line_says_how_to_go_on_and_waits_for_the_owner() {
+    // Checks: `purser call` makes a call under one key. A call that waits for the owner fails with the approval and the
+    // key; with `--wait` it is made after the consent, and not after a refusal.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let (agent, token) = agent_with_balance(&site, Network::Base).await;
+    let owner = Owner::of(&site, &agent).await;
+    set(&site, &owner, BALANCE, json!({"per_call_usd": 1, "approvals": true})).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, format!("{token}\n")).unwrap();
+    let run = |amount: u32, key: &str, more: &[&str]| {
+        let body = json!({ "amount": amount }).to_string();
+        let file = file.display().to_string();
+        let fixed = [
+            "call",
+            "/withdraw",
+            &body,
+            "--url",
+            &service.url,
+            "--token-file",
+            &file,
+            "--idempotency-key",
+            key,
+        ];
+        command::run(CallCommand::parse_from([&fixed[..], more].concat()).args)
+    };
+    let Err(CliError::ApprovalRequired { id, key, .. }) = run(2, "rent", &[]).await else {
+        panic!("it waits for the owner")
+    };
+    assert_eq!(key, "rent");
+    let waiting = tokio::spawn(run(2, "rent", &["--wait"]));
+    assert_eq!(decide(&site, &owner, "approve", &id).await.status, 200);
+    waiting.await.unwrap().unwrap();
+    balance_is(&site, &token, "4.66").await;
+    run(2, "rent", &["--wait"]).await.unwrap();
+    balance_is(&site, &token, "4.66").await;
+    let Err(CliError::ApprovalRequired { id, .. }) = run(3, "more", &[]).await else {
+        panic!("it waits for the owner")
+    };
+    let waiting = tokio::spawn(run(3, "more", &["--wait"]));
+    assert_eq!(decide(&site, &owner, "decline", &id).await.status, 200);
+    let refused = waiting.await.unwrap();
+    let Err(CliError::NotApproved(_) | CliError::Rejected { status: 403, .. }) = refused else {
+        panic!("{refused:?}")
+    };
+    balance_is(&site, &token, "4.66").await;
+    service.stop();
 }
