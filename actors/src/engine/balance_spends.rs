@@ -96,7 +96,6 @@ impl Engine {
     ) -> SpendResult<E>
     where
         E::Command: Clone,
-        E::Id: Clone,
     {
         let BalanceSpend { owner, asked, used_by } = spend;
         let Some(asked) = asked else {
@@ -157,7 +156,7 @@ impl Engine {
                 rows.enqueue(OutboxJob::new(job_id, job.into(), now));
             }
             let extra = Some(ExtraWrite::Spend(recorder.clone(), rows));
-            match registry.ask_with_extra(id.clone(), command.clone(), extra).await {
+            match registry.ask_with_extra(id, command.clone(), extra).await {
                 Err(AskError::Conflict) => {}
                 result => return Ok(result?),
             }
