@@ -13,6 +13,7 @@ use super::auth::AuthClaims;
 use super::callable;
 use super::error::ApiError;
 use super::idempotency::RecordedReply;
+use super::withdrawals::WithdrawalAnswer;
 
 /// What a call takes from a balance.
 pub(super) struct BalanceCall<'a> {
@@ -83,7 +84,10 @@ pub(super) async fn denied(
         .map_err(|_| ApiError::internal())?
         .ok_or_else(ApiError::internal)?;
     Ok(match form {
-        AnswerForm::Route => RecordedReply::accepted(&ApprovalRequiredResponse::of(id, &approval, public_url)),
+        AnswerForm::Route => {
+            let waits = ApprovalRequiredResponse::of(id, &approval, public_url);
+            RecordedReply::accepted(&WithdrawalAnswer::ApprovalRequired(Box::new(waits)))
+        }
         AnswerForm::Callable => callable::accepted(&ApprovalRequired::of(id, &approval, public_url)),
     })
 }

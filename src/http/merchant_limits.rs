@@ -90,7 +90,7 @@ async fn post_merchant_limits(State(app): SharedState, headers: HeaderMap, body:
 
 /// Whether some merchant may be paid more than before.
 fn permits_more(old: &MerchantCaps, new: &MerchantCaps) -> bool {
-    let named = old.hosts.iter().chain(&new.hosts).map(|cap| cap.host.as_str());
+    let mut named = old.hosts.iter().chain(&new.hosts).map(|cap| cap.host.as_str());
     is_raised(old.others, new.others)
         || named
             .into_iter()
