@@ -91,10 +91,7 @@ async fn post_merchant_limits(State(app): SharedState, headers: HeaderMap, body:
 /// Whether some merchant may be paid more than before.
 fn permits_more(old: &MerchantCaps, new: &MerchantCaps) -> bool {
     let mut named = old.hosts.iter().chain(&new.hosts).map(|cap| cap.host.as_str());
-    is_raised(old.others, new.others)
-        || named
-            .into_iter()
-            .any(|host| is_raised(old.cap_of(host), new.cap_of(host)))
+    is_raised(old.others, new.others) || named.any(|host| is_raised(old.cap_of(host), new.cap_of(host)))
 }
 
 impl SetMerchantLimitsRequest {
