@@ -316,8 +316,8 @@ function lostWhenEnlarged() {
     found.push(`${root.scrollWidth - root.clientWidth} px too wide: ${wide.slice(-3).map(said).join(' | ')}`)
   }
   const before = { x: scrollX, y: scrollY }
-  // Behind a dialog nothing can be reached, and needs not.
-  const whole = document.querySelector('dialog[open]') ?? document.body
+  // Behind a dialog or a menu nothing can be reached, and needs not.
+  const whole = document.querySelector('.menu:popover-open') ?? document.querySelector('dialog[open]') ?? document.body
   const aside = '.only-read, [aria-hidden=true], svg, pre, .uplot'
   for (const element of whole.querySelectorAll('*')) {
     if (element.closest(aside) || element.clientWidth <= 1 || !element.checkVisibility() || !element.innerText?.trim()) continue
