@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-4TABMJOK.js";import"/assets/chunk-UMAF5O7P.js";import"/assets/chunk-EGT5ODNU.js";import"/assets/chunk-KZC4SN6F.js";import"/assets/chunk-VMRQKUF4.js";import"/assets/chunk-CMPT6XTS.js";export{c as default,a as pageOfHit,b as remember};

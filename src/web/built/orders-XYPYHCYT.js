@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-YEJZYOSS.js";import"/assets/chunk-K5UNW4RY.js";import"/assets/chunk-FCSQFLMX.js";import"/assets/chunk-KZC4SN6F.js";import"/assets/chunk-2EVO6C3U.js";import"/assets/chunk-VMRQKUF4.js";import"/assets/chunk-CMPT6XTS.js";export{a as OrderTabs,b as default};
