@@ -44,6 +44,14 @@ fn owner_watches_and_acts_on_the_dashboard() {
 }
 
 #[test]
+fn owner_limits_agents_and_answers_what_they_ask() {
+    // Checks: an owner sets limits for the balances and by merchant on the page. A withdrawal over a limit appears without
+    // a reload, passes once after a yes and never after a no; decided ones are listed. What is no host is said at its
+    // field.
+    run("limits");
+}
+
+#[test]
 fn owner_uses_passkeys() {
     // Checks: with the browser's virtual device an owner adds a passkey, returns with it without a link, and reveals a
     // card whose number stays nowhere. A device whose person does not confirm opens no session.

@@ -11,6 +11,7 @@ mod access_matrix;
 mod admin;
 mod admin_sandbox_cli;
 mod agent;
+mod agent_limits;
 mod agent_wallet;
 mod agent_wallet_addresses;
 mod agent_wallet_approvals;
