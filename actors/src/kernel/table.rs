@@ -129,6 +129,8 @@ tables! {
     APPROVED_SPEND = b'3',
     /// What the sessions of an API key spent on one day, by key.
     KEY_USAGE = b'4',
+    /// Accounts with a recovery in progress.
+    OPEN_RECOVERY = b'7',
     /// Metadata of the store itself.
     META = b'm',
 }
@@ -420,6 +422,11 @@ pub fn passkey_slot(owner: &Wallet, slot: u8) -> RowKey {
 pub fn passkey_credential(credential: &[u8]) -> RowKey {
     use sha2::{Digest as _, Sha256};
     key(&[&[PASSKEY_CREDENTIAL], &Sha256::digest(credential)])
+}
+
+/// Present while a recovery of the account is in progress. The value is empty, the key has the wallet.
+pub fn open_recovery(account: &Wallet) -> RowKey {
+    key(&[&[OPEN_RECOVERY], &account.key()])
 }
 
 /// What the sessions of an API key spent on one day.
