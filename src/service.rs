@@ -88,7 +88,7 @@ struct ServerTask {
 }
 
 impl ServerTask {
-    fn start(config: &Config, (listener, localhost): (TcpListener, Localhost), front: Arc<Front>) -> Self {
+    fn start(config: &Config, listener: TcpListener, localhost: Localhost, front: Arc<Front>) -> Self {
         let (server, stop) = Server::new(config, listener, front);
         let task = tokio::spawn(server.also_at(localhost.also).run());
         Self { stop, task }
@@ -147,10 +147,12 @@ struct Localhost {
 }
 
 impl Localhost {
-    const UNUSED: Self = Self {
-        also: None,
-        is_ours: true,
-    };
+    const fn unused() -> Self {
+        Self {
+            also: None,
+            is_ours: true,
+        }
+    }
 
     /// Binds the other loopback address too. Browsers try `[::1]` for `localhost`, and another program that listens there
     /// would get the session cookies of pages that are at `localhost`.
@@ -159,7 +161,7 @@ impl Localhost {
         let other = match address.ip() {
             IpAddr::V4(Ipv4Addr::LOCALHOST) => SocketAddr::from((Ipv6Addr::LOCALHOST, port)),
             IpAddr::V6(Ipv6Addr::LOCALHOST) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
-            _ => return Self::UNUSED,
+            _ => return Self::unused(),
         };
         match TcpListener::bind(other).await {
             Ok(listener) => Self {
@@ -174,7 +176,7 @@ impl Localhost {
                 }
             }
             // This machine does not have that address, so `localhost` does not lead there.
-            Err(_) => Self::UNUSED,
+            Err(_) => Self::unused(),
         }
     }
 }
@@ -231,12 +233,12 @@ impl Service {
         let called = routes::origin_of(&public_url)?;
         let localhost = match called.is_loopback() && !called.is_https() {
             true => Localhost::bind(address, "server.listen").await,
-            false => Localhost::UNUSED,
+            false => Localhost::unused(),
         };
         let pages = PageAddress::new(called, localhost.is_ours);
         let desk_localhost = match &watched {
             Some((_, address)) => Localhost::bind(*address, "operator.listen").await,
-            None => Localhost::UNUSED,
+            None => Localhost::unused(),
         };
         data.write_addresses(address, watched.as_ref().map(|(_, address)| *address))?;
         // An acknowledged response may rest on data that a failed disk lost: this process must send nothing more.
@@ -303,9 +305,9 @@ impl Service {
             chains,
             hub,
             serving,
-            running: ServerTask::start(&config, (listener, localhost), public),
+            running: ServerTask::start(&config, listener, localhost, public),
             operator_server: watched
-                .map(|(listener, _)| ServerTask::start(&config, (listener, desk_localhost), Arc::new(watch))),
+                .map(|(listener, _)| ServerTask::start(&config, listener, desk_localhost, Arc::new(watch))),
         })
     }
 

@@ -186,8 +186,8 @@ impl ChallengeTemplates {
         let plain = order.map(|network| terms.entry(network));
         let full = plain.clone().map(|entry| with_older_names(entry, &url, purpose));
         Self {
-            header: Template::new(purpose, origin, (&url, &plain), order),
-            body: Template::new(purpose, origin, (&url, &full), order),
+            header: Template::new(purpose, origin, &url, &plain, order),
+            body: Template::new(purpose, origin, &url, &full, order),
         }
     }
 }
@@ -227,7 +227,7 @@ fn with_older_names(mut entry: Value, url: &str, purpose: Purpose) -> Value {
 }
 
 impl Template {
-    fn new(purpose: Purpose, origin: &Origin, (url, accepts): (&str, &[Value]), order: [Network; 2]) -> Self {
+    fn new(purpose: Purpose, origin: &Origin, url: &str, accepts: &[Value], order: [Network; 2]) -> Self {
         let domain = origin.domain();
         let resource = json!({"url": url, "description": purpose.description(), "mimeType": "application/json"});
         let chains = order.map(|network| match network {

@@ -5,7 +5,7 @@ import { CopyLine } from "../parts";
 
 /**
  * Where programs call the service. The pages of a service on this computer are at `localhost`, and the service says in its
- * answer to a request without a signature where it is called; elsewhere it is the same address.
+ * answer to a request without a signature where it is called. At other addresses, programs and pages share one.
  */
 async function calledAt(): Promise<string> {
   if (location.hostname !== "localhost") return location.origin;
