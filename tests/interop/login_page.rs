@@ -76,7 +76,10 @@ async fn case_47_the_link_opens_the_account_once() {
     let seen = chromium.run_command(json!({"do": "where"}));
     assert_eq!(seen["url"], purser.page_url("/dashboard"));
     for requested in seen["requested"].as_array().unwrap() {
-        assert!(requested.as_str().unwrap().starts_with(&purser.page_url("/")), "{requested}");
+        assert!(
+            requested.as_str().unwrap().starts_with(&purser.page_url("/")),
+            "{requested}"
+        );
     }
 
     chromium.run_command(json!({"do": "back"}));

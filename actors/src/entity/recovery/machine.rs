@@ -4,7 +4,7 @@ use super::{CancelledBy, Command, Event, Job, READY_MS, Recovery, RecoveryView, 
 use crate::entity::payment::SessionSeed;
 use crate::entity::session::{AuthMethod, Session};
 use crate::id::{JobId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, table};
 use crate::port::Timestamp;
 
 impl Recovery {
