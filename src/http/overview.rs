@@ -11,6 +11,7 @@ use purser_actors::entity::agent_wallet::{AgentWallet, AgentWalletView};
 use purser_actors::entity::api_key::{ApiKey, ApiKeyView};
 use purser_actors::entity::identity_verification::{IdentityVerification, IdentityView, Status as IdentityStatus};
 use purser_actors::entity::issuer_link::IssuerLinkView;
+use purser_actors::entity::recovery::{Recovery, RecoveryView};
 use purser_actors::id::{ApiKeyId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Cents;
@@ -198,6 +199,11 @@ struct AccountOverview<'a> {
     /// Until when this session may do what needs a confirmation (RFC 3339).
     #[cfg_attr(feature = "documents", schema(required))]
     confirmed_until: Option<Time>,
+    /// The recovery that the wallet asked for, while it is in progress. A passkey cancels it
+    /// (`POST /account/recovery/cancel`).
+    recovery: Option<RecoveryView>,
+    /// Where programs call the service. Pages of a loopback address are at `localhost`.
+    service_url: &'a str,
 }
 
 /// Read the account overview
@@ -208,7 +214,7 @@ struct AccountOverview<'a> {
     responses((status = 200, description = "The balance, the newest cards of all kinds, what the owner has set, and the cursor for `/stream`.", body = AccountOverview),
         (status = 401, description = "No session."), (status = 403, description = "Another page's request, or frozen."))))]
 async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, app.origin.as_str())?;
+    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
     let claims = session(&app, &headers).await?;
     refuse_frozen(&app.engine, &claims).await?;
     let (engine, wallet) = (&app.engine, claims.wallet);
@@ -223,6 +229,7 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
     let link = engine.issuer_link(&wallet).await.map_err(|_| ApiError::internal())?;
     let keys = engine.api_keys_of(&wallet).await.map_err(|_| ApiError::internal())?;
     let passkeys = engine.passkeys_of(&wallet).await.map_err(|_| ApiError::internal())?;
+    let recovery = app.recovery_of(&wallet).await?;
     let mut api_keys = Vec::with_capacity(keys.len());
     for (id, key) in &keys {
         api_keys.push(app.key_overview(*id, key).await?);
@@ -258,6 +265,10 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
             .collect(),
         passkeys: passkeys.len(),
         confirmed_until: confirmation::until(&app, &claims).await?,
+        recovery: recovery
+            .filter(Recovery::is_open)
+            .map(|recovery| recovery.view(&wallet)),
+        service_url: &app.public_url,
     }))
 }
 

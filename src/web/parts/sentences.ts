@@ -359,6 +359,11 @@ const ROWS = {
   "passkey.added": { does: (o) => `added the passkey${named(o.name)}.` },
   "passkey.renamed": { does: (o) => `renamed a passkey${named(o.name)}.` },
   "passkey.removed": { does: (o) => `removed the passkey${named(o.name)}.` },
+  "recovery.requested": { says: () => "Your wallet asked to recover this account. After 24 hours it can remove all passkeys, unless you cancel it." },
+  "recovery.ready": { says: () => "The recovery of this account has waited for 24 hours. The wallet can now remove all passkeys." },
+  "recovery.completed": { says: () => "Your wallet recovered this account. All passkeys from before are removed." },
+  "recovery.cancelled": { says: (o) => (text(o.cancelled_by) === "restore" ? "The recovery of this account ended, because the service was restored from a backup." : "You cancelled the recovery of this account.") },
+  "recovery.expired": { says: () => "The recovery of this account was not completed in time. Nothing changed." },
 } satisfies Record<string, Row>;
 
 // Every type of docs/asyncapi.json has its row: if one is missing, its name is in the error of this line.
@@ -379,7 +384,7 @@ const PAGES: [field: string, path: string][] = [
 export function pageOf(type: string, object: Values): string | null {
   for (const [field, path] of PAGES) if (text(object[field])) return path + encodeURIComponent(text(object[field]));
   if (/^(withdrawal|card_withdrawal)\./.test(type) && text(object.id)) return `/dashboard/transfers/${encodeURIComponent(text(object.id))}`;
-  if (/^(webhook|passkey)\./.test(type)) return "/dashboard/settings";
+  if (/^(webhook|passkey|recovery)\./.test(type)) return "/dashboard/settings";
   if (/^(api_key|agent_wallet|session|approval)\./.test(type)) return "/dashboard/agents";
   return null;
 }
