@@ -182,6 +182,7 @@ async fn serve(client: &mut Client, state: &StreamContext, access: ClientAccess)
         return refused(refusal);
     }
     let feed = SubscriberFeed::new(state.store.clone(), subscription, client.handed, EventFilter::default());
+    let feed = feed.for_reader(claims.amr);
     Session {
         feed,
         subscribed: false,

@@ -101,8 +101,17 @@ pub struct Session {
     pub revoked: Option<RevocationReason>,
     /// Agent behind the session, if it was announced.
     pub agent: Option<AgentInfo>,
-    /// Until when the owner has confirmed acts of this browser session with a passkey.
-    pub confirmed_until: Option<Timestamp>,
+    /// The owner's latest confirmation of acts of this browser session.
+    pub confirmation: Option<PasskeyConfirmation>,
+}
+
+/// A passkey of the owner has confirmed acts of a browser session. It is worth nothing once that passkey is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct PasskeyConfirmation {
+    /// Passkey that confirmed.
+    pub passkey: PasskeyId,
+    /// End of the confirmation.
+    pub until: Timestamp,
 }
 
 /// Reason why a session was revoked.
@@ -128,11 +137,8 @@ pub enum Command {
     },
     /// Revokes the session.
     Revoke,
-    /// Records that a passkey of the owner confirmed, for the time until then.
-    Confirm {
-        /// End of the confirmation.
-        until: Timestamp,
-    },
+    /// Records that a passkey of the owner confirmed.
+    Confirm(PasskeyConfirmation),
     /// Records the agent behind the session.
     AnnounceAgent(AgentInfo),
 }
@@ -166,8 +172,8 @@ pub enum Event {
     Revoked(RevocationReason),
     /// The agent behind the session was recorded.
     AgentAnnounced(AgentInfo),
-    /// A passkey of the owner confirmed, until this time.
-    Confirmed(Timestamp),
+    /// A passkey of the owner confirmed.
+    Confirmed(PasskeyConfirmation),
 }
 
 /// A session of an account.
@@ -364,7 +370,7 @@ impl Entity for Session {
         };
         match command {
             Command::Revoke => Ok(revoke(id, Reply::Done, RevocationReason::Owner, context)),
-            Command::Confirm { until } => Ok(Decision::answer(Reply::Done).event(Event::Confirmed(until))),
+            Command::Confirm(confirmation) => Ok(Decision::answer(Reply::Done).event(Event::Confirmed(confirmation))),
             Command::AnnounceAgent(agent) => Ok(Decision::answer(Reply::Done).event(Event::AgentAnnounced(agent))),
             Command::Refresh { .. } if context.now >= session.expires_at => Err(Rejection::Expired),
             Command::Refresh {
@@ -412,7 +418,7 @@ impl Entity for Session {
                 rotated_at: *at,
                 revoked: None,
                 agent: None,
-                confirmed_until: None,
+                confirmation: None,
             }),
             (Some(s), Event::Refreshed { next, at }) if s.is_active() => Ok(Self {
                 // `decide` has checked that there is a next generation.
@@ -431,8 +437,8 @@ impl Entity for Session {
                 agent: Some(agent.clone()),
                 ..s
             }),
-            (Some(s), Event::Confirmed(until)) if s.is_active() => Ok(Self {
-                confirmed_until: Some(*until),
+            (Some(s), Event::Confirmed(confirmation)) if s.is_active() => Ok(Self {
+                confirmation: Some(*confirmation),
                 ..s
             }),
             (this, event) => Err(InvalidTransition::new(this.as_ref().map_or("-", Self::status), event)),
@@ -454,7 +460,7 @@ impl Entity for Session {
             reason,
             api_key_id: self.amr.key(),
             created_at: self.created_at.into(),
-            confirmed_until: self.confirmed_until.map(Time::from),
+            confirmed_until: self.confirmation.map(|confirmation| confirmation.until.into()),
             agent: self.agent.as_ref().map(AgentInfo::view),
         }
     }

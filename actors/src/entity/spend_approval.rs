@@ -15,12 +15,14 @@
 
 mod job;
 mod machine;
+mod sight;
 mod view;
 
 use purser_storage::codec::{self, Stored};
 use sha2::{Digest, Sha256};
 
 pub use self::job::Job;
+pub use self::sight::{as_seen_by, sees_event, sees_request_of};
 pub use self::view::{ExceededLimitView, SpendApprovalView};
 use crate::entity::wallet_payment::PaymentMethod;
 use crate::id::{ApiKeyId, JobId, SessionId, Wallet, WalletPaymentId};
