@@ -44,6 +44,7 @@ mod cross_account_access;
 mod cursors;
 mod customers;
 mod dead_letters;
+mod desk_rights;
 mod desk_sessions;
 mod developer_cli;
 mod discovery;

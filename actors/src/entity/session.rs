@@ -86,6 +86,8 @@ pub struct Session {
     pub amr: AuthMethod,
     /// The session that created the login link, for one that a link opened. It ends with that session.
     pub created_by: Option<SessionId>,
+    /// API key whose token came with the payment that opened the session.
+    pub presented_key: Option<ApiKeyId>,
     /// Time at which the session was opened.
     pub created_at: Timestamp,
     /// Expiry, unless a refresh extends it.
@@ -154,6 +156,8 @@ pub enum Event {
         amr: AuthMethod,
         /// The session that created the login link, if a link opened it.
         created_by: Option<SessionId>,
+        /// API key whose token came with the payment that opened it.
+        presented_key: Option<ApiKeyId>,
         /// Time of the event.
         at: Timestamp,
         /// Validity after the last refresh, in milliseconds.
@@ -304,6 +308,7 @@ impl Session {
                 owner,
                 amr,
                 created_by,
+                presented_key: seed.presented_key,
                 at: context.now,
                 life_ms: seed.life_ms,
                 first: seed.first,
@@ -324,6 +329,14 @@ impl Session {
             AuthMethod::Wallet => self.created_by.is_none(),
             AuthMethod::Payment(_) | AuthMethod::Key(_) => true,
             AuthMethod::Passkey(_) => false,
+        }
+    }
+
+    /// The API key that the session ends with: it opened the session, or its token came with the payment that did.
+    pub const fn key(&self) -> Option<ApiKeyId> {
+        match self.amr {
+            AuthMethod::Key(key) => Some(key),
+            AuthMethod::Wallet | AuthMethod::Payment(_) | AuthMethod::Passkey(_) => self.presented_key,
         }
     }
 
@@ -401,6 +414,7 @@ impl Entity for Session {
                     owner,
                     amr,
                     created_by,
+                    presented_key,
                     at,
                     life_ms,
                     first,
@@ -409,6 +423,7 @@ impl Entity for Session {
                 owner: *owner,
                 amr: *amr,
                 created_by: *created_by,
+                presented_key: *presented_key,
                 created_at: *at,
                 expires_at: at.plus_ms(*life_ms),
                 life_ms: *life_ms,

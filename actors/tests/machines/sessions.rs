@@ -23,6 +23,7 @@ fn opened() -> Session {
         id: ID,
         first: token(0),
         life_ms: LIFE_MS,
+        presented_key: None,
     };
     let opening = Session::open(seed, WALLET, AuthMethod::Payment(PAYMENT), None, &at(NOW)).unwrap();
     codec::decode(opening.snapshot()).unwrap()

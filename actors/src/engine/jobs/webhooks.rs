@@ -175,7 +175,7 @@ impl JobHandlers {
         {
             return Ok(true);
         }
-        let Some(key) = session.amr.key() else { return Ok(false) };
+        let Some(key) = session.key() else { return Ok(false) };
         let key = self.registries.api_keys.read(&key).await.map_err(load_failed)?;
         Ok(key.is_none_or(|(key, _)| !key.is_active()))
     }
