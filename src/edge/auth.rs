@@ -60,12 +60,6 @@ impl AuthClaims {
         self.amr.payment().is_none_or(|own| earlier || bought_by == Some(own))
     }
 
-    /// Whether the token may change what a session registered. A token issued for a payment changes only what its own
-    /// session registered.
-    pub fn may_change_of(&self, session: SessionId) -> bool {
-        !self.is_payment_token() || session == self.session
-    }
-
     /// Ids under which the token or cookie may be revoked: its session, the one that created its login link, and the
     /// API key or passkey behind it.
     pub fn revocation_ids(&self) -> [Option<SessionId>; 3] {
