@@ -12,6 +12,7 @@ use super::listener::Stream;
 use super::owner::Owner;
 use super::precedence_table::PrecedenceTable;
 use super::request::Request;
+use super::webhooks::register;
 use super::withdraw::withdraw;
 
 async fn decide(site: &ServiceClient<'_>, owner: &Owner, decision: &str, id: &str) -> Response {
@@ -229,6 +230,11 @@ async fn agent_sees_only_the_approvals_that_it_asked_for() {
         .act(&site, "/account/spending", &json!({"per_call_usd": "1.50"}))
         .await;
     assert_eq!(set.status, 200, "{}", set.text);
+    let mut hooks = Vec::new();
+    for (n, token) in [&own, &courier, &buyer].into_iter().enumerate() {
+        let url = format!("https://hooks.unknown.example/{n}");
+        hooks.push(register(&site, token, &url, &["approval.*", "agent_wallet.*"]).await.0);
+    }
     let mut streams = Vec::new();
     for token in [&own, &courier, &buyer] {
         let mut stream = Stream::open(&site, token).await;
@@ -328,6 +334,20 @@ async fn agent_sees_only_the_approvals_that_it_asked_for() {
             seen,
             expected.into_iter().map(|amount| json!(amount)).collect::<Vec<_>>()
         );
+    }
+    // Deliveries: each endpoint gets the last event, and of the requests those that its registrant sees.
+    for (hook, expected) in hooks.iter().zip([(3, 2), (1, 1), (1, 1)]) {
+        until("the deliveries", async || {
+            let page = site
+                .get_as(&own, &format!("/webhook-deliveries?webhook_id={hook}&limit=100"))
+                .await;
+            let deliveries = page.body["deliveries"].as_array().unwrap();
+            let of = |kind: &str| deliveries.iter().filter(|one| one["type"] == kind).count();
+            (of("agent_wallet.address_saved") == 1
+                && (of("approval.requested"), of("agent_wallet.spend_refused")) == expected)
+                .then_some(())
+        })
+        .await;
     }
     for (token, sees) in [(&own, true), (&courier, false), (&buyer, true)] {
         let shown = result(&site, token, "getAgentWallet", json!({})).await;
