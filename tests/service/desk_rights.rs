@@ -19,7 +19,7 @@ use super::operator_client::OperatorClient;
 
 /// Least role that a route admits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum From {
+enum Least {
     /// Whoever reaches the address: the way in, and what has no data of customers.
     Anyone,
     ReadOnly,
@@ -27,9 +27,9 @@ enum From {
     Operator,
     Administrator,
 }
-use From::{Administrator, Anyone, Operator, ReadOnly, Support};
+use Least::{Administrator, Anyone, Operator, ReadOnly, Support};
 
-const ROLES: [(&str, From); 4] = [
+const ROLES: [(&str, Least); 4] = [
     ("read-only", ReadOnly),
     ("support", Support),
     ("operator", Operator),
@@ -49,7 +49,7 @@ use Needs::{Confirmation, Nothing, OwnPasskey};
 
 /// Every route of the operator address.
 #[rustfmt::skip]
-const ROUTES: [(&str, &str, From, Needs); 76] = [
+const ROUTES: [(&str, &str, Least, Needs); 76] = [
     ("GET", "/metrics", Anyone, Nothing),
     ("GET", "/desk", Anyone, Nothing),
     ("POST", "/desk/login", Anyone, Nothing),

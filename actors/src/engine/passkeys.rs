@@ -215,7 +215,8 @@ impl Engine {
         self.ask_passkey(id, &Command::Rename(name), None).await
     }
 
-    /// Removes a passkey and ends every session that it opened, and every confirmation that it gave. The caller has verified that the owner requests it.
+    /// Removes a passkey and ends every session that it opened, and every confirmation that it gave. The caller has
+    /// verified that the owner requests it.
     ///
     /// # Errors
     /// When the passkey does not exist.
