@@ -15,15 +15,15 @@
 
 mod job;
 mod machine;
-mod sight;
 mod view;
+mod visibility;
 
 use purser_storage::codec::{self, Stored};
 use sha2::{Digest, Sha256};
 
 pub use self::job::Job;
-pub use self::sight::{as_seen_by, sees_event, sees_request_of};
 pub use self::view::{ExceededLimitView, SpendApprovalView};
+pub use self::visibility::{as_seen_by, sees_event, sees_request_of};
 use crate::entity::wallet_payment::PaymentMethod;
 use crate::id::{ApiKeyId, JobId, SessionId, Wallet, WalletPaymentId};
 use crate::money::{Cents, Usdc};
