@@ -5,7 +5,7 @@ use purser_storage::StoreError;
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::entity::api_key::{ApiKey, Command, Rejection};
 use crate::entity::payment::SessionSeed;
-use crate::entity::session::{self, AgentInfo, AuthMethod, Session};
+use crate::entity::session::{self, AgentInfo, Session};
 use crate::id::{ApiKeyId, SessionId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, table};

@@ -258,7 +258,6 @@ impl Engine {
     /// Checks a use: the passkey exists and takes over the counter. The lock of operator actions is held, so that nothing
     /// changes in between.
     async fn operator_passkey_use(&self, used: OperatorPasskeyUse) -> Result<AcceptedUse, OperationError<Rejection>> {
-        let row = table::operator_passkey(&used.credential);
         let known = self.operator_passkey(&used.credential).await.map_err(unavailable)?;
         let mut passkey = known.ok_or(OperationError::Rejected(Rejection::NotFound))?;
         if !passkey.credential.may_follow(used.counter) {
