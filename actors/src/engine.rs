@@ -10,6 +10,7 @@ mod banking;
 mod builder;
 mod card_withdrawals;
 mod claim_lock;
+mod customer_notes;
 pub mod customers;
 mod dead_letters;
 mod expiry;

@@ -59,6 +59,16 @@ fn operators_work_at_their_own_address() {
 }
 
 #[test]
+fn tabs_of_operators_stay_live() {
+    // Checks: a new order is announced in the title of an open tab. A note of an operator appears in the timeline of its
+    // customer, stays text, and is not for its owner. An order is entered with the keyboard alone; a pasted number shows
+    // as dots and stays nowhere. An administrator adds a colleague, whose token is shown once, and ends it. Eight tabs of
+    // one browser share one stream, stay live when the tab that has it is closed, and go on after a kill; eight tabs of the
+    // dashboard stay live too.
+    run("desk-live");
+}
+
+#[test]
 fn agents_feel_their_owner_and_operators() {
     // Checks: an agent in a process of its own waits for an approval that its owner gives on the page, and goes on; it
     // hears of a decline. After a stop, and after an operator's freeze, no call of a running agent that begins after the

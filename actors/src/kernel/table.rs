@@ -5,8 +5,9 @@ mod gate;
 use purser_storage::RowKey;
 
 use crate::id::{
-    ApiKeyId, ApprovalId, BankDestinationId, CardId, DepositId, DiscrepancyId, JobId, LateReturnId, OutgoingTransferId,
-    PaymentId, RefundId, RequestId, SessionId, SpendApprovalId, StatementLineId, Wallet, WalletPaymentId, WithdrawalId,
+    ApiKeyId, ApprovalId, BankDestinationId, CardId, DepositId, DiscrepancyId, EventId, JobId, LateReturnId,
+    OutgoingTransferId, PaymentId, RefundId, RequestId, SessionId, SpendApprovalId, StatementLineId, Wallet,
+    WalletPaymentId, WithdrawalId,
 };
 use crate::kernel::EntityKind;
 use crate::port::Timestamp;
@@ -74,6 +75,11 @@ tables! {
     WITHDRAWAL_TRANSACTION = b'P',
     /// Audit records, by number.
     AUDIT_LOG = b'a',
+    /// Notes of operators on accounts, by account, newest first; the revision is the number of the audit record that has
+    /// the text.
+    CUSTOMER_NOTE = b'M',
+    /// Announcements to the operators' webhook, newest first.
+    ANNOUNCEMENT = b'T',
     /// Operator tokens, by hash.
     OPERATOR_TOKEN = b'o',
     /// Passkeys of operators, by the digest of their credential id.
@@ -317,6 +323,21 @@ pub fn refund(since: Timestamp, id: RefundId) -> RowKey {
 /// An audit record by its number, from 1.
 pub fn audit(number: u64) -> RowKey {
     key(&[&[AUDIT_LOG], &number.to_be_bytes()])
+}
+
+/// Prefix of the notes on an account.
+pub fn customer_notes(account: &Wallet) -> RowKey {
+    key(&[&[CUSTOMER_NOTE], &account.digest().to_be_bytes()])
+}
+
+/// The note on an account that the audit record with this number has. Newer notes come first.
+pub fn customer_note(account: &Wallet, number: u64) -> RowKey {
+    key(&[&customer_notes(account), &(u64::MAX - number).to_be_bytes()])
+}
+
+/// An announcement to the operators' webhook. Newer ones come first.
+pub fn announcement(at: Timestamp, id: EventId) -> RowKey {
+    key(&[&[ANNOUNCEMENT], &(u64::MAX - at.0).to_be_bytes(), &id.0.to_be_bytes()])
 }
 
 /// Total that an operator gave alone, by the name of the token.

@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-V4OF46TH.js";import"/assets/chunk-C3H6XVW3.js";import"/assets/chunk-C4SQGYUP.js";import"/assets/chunk-FJNRY3A4.js";import"/assets/chunk-W3MXZOVZ.js";import"/assets/chunk-P7JS3UBV.js";export{c as default,a as pageOfHit,b as remember};

@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-VLJE5B6V.js";import"/assets/chunk-FSYOPVHL.js";import"/assets/chunk-JEQXVWET.js";import"/assets/chunk-FJNRY3A4.js";import"/assets/chunk-Z2FXXBL7.js";import"/assets/chunk-W3MXZOVZ.js";import"/assets/chunk-P7JS3UBV.js";export{a as OrderTabs,b as default};
