@@ -11,7 +11,7 @@ use purser_actors::entity::agent_wallet::AgentWalletView;
 use purser_actors::entity::api_key::{ApiKey, ApiKeyView};
 use purser_actors::entity::identity_verification::{IdentityVerification, IdentityView, Status as IdentityStatus};
 use purser_actors::entity::issuer_link::IssuerLinkView;
-use purser_actors::id::{ApiKeyId, Wallet};
+use purser_actors::id::ApiKeyId;
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Cents;
 use purser_actors::product::{DailyCap, ProductLine};

@@ -49,13 +49,14 @@ use Needs::{Confirmation, Nothing, OwnPasskey};
 
 /// Every route of the operator address.
 #[rustfmt::skip]
-const ROUTES: [(&str, &str, Least, Needs); 76] = [
+const ROUTES: [(&str, &str, Least, Needs); 80] = [
     ("GET", "/metrics", Anyone, Nothing),
     ("GET", "/desk", Anyone, Nothing),
     ("POST", "/desk/login", Anyone, Nothing),
     ("POST", "/desk/login/passkey", Anyone, Nothing),
     ("POST", "/desk/login/passkey/options", Anyone, Nothing),
 
+    ("GET", "/admin/announcements", ReadOnly, Nothing),
     ("GET", "/admin/approvals", ReadOnly, Nothing),
     ("GET", "/admin/audit", ReadOnly, Nothing),
     ("GET", "/admin/audit/verify", ReadOnly, Nothing),
@@ -69,6 +70,7 @@ const ROUTES: [(&str, &str, Least, Needs); 76] = [
     ("GET", "/admin/intl-orders", ReadOnly, Nothing),
     ("GET", "/admin/late-returns", ReadOnly, Nothing),
     ("GET", "/admin/lines", ReadOnly, Nothing),
+    ("GET", "/admin/notes", ReadOnly, Nothing),
     ("GET", "/admin/openapi.json", ReadOnly, Nothing),
     ("GET", "/admin/queues", ReadOnly, Nothing),
     ("GET", "/admin/reconciliation", ReadOnly, Nothing),
@@ -92,7 +94,9 @@ const ROUTES: [(&str, &str, Least, Needs); 76] = [
     ("POST", "/desk/sign-out", ReadOnly, Nothing),
 
     ("POST", "/admin/freeze", Support, Nothing),
+    ("POST", "/admin/notes", Support, Nothing),
 
+    ("POST", "/admin/announcements/test", Operator, Nothing),
     ("POST", "/admin/approvals/approve", Operator, Confirmation),
     ("POST", "/admin/approvals/reject", Operator, Nothing),
     ("POST", "/admin/card-withdrawals/claim", Operator, Nothing),
