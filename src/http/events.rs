@@ -222,7 +222,10 @@ async fn get_stream(
         Some(claims) => {
             let subscription = hub.subscribe(claims.wallet, claims.revocation_ids());
             let subscription = subscription.map_err(|_| stream_limit(&state.stream))?;
-            ClientAccess::Granted(claims.clone(), subscription.of_owner(claims.is_owner_at_page()))
+            ClientAccess::Granted(
+                Box::new(claims.clone()),
+                subscription.of_owner(claims.is_owner_at_page()),
+            )
         }
         None => ClientAccess::FirstMessage,
     };
