@@ -47,6 +47,7 @@ mod cursors;
 mod customer_notes;
 mod customers;
 mod dead_letters;
+mod desk_rights;
 mod desk_sessions;
 mod developer_cli;
 mod discovery;

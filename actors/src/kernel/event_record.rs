@@ -13,7 +13,7 @@ use crate::answer::moment;
 pub use crate::answer::rfc3339;
 use crate::id::{EventId, ShardId, Wallet};
 use crate::kernel::Context;
-use crate::kernel::stored_view::{Reader, StoredView, put_bytes, put_number};
+use crate::kernel::stored_view::{Reader, StoredView, put_bytes, put_number, without_member};
 use crate::kernel::words;
 use crate::port::Timestamp;
 
@@ -134,6 +134,20 @@ impl PublicEvent {
         }
         out.push('}');
         debug_assert!(shown.is_some(), "they were checked when they were read");
+    }
+
+    /// The same event without this member of its object. `None` if its bytes cannot be read.
+    #[must_use]
+    pub fn without_member(self, member: &str) -> Option<Self> {
+        let views = without_member(&self.views, 0, member)?;
+        Some(Self { views, ..self })
+    }
+
+    /// The same event without what this member of its object was before.
+    #[must_use]
+    pub fn without_previous(self, member: &str) -> Option<Self> {
+        let views = without_member(&self.views, 1, member)?;
+        Some(Self { views, ..self })
     }
 
     /// About the length of the envelope in bytes.

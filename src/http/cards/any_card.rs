@@ -489,6 +489,11 @@ async fn redeemable<'a>(app: &App, id: CardId, gift: &'a GiftCard) -> Result<Any
     })))
 }
 
+/// 503: the card was usable when it was read, and no longer is. Read again, it has no details.
+fn just_ended() -> ApiError {
+    ApiError::unavailable(ErrorCode::ServiceUnavailable, "The card has just ended.", 1)
+}
+
 /// Number and CVV from the vault, and the billing address that the operator entered. The record that they were read is
 /// durable before they are returned. The remaining amount is the operators' last report.
 async fn operator_entered_details(app: &App, id: CardId, order: &IntlOrder) -> Result<IntlCardDetails, ApiError> {
@@ -497,25 +502,29 @@ async fn operator_entered_details(app: &App, id: CardId, order: &IntlOrder) -> R
         ApiError::internal()
     };
     let number = app.vault.open(id, &sealed(app, id).await?).map_err(|e| closed(&e))?;
-    let cvv = match app.engine.sealed_cvv(id).await.ok().flatten() {
-        None => None,
+    let opened = match app.engine.sealed_cvv(id).await.ok().flatten() {
+        None => Ok(None),
         Some(sealed) => {
             let cvvs = app.cvvs.clone();
             let opened = tokio::task::spawn_blocking(move || cvvs.open_cvv(id, &sealed)).await;
-            opened.map_err(|e| closed(&e))?.map_err(|e| closed(&e))?
+            opened.map_err(|e| closed(&e))?
         }
     };
-    let Some(cvv) = cvv else {
-        // The CVV is destroyed when the card ends, which may have happened since it was read.
-        let now = app.engine.intl_order(&id).await.map_err(unreadable)?;
-        return Err(match now.is_some_and(|order| order.is_usable()) {
-            true => closed(&"its CVV or the key of that is gone"),
-            false => ApiError::unavailable(ErrorCode::ServiceUnavailable, "The card has just ended.", 1),
-        });
+    let cvv = match opened {
+        Ok(Some(cvv)) => cvv,
+        unopened => {
+            // The CVV is destroyed when the card ends, which may have happened since it was read.
+            let now = app.engine.intl_order(&id).await.map_err(unreadable)?;
+            return Err(match (now.is_some_and(|order| order.is_usable()), unopened) {
+                (false, _) => just_ended(),
+                (true, Err(error)) => closed(&error),
+                (true, Ok(_)) => closed(&"its CVV or the key of that is gone"),
+            });
+        }
     };
     match app.engine.reveal_intl(id).await {
         Ok(()) => {}
-        Err(OperationError::Rejected(_)) => return Err(not_found()),
+        Err(OperationError::Rejected(_)) => return Err(just_ended()),
         Err(_) => {
             return Err(ApiError::unavailable(
                 ErrorCode::ServiceUnavailable,
@@ -556,7 +565,7 @@ async fn details<R>(
     let (cvv, available) = asked(issuer_ref).await.map_err(|_| later())?;
     match reveal.await {
         Ok(()) => {}
-        Err(OperationError::Rejected(_)) => return Err(not_found()),
+        Err(OperationError::Rejected(_)) => return Err(just_ended()),
         Err(_) => return Err(later()),
     }
     Ok(CardDetails {
