@@ -116,7 +116,7 @@ async fn state_sender(engine: &Engine, claims: &AuthClaims) -> Result<(), ApiErr
             AuthMethod::Key(_) => EventActorType::ApiKey,
             AuthMethod::Passkey(_) => EventActorType::Passkey,
         },
-        session_id: claims.session,
+        session_id: Some(claims.session),
         in_browser: claims.of_page,
         payment_id: claims.amr.payment(),
         api_key_id: claims.amr.key(),

@@ -47,6 +47,7 @@ mod dead_letters;
 mod desk_sessions;
 mod developer_cli;
 mod discovery;
+mod event_actors;
 mod every_response;
 mod exposition;
 mod finality;
