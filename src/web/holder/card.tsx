@@ -546,7 +546,7 @@ const HAPPENED: Record<string, { icon: NonNullable<LogLine["icon"]>; tone: Tone;
   processing: { icon: "clock", tone: "move", text: "The catalog makes the card" },
 };
 
-const whoOf = (event: PastEvent): string => actorOf(event) ?? (event.actor ? "Your agent" : "Your agent or you");
+const whoOf = (event: PastEvent): string => actorOf(event) ?? "Your agent or you";
 
 /** All that is known of a card in one list, the newest first. */
 function timeline(card: AnyCard, history: CardHistory | undefined, events: PastEvent[], payment: Payment | null): LogLine[] {
