@@ -4,14 +4,14 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import {
-  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
+  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
   now, since, sum, toast, units, useLoaded,
 } from "../parts";
 import { account, mayAct } from "./account";
 import { type Approval, approvalAgent, approvalReason, approvalWords, decline } from "./approvals";
 import { webAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
-import { type OnWay, type Transfers, onWay, payoutWords, useTransfers } from "./in-flight";
+import { type LoadedTransfers, type OnWay, type Transfers, onWay, payoutWords, useTransfers } from "./in-flight";
 import { StopAgentsButton, StopAgentsDialog, StoppedNote } from "./stop-agents";
 import { loadWaiting, waiting } from "./waiting";
 
@@ -27,12 +27,17 @@ const AddMoneyDialog = lazy(() => import("./add-money").then((file) => file.AddM
 const WithdrawDialog = lazy(() => import("./withdraw-to").then((file) => file.Withdraw));
 const ApprovalDialog = lazy(() => import("./approval-dialog").then((file) => file.ApprovalDialog));
 
+/** Of a balance outside the account's own: `undefined` if there is none, `null` if it cannot be read now. */
+type Outside = string | number | null | undefined;
+
 interface Balances {
-  wallet: string | number | null;
-  issuer: string | number | null;
+  wallet: Outside;
+  issuer: Outside;
 }
 
-/** Balances outside the account's own. Null if there is no such balance. */
+/** What the one code means that says that there is no such balance. Any other failure: it is not known now. */
+const absentWith = (code: string) => (error: unknown) => (failure(error).code === code ? undefined : null);
+
 async function loadBalances(hasWallet: boolean, isLinked: boolean): Promise<Balances> {
   const wallet = hasWallet
     ? api.call<{ balances?: Record<string, { available?: string | number; usdc?: string | number } | string | number> }>("getAgentWallet", {}).then(
@@ -40,15 +45,15 @@ async function loadBalances(hasWallet: boolean, isLinked: boolean): Promise<Bala
           sum(
             ...Object.values(result.balances ?? {}).map((one) => (typeof one === "object" ? (one.available ?? one.usdc) : one)),
           ),
-        () => null,
+        absentWith("agent_wallet_not_found"),
       )
-    : null;
+    : undefined;
   const issuer = isLinked
     ? api.get<{ balance?: string | number }>("/get-card-deposit-address").then(
         (answer) => answer.balance ?? null,
-        () => null,
+        absentWith("issuer_not_linked"),
       )
-    : null;
+    : undefined;
   const [walletBalance, issuerBalance] = await Promise.all([wallet, issuer]);
   return { wallet: walletBalance, issuer: issuerBalance };
 }
@@ -56,13 +61,14 @@ async function loadBalances(hasWallet: boolean, isLinked: boolean): Promise<Bala
 interface Pot {
   kind: "balance" | "wallet" | "issuer" | "cards" | "held" | "moving";
   name: string;
-  value: AmountValue;
+  /** `null` while it cannot be read. */
+  value: AmountValue | null;
 }
 
 /** Where the money is, in one bar and in figures. */
 function Pots({ pots }: { pots: Pot[] }) {
   const bar = useRef<HTMLDivElement>(null);
-  const filled = pots.filter((pot) => compare(pot.value, 0) > 0);
+  const filled = pots.filter((pot) => pot.value !== null && compare(pot.value, 0) > 0);
   const parts = filled.map((pot) => String(units(pot.value) ?? 0n)).join();
   useEffect(() => {
     const whole = filled.reduce((total, pot) => total + (units(pot.value) ?? 0n), 0n);
@@ -88,7 +94,7 @@ function Pots({ pots }: { pots: Pot[] }) {
               {pot.name}
             </dt>
             <dd>
-              <Amount value={pot.value} live />
+              {pot.value === null ? <span class="small quiet">not known now</span> : <Amount value={pot.value} live />}
             </dd>
           </div>
         ))}
@@ -128,7 +134,7 @@ function NeedsYou({ asks }: { asks: Ask[] }) {
   );
 }
 
-function OnItsWay({ list }: { list: OnWay[] }) {
+function OnItsWay({ list, loaded }: { list: OnWay[]; loaded: LoadedTransfers }) {
   return (
     <Panel
       title="On its way"
@@ -138,7 +144,17 @@ function OnItsWay({ list }: { list: OnWay[] }) {
         </a>
       }
     >
-      {list.length === 0 ? (
+      {loaded.error && (
+        <div class="panel-body">
+          <ErrorLine>What is on its way could not be loaded. {loaded.error.said}</ErrorLine>
+          <Button small icon="again" onClick={loaded.reload}>
+            Try again
+          </Button>
+        </div>
+      )}
+      {loaded.transfers === null && list.length === 0 ? (
+        !loaded.error && <Skeleton rows={2} label="Loading what is on its way" />
+      ) : list.length === 0 ? (
         <Empty icon="route" title="Nothing on its way">
           Top-ups, payouts and withdrawals show here with each step until they arrive.
         </Empty>
@@ -289,7 +305,8 @@ export default function Home() {
   const looked = useSignal<Approval | null>(null);
   const hasWallet = shown?.agent_wallet !== null && shown?.agent_wallet !== undefined;
   const isLinked = shown?.issuer_link?.status === "linked";
-  const transfers = useTransfers();
+  const loaded = useTransfers();
+  const { transfers } = loaded;
   const balances = useLoaded(`balances ${hasWallet} ${isLinked}`, () => loadBalances(hasWallet, isLinked), ["wallet_payment.settled", "wallet_payment.sent", "wallet_payment.failed", "top_up.credited", "reloadable_card.*", "card_withdrawal.*"]);
   const asks = shown ? asksOf() : [];
   if (!shown) return <Loading />;
@@ -298,8 +315,8 @@ export default function Home() {
   const cards = shown.cards.filter((card) => ["ready", "paused"].includes(card.status) && card.available_usd_amount !== undefined && card.available_usd_amount !== null);
   const pots: Pot[] = [
     { kind: "balance", name: "On your balance", value: shown.available },
-    ...(balances.data?.wallet !== null && balances.data?.wallet !== undefined ? [{ kind: "wallet" as const, name: "Agents’ wallet", value: balances.data.wallet }] : []),
-    ...(balances.data?.issuer !== null && balances.data?.issuer !== undefined ? [{ kind: "issuer" as const, name: "Card balance", value: balances.data.issuer }] : []),
+    ...(balances.data && balances.data.wallet !== undefined ? [{ kind: "wallet" as const, name: "Agents’ wallet", value: balances.data.wallet }] : []),
+    ...(balances.data && balances.data.issuer !== undefined ? [{ kind: "issuer" as const, name: "Card balance", value: balances.data.issuer }] : []),
     { kind: "cards", name: "On open cards", value: sum(...cards.map((card) => card.available_usd_amount)) },
     { kind: "held", name: "Held", value: shown.held },
     { kind: "moving", name: "On its way", value: sum(...moving.map((one) => one.usd)) },
@@ -433,7 +450,7 @@ export default function Home() {
         </div>
         <div class="stack">
           {isEmpty && mayAct.value && hasPasskeys() && <SetUp />}
-          <OnItsWay list={moving} />
+          <OnItsWay list={moving} loaded={loaded} />
           {!isEmpty && <SpendingPanel />}
           <AgentsToday />
         </div>

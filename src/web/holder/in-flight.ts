@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Payout, TopUp, Withdrawal } from "../api/public";
-import { type Stop, type StopState, type StreamEvent, api, money, onEvent, onGap } from "../parts";
+import { type ApiFailure, type Stop, type StopState, type StreamEvent, api, failure, money, onEvent, onGap } from "../parts";
 import type { AccountCard } from "./account";
 
 export interface OnWay {
@@ -109,23 +109,13 @@ export interface Transfers {
   withdrawals: Withdrawal[];
 }
 
-/** What happened to load: a list that this session may not read, or that fails, is empty. */
-async function listed<T>(path: string, field: string): Promise<T[]> {
-  try {
-    const answer = await api.get<Record<string, T[] | undefined>>(path);
-    return answer[field] ?? [];
-  } catch {
-    return [];
-  }
-}
-
 export async function loadTransfers(): Promise<Transfers> {
   const [topUps, payouts, withdrawals] = await Promise.all([
-    listed<TopUp>("/list-card-transactions?limit=50", "top_ups"),
-    listed<Payout>("/get-payment-status?limit=50", "payouts"),
-    listed<Withdrawal>("/get-withdrawal-status?limit=50", "withdrawals"),
+    api.get<{ top_ups: TopUp[] }>("/list-card-transactions?limit=50"),
+    api.get<{ payouts: Payout[] }>("/get-payment-status?order=desc&limit=50"),
+    api.get<{ withdrawals: Withdrawal[] }>("/get-withdrawal-status?order=desc&limit=50"),
   ]);
-  return { topUps, payouts, withdrawals };
+  return { topUps: topUps.top_ups, payouts: payouts.payouts, withdrawals: withdrawals.withdrawals };
 }
 
 /** The list with this one, which is newer than the one with its id. */
@@ -143,18 +133,33 @@ export function after(transfers: Transfers, event: StreamEvent): Transfers {
   return transfers;
 }
 
+export interface LoadedTransfers {
+  transfers: Transfers | null;
+  /** Why they could not be loaded. */
+  error: ApiFailure | null;
+  reload: () => void;
+}
+
 /** The newest transfers. Events carry what changes, so they are loaded once. */
-export function useTransfers(): Transfers | null {
+export function useTransfers(): LoadedTransfers {
   const transfers = useSignal<Transfers | null>(null);
+  const error = useSignal<ApiFailure | null>(null);
+  const again = useSignal(0);
   useEffect(() => {
     // Events that arrive while it loads are newer than the answer, or the same.
     let waiting: StreamEvent[] | null = [];
     const load = () => {
       waiting ??= [];
-      void loadTransfers().then((loaded) => {
-        transfers.value = (waiting ?? []).reduce(after, loaded);
-        waiting = null;
-      });
+      loadTransfers().then(
+        (loaded) => {
+          transfers.value = (waiting ?? []).reduce(after, loaded);
+          waiting = null;
+          error.value = null;
+        },
+        (thrown) => {
+          error.value = failure(thrown);
+        },
+      );
     };
     load();
     const off = onEvent(["top_up.*", "payout.*", "withdrawal.*", "card_withdrawal.*"], (event) => {
@@ -166,8 +171,14 @@ export function useTransfers(): Transfers | null {
       off();
       offGap();
     };
-  }, []);
-  return transfers.value;
+  }, [again.value]);
+  return {
+    transfers: transfers.value,
+    error: error.value,
+    reload: () => {
+      again.value += 1;
+    },
+  };
 }
 
 /** Everything on its way, newest first. */

@@ -345,6 +345,7 @@ const PAGES: [field: string, path: string][] = [
 export function pageOf(type: string, object: Values): string | null {
   for (const [field, path] of PAGES) if (text(object[field])) return path + encodeURIComponent(text(object[field]));
   if (/^(withdrawal|card_withdrawal)\./.test(type) && text(object.id)) return `/dashboard/transfers/${encodeURIComponent(text(object.id))}`;
+  if (/^(payment|refund)\./.test(type) && text(object.payment_id)) return `/dashboard/payments/${encodeURIComponent(text(object.payment_id))}`;
   if (/^(webhook|passkey)\./.test(type)) return "/dashboard/settings";
   if (/^(api_key|agent_wallet|session|approval)\./.test(type)) return "/dashboard/agents";
   return null;
@@ -392,6 +393,9 @@ export function actorOf(event: StreamEvent): string | null {
       return actor.api_key_name || "Your agent";
   }
 }
+
+/** “by the card issuer”, “by you”, “by Courier”: below a line that says only what happened. */
+export const byWords = (who: string): string => `by ${who.replace(/^(You|Your|The|A)\b/, (word) => word.toLowerCase())}`;
 
 /** The same, for a sentence that names nobody of the account. */
 function by(event: StreamEvent): string {
