@@ -54,3 +54,11 @@ fn operators_work_at_their_own_address() {
     // schemes and sizes. A fulfilled order appears on its owner's open page, and its number stays nowhere.
     run("desk");
 }
+
+#[test]
+fn owner_follows_money_on_its_way() {
+    // Checks: each leg of a top-up appears without a reload, with its transaction and who did it. A failed payout says
+    // where the money is, and leads to its line in the statement and back. A card that was not made is listed with what
+    // came back.
+    run("transfers");
+}

@@ -392,6 +392,7 @@ function Details({ transfer, begun }: { transfer: Transfer; begun: string | null
           { name: KIND_WORDS[transfer.kind].split(" ")[0] ?? "Transfer", value: <Id value={transfer.id} /> },
           { name: "Started", value: <Time at={transfer.createdAt} /> },
           begun !== null && { name: "By", value: begun },
+          transfer.kind !== "card_withdrawal" && transfer.paymentId === null && { name: "Statement", value: <a href={dayLink(transfer.createdAt, transfer.id)}>Its lines</a> },
           topUp && { name: "Goes to", value: <Id value={topUp.deposit_address} what="deposit address" /> },
           payout?.destination && { name: "To", value: `${payout.destination.account_holder_name}, ${payout.destination.bank_name} •••• ${payout.destination.account_number_last4}` },
           payout?.platform && { name: "App", value: appName(payout.platform) },
