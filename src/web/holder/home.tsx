@@ -4,14 +4,14 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import {
-  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
+  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clock, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
   now, since, sum, toast, units, useLoaded,
 } from "../parts";
 import { account, mayAct } from "./account";
 import { type Approval, approvalAgent, approvalReason, approvalWords, decline } from "./approvals";
 import { webAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
-import { type LoadedTransfers, type OnWay, type Transfers, onWay, payoutWords, useTransfers } from "./in-flight";
+import { type LoadedTransfers, type OnWay, type Transfers, claimLeft, onWay, payoutWords, useTransfers } from "./in-flight";
 import { StopAgentsButton, StopAgentsDialog, StoppedNote } from "./stop-agents";
 import { loadWaiting, waiting } from "./waiting";
 
@@ -296,7 +296,7 @@ function SetUp() {
   );
 }
 
-const NONE: Transfers = { topUps: [], payouts: [], withdrawals: [] };
+const NONE: Transfers = { topUps: [], payouts: [], withdrawals: [], bank: [] };
 
 export default function Home() {
   const shown = account.value;
@@ -333,7 +333,7 @@ export default function Home() {
           <b>{approvalAgent(approval)}</b> {approvalWords(approval)}
         </>
       ),
-      text: approvalReason(approval),
+      text: `${approvalReason(approval)}${approval.expires_at ? ` Waits until ${clock(approval.expires_at)}.` : ""}`,
       actions: (
         <>
           <Button small decides onClick={() => void decline(approval).then(loadWaiting, (thrown) => toast(failure(thrown).said))}>
@@ -372,7 +372,7 @@ export default function Home() {
         key: payout.payout_id,
         icon: "send",
         title: <b>Send the {payoutWords(payout)} link to its recipient</b>,
-        text: "The payout waits until they enter a debit card.",
+        text: `The payout waits until they enter a debit card. ${claimLeft(payout, now.peek())}.`,
         actions: (
           <Button small href={`/dashboard/transfers/${payout.payout_id}`}>
             Show the link
