@@ -37,7 +37,7 @@ interface Row {
   buyer?: true;
   then?: (object: Values, event: StreamEvent) => { tone: Tone; word: string } | null;
   amount?: (object: Values, event: StreamEvent) => { value: string; currency?: string; moves: Moves } | null;
-  quiet?: boolean;
+  quiet?: boolean | ((object: Values) => boolean);
   /** Events of one thing with the same step are shown as one line, the last of them. */
   step?: string;
 }
@@ -94,6 +94,8 @@ const payoutTo = (object: Values): string =>
       : `to a debit card${text(object.card_last4) ? ` •••• ${text(object.card_last4)}` : ""}`;
 const payout = (object: Values): string => `${money(text(object.amount), text(object.currency) || "USD")} ${payoutTo(object)}`;
 const paidTo = (object: Values): string => (text(object.host) === "route" ? "Purser" : text(object.host) || short(text(object.pay_to)));
+/** A call of Purser itself: what it bought says so. */
+const ofPurser = (object: Values): boolean => text(object.host) === "route";
 /** How it was paid, where the page knows that from another event: “ with wallet 0x30ef…a6c9”. */
 const paidWith = (object: Values): string => (text(object.paid_with) ? ` with ${text(object.paid_with)}` : "");
 const agentName = (object: Values): string => text((object.agent as Values | null)?.name) || "An agent";
@@ -121,16 +123,20 @@ const PRODUCTS: Record<string, string> = {
 const product = (object: Values): string => PRODUCTS[text(object.product)] ?? "a purchase";
 const LEG: Record<string, string> = { solana: "Solana", base: "Base" };
 
+// Of a charge, what the card's transactions say and its event does not.
+const shop = (object: Values): string => text(object.merchant) || "A shop";
+const charge = (object: Values): string => (text(object.charge_usd) ? ` ${usd(object.charge_usd)}` : "");
+
 // What happens to every kind of card after it is open.
 function cardRows(name: (object: Values) => string): Record<
   "paused" | "resumed" | "closed" | "pause_requested" | "resume_requested" | "close_requested" | "details_viewed" | "charged" | "charge_settled" | "charge_refunded" | "charge_declined",
   Row
 > {
   return {
-    charged: { says: (o) => `A shop charged ${name(o)}.`, amount: changeOf("available_usd_amount", "own") },
-    charge_settled: { says: (o) => `A shop's charge to ${name(o)} was settled.`, quiet: true },
-    charge_refunded: { says: (o) => `A shop gave money back to ${name(o)}.`, amount: changeOf("available_usd_amount", "own") },
-    charge_declined: { says: (o) => `A charge to ${name(o)} was declined, so nothing was taken.` },
+    charged: { says: (o) => `${shop(o)} charged${charge(o)} ${text(o.merchant) ? "to " : ""}${name(o)}.`, amount: changeOf("available_usd_amount", "own") },
+    charge_settled: { says: (o) => `${shop(o)}'s charge to ${name(o)} was settled.`, quiet: true },
+    charge_refunded: { says: (o) => `${shop(o)} gave${charge(o) || " money"} back to ${name(o)}.`, amount: changeOf("available_usd_amount", "own") },
+    charge_declined: { says: (o) => (text(o.merchant) ? `${shop(o)} was declined: it wanted${charge(o)} of ${name(o)}. Nothing was taken.` : `A charge to ${name(o)} was declined, so nothing was taken.`) },
     pause_requested: { does: (o) => `asked to pause ${name(o)}.`, step: "pause" },
     paused: { does: (o) => `paused ${name(o)}: shops are refused until it is resumed.`, says: (o, e) => `${by(e)} paused ${name(o)}: shops are refused until it is resumed.`, step: "pause" },
     resume_requested: { does: (o) => `asked to resume ${name(o)}.`, step: "resume" },
@@ -279,13 +285,14 @@ const ROWS = {
   "top_up.credited": { buyer: true, does: (o) => `topped up your card balance from ${LEG[text(o.payment_network)] ?? "a chain"}${paidWith(o)}.`, then: after("Credited"), amount: own("funded_usd"), step: "top-up" },
   "top_up.failed": { buyer: true, does: () => "tried to top up your card balance. It could not be delivered, so the money is on your balance.", then: status("top_up"), amount: comesIn("funded_usd"), step: "top-up" },
 
-  "wallet_payment.signed": { buyer: true, does: (o) => `signed a payment to ${paidTo(o)}.`, then: status("wallet_payment"), amount: out("amount"), step: "payment" },
-  "wallet_payment.pending": { buyer: true, does: (o) => `sends ${usd(o.amount)} to ${paidTo(o)}.`, then: status("wallet_payment"), amount: out("amount"), step: "payment" },
-  "wallet_payment.sent": { buyer: true, does: (o) => `sent ${usd(o.amount)} to ${paidTo(o)} on ${network(o.network)}.`, then: status("wallet_payment"), amount: out("amount"), step: "payment" },
+  "wallet_payment.signed": { buyer: true, does: (o) => `signed a payment to ${paidTo(o)}.`, then: status("wallet_payment"), amount: out("amount"), quiet: ofPurser, step: "payment" },
+  "wallet_payment.pending": { buyer: true, does: (o) => `sends ${usd(o.amount)} to ${paidTo(o)}.`, then: status("wallet_payment"), amount: out("amount"), quiet: ofPurser, step: "payment" },
+  "wallet_payment.sent": { buyer: true, does: (o) => `sent ${usd(o.amount)} to ${paidTo(o)} on ${network(o.network)}.`, then: status("wallet_payment"), amount: out("amount"), quiet: ofPurser, step: "payment" },
   "wallet_payment.settled": {
     buyer: true,
     does: (o) => (text(o.kind) === "x402" ? `made a paid call to ${paidTo(o)}${quoted(o.note)}.` : `sent ${usd(o.amount)} to ${paidTo(o)} on ${network(o.network)}${quoted(o.note)}.`),
     amount: out("amount"),
+    quiet: ofPurser,
     step: "payment",
   },
   "wallet_payment.unsettled": { buyer: true, does: (o) => `called ${paidTo(o)}, which did not take the payment.`, then: status("wallet_payment"), step: "payment" },
@@ -410,10 +417,20 @@ export interface Begun {
   who: Map<string, string>;
   /** By the payment's id. */
   paidWith: Map<string, string>;
+  /** Charges of cards, as their transactions say. */
+  charges: readonly Charge[];
+}
+
+export interface Charge {
+  card_id: string;
+  merchant: string;
+  usd_amount: string | number;
+  status: string;
+  at: string;
 }
 
 /** Reads the events of a list, newest first. `ours` are the addresses of the agents' wallet. */
-export function begunBy(events: readonly StreamEvent[], ours: readonly string[] = []): Begun {
+export function begunBy(events: readonly StreamEvent[], ours: readonly string[] = [], charges: readonly Charge[] = []): Begun {
   const who = new Map<string, string>();
   const paidWith = new Map<string, string>();
   const byTransaction = new Map<string, string>();
@@ -435,11 +452,29 @@ export function begunBy(events: readonly StreamEvent[], ours: readonly string[] 
     const name = who.get(byTransaction.get(transaction) ?? "");
     if (name) who.set(id, name);
   }
-  return { who, paidWith };
+  return { who, paidWith, charges };
 }
 
-/** The same event, with what other events say of its beginning. */
+/** The transaction that a charge's event is about: of the same card and kind, the last one before the event. */
+function chargeOf(event: StreamEvent, charges: readonly Charge[]): Charge | undefined {
+  const kind = /\.(charged|charge_(?:settled|declined|refunded))$/.exec(event.type)?.[1];
+  if (!kind) return undefined;
+  const at = Date.parse(event.created_at);
+  const moved = kind === "charge_declined" || kind === "charge_settled" ? null : change(event.data.object, event, "available_usd_amount");
+  let found: Charge | undefined;
+  for (const one of charges) {
+    if (one.card_id !== event.data.object.card_id || Date.parse(one.at) > at) continue;
+    if ((one.status === "declined") !== (kind === "charge_declined")) continue;
+    if (moved !== null && units(moved) !== units(one.usd_amount)) continue;
+    if (!found || Date.parse(one.at) > Date.parse(found.at)) found = one;
+  }
+  return found;
+}
+
+/** The same event, with what other events say of its beginning, and what is known of its charge. */
 export function withBeginning(event: StreamEvent, begun: Begun): StreamEvent {
+  const charged = chargeOf(event, begun.charges);
+  if (charged) return { ...event, data: { object: { ...event.data.object, merchant: charged.merchant, charge_usd: String(charged.usd_amount) } } };
   const object = event.data.object;
   const payment = text(object.payment_id);
   const who = begun.who.get(thingOf(object) ?? "") ?? begun.who.get(payment);
@@ -459,7 +494,7 @@ export function sentence(event: StreamEvent): Said {
     amount: amount && { currency: "USD", ...amount },
     href: pageOf(event.type, object),
     thing: thing && row.step ? `${thing} ${row.step}` : `${event.seq}`,
-    quiet: row.quiet === true,
+    quiet: typeof row.quiet === "function" ? row.quiet(object) : row.quiet === true,
   };
   const caller = isCaller(event.actor);
   const known = row.buyer ? text(object.begun_by) : "";

@@ -73,6 +73,28 @@ test("a later step says who began it, and with which wallet", () => {
   assert.equal(text([viewed, ready, settled, paid, signed], viewed), "You looked at the number of US card •••• 2717.");
 });
 
+test("a charge names its shop, once the card's transactions say it", () => {
+  const charged = event("card.charged", { ...FULL, card_id: "card_1" }, { previous: { available_usd_amount: 40 } });
+  const at = "2026-11-27T10:00:01.000Z";
+  const charges = [
+    { card_id: "card_2", merchant: "Other card", usd_amount: 6.6, status: "settled", at },
+    { card_id: "card_1", merchant: "Other amount", usd_amount: 7, status: "settled", at },
+    { card_id: "card_1", merchant: "Later", usd_amount: 6.6, status: "settled", at: "2026-11-27T11:00:00.000Z" },
+    { card_id: "card_1", merchant: "Declined", usd_amount: 6.6, status: "declined", at },
+    { card_id: "card_1", merchant: "Calanque Ferries", usd_amount: "6.60", status: "pending", at },
+  ];
+  const said = (of: StreamEvent) => sentenceText(withBeginning(of, begunBy([], [], charges)));
+  assert.equal(said(charged), "Calanque Ferries charged $6.60 to US card •••• 2717.");
+  assert.equal(sentenceText(charged), "A shop charged US card •••• 2717.");
+  assert.equal(said(event("card.charge_declined", { ...FULL, card_id: "card_1" })), "Declined was declined: it wanted $6.60 of US card •••• 2717. Nothing was taken.");
+});
+
+test("a paid call of Purser itself is told by what it bought", () => {
+  for (const change of ["signed", "sent", "settled"]) assert.ok(sentence(event(`wallet_payment.${change}`, { host: "route" })).quiet);
+  assert.ok(!sentence(event("wallet_payment.failed", { host: "route" })).quiet);
+  assert.ok(!sentence(event("wallet_payment.settled", { host: "tides.example" })).quiet);
+});
+
 test("a purchase says who, what and how it stands", () => {
   const said = sentence(event("card.ready", { ...FULL, card_id: "card_1" }, { actor: { type: "api_key", session_id: "ses_1", in_browser: false, api_key_name: "Courier" } }));
   assert.equal(`${said.who} ${said.text}`, "Courier bought a $40.00 US card.");
