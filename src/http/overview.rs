@@ -140,6 +140,8 @@ struct AccountOverview<'a> {
     rights: PageRights,
     /// `sandbox` or `production`.
     mode: ServiceMode,
+    /// The service's time (RFC 3339). In the sandbox it can be ahead of the machine's.
+    now: Time,
     /// Sequence number of the last event that is included.
     seq: u64,
     /// Cards of all kinds, newest first, at most 50.
@@ -203,6 +205,7 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
             Mode::Sandbox => ServiceMode::Sandbox,
             Mode::Production => ServiceMode::Production,
         },
+        now: app.clock.now().into(),
         seq,
         cards: cards.map_err(|_| ApiError::internal())?,
         caps: app.caps_of(&account),

@@ -3,7 +3,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { type Loaded, api, signedOut, stream, useLoaded } from "../parts";
+import { type Loaded, api, signedOut, stream, useLoaded, present } from "../parts";
 
 export type QueueName =
   | "intl_orders" | "card_withdrawals" | "card_actions" | "dead_letters" | "late_jobs" | "unknown_payments" | "approvals" | "refunds"
@@ -69,7 +69,7 @@ function lost(): void {
   source = null;
   clearTimeout(silenceTimer);
   if (stream.connection.value === "ended") return;
-  stream.since.value ??= Date.now();
+  stream.since.value ??= present();
   if (stream.connection.value !== "stale") stream.connection.value = "reconnecting";
   staleTimer ??= setTimeout(() => {
     if (stream.connection.value !== "live" && stream.connection.value !== "ended") stream.connection.value = "stale";
@@ -103,7 +103,7 @@ function connect(): void {
     const event = JSON.parse(data) as SystemEvent;
     if (event.seq <= stream.lastSeq.value) return;
     stream.lastSeq.value = event.seq;
-    stream.lastEventAt.value = Date.now();
+    stream.lastEventAt.value = present();
     systemEvents.value = [event, ...systemEvents.value].slice(0, 100);
   });
   on("ping", (data) => {

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
-  Amount, Button, Empty, ErrorLine, Field, Id, KeyValue, Note, PageHead, Panel, Shell, StatusTag, Table, Tabs, addShortcuts, api, fieldErrors, navigate, now, setQuery, short, span, toast, useRoute, withQuery,
+  Amount, Button, Empty, ErrorLine, Field, Id, KeyValue, Note, PageHead, Panel, Shell, StatusTag, Table, Tabs, addShortcuts, api, fieldErrors, navigate, now, present, setQuery, short, span, toast, useRoute, withQuery,
 } from "../parts";
 import type { OpenIntlOrder } from "../api/operator";
 import { Act, Ask, usd } from "./act";
@@ -103,7 +103,7 @@ function EntryForm({ order, onDone, onReject }: { order: OpenIntlOrder; onDone: 
     if (digits.length < 12) found.card_number = "Enter the whole number, 12 to 19 digits.";
     else if (!addsUp(digits)) found.card_number = "A digit is wrong: the number does not add up.";
     const until = month(expiry.value);
-    const today = new Date();
+    const today = new Date(present());
     if (!until || until.month < 1 || until.month > 12) found.exp = "Month and year, like 12/2031.";
     else if (until.year * 12 + until.month < today.getFullYear() * 12 + today.getMonth() + 1) found.exp = "This card has expired.";
     if (!/^\d{3,4}$/.test(cvv.value)) found.cvv = "Three or four digits.";

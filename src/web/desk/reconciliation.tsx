@@ -1,7 +1,7 @@
 // Our books against the lists of chains and providers, and what differs, by day.
 
 import { useSignal } from "@preact/signals";
-import { Empty, Id, PageHead, Panel, Segments, Shell, StatusTag, Table, Time, api, dayKey, useLoaded, withQuery } from "../parts";
+import { Empty, Id, PageHead, Panel, Segments, Shell, StatusTag, Table, Time, api, dayKey, useLoaded, withQuery, present } from "../parts";
 import type { Discrepancy, OperatorLateReturn, ReconciliationRun } from "../api/operator";
 import { Act, useAct, usd } from "./act";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
@@ -78,7 +78,7 @@ export default function Reconciliation() {
   const run = status.data?.run;
   const open = Object.values(status.data?.open ?? {}).reduce((sum, n) => sum + n, 0);
   const days = byDay(events.data ?? []);
-  const today = dayKey(Date.now());
+  const today = dayKey(present());
   return (
     <Shell app="desk" page="books" title="Reconciliation">
       <PageHead
@@ -163,7 +163,7 @@ export default function Reconciliation() {
         <Panel title="By day" aside="30 days are kept">
           <Table
             caption="Discrepancies by day"
-            rows={days.some((day) => day.key === today) ? days : [{ key: today, at: new Date().toISOString(), opened: 0, agreed: 0, chains: 0, providers: 0 }, ...days]}
+            rows={days.some((day) => day.key === today) ? days : [{ key: today, at: new Date(present()).toISOString(), opened: 0, agreed: 0, chains: 0, providers: 0 }, ...days]}
             rowKey={(row) => row.key}
             columns={[
               { title: "Day", cell: (row) => <Time at={row.at} as="day" /> },

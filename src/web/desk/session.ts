@@ -1,7 +1,7 @@
 // Who works here, and what the role may do. The service decides; the page says so before.
 
 import { signal } from "@preact/signals";
-import { api, frame } from "../parts";
+import { api, frame, followClock } from "../parts";
 
 export type Role = "administrator" | "operator" | "support" | "read-only";
 /** What an act needs: as in the operators' API. */
@@ -49,11 +49,13 @@ interface Session {
   expires_at?: string | null;
   must_add_passkey?: boolean;
   passkeys_available?: boolean;
+  now?: string;
 }
 
 /** Reads who is signed in. Throws if nobody is. */
 export async function readSession(): Promise<void> {
   const session = await api.get<Session>("/admin/session");
+  followClock(session.now);
   const name = session.operator;
   operator.value = {
     name,

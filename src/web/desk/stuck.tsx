@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Amount, Button, Empty, Icon, Id, KeyValue, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, money, now, setQuery, span, useLoaded, useRoute } from "../parts";
+import { Amount, Button, Empty, Icon, Id, KeyValue, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, money, now, setQuery, span, useLoaded, useRoute, present } from "../parts";
 import type { DeadLetteredJob, HeldJob, JobAction, UnknownPayment, UntrackedOrder, UntrackedTransfer } from "../api/operator";
 import { Act, Ask, type AskFields, useAct } from "./act";
 import { Export, ListBar, LoadError, fits } from "./lists";
@@ -350,10 +350,10 @@ export default function Stuck() {
   const { query } = useRoute();
   const filter = useSignal("");
   const show = useSignal<Is | "all">("all");
-  const askedAt = useSignal(Date.now());
+  const askedAt = useSignal(present());
   const found = useLoaded("dead-letters", async () => {
     const letters = await api.get<DeadLetters>("/admin/dead-letters");
-    askedAt.value = Date.now();
+    askedAt.value = present();
     return letters;
   });
   useOnChange(["dead_letters", "late_jobs", "unknown_payments"], found.reload);

@@ -25,6 +25,6 @@ export { Log, type LogLine, Route, type Stop, type StopState } from "./stops";
 export { type Connection as ConnectionState, type StreamEvent, canDecide, connection, onEnd, onEvent, onGap, since, stream } from "./stream";
 export { type Column, type Fold, Table } from "./table";
 export { Segments, Tabs } from "./tabs";
-export { Time, ago, clock, clockSeconds, day, dayKey, fullTime, now, span } from "./time";
+export { Time, ago, clock, clockSeconds, day, dayKey, followClock, followEvent, fullTime, now, present, span } from "./time";
 export { type Theme, setTheme, theme } from "./theme";
 export { toast } from "./toast";

@@ -9,7 +9,7 @@ export const settings = {}
 const PAGES = ['', '/orders', '/orders/withdrawals', '/orders/actions', '/stuck', '/refunds', '/approvals', '/incoming', '/customers', '/reconciliation', '/audit', '/webhooks', '/supervision', '/lines', '/me', '/sandbox']
 
 /** An operator who signed in with the token of a new service, and has a passkey. */
-async function operator({ browser, service }) {
+export async function asOperator({ browser, service }) {
   const visitor = await browser.visitor()
   const device = await visitor.passkeyDevice()
   visitor.expects(/status of 40[13]/)
@@ -39,7 +39,7 @@ export const scenarios = {
     await stranger.inspect('desk-sign-in')
     await stranger.close()
     await service.agent('customer').pay(`/order-intl-card?amount=100&label=${encodeURIComponent(HOSTILE.slice(0, 40))}`)
-    const { visitor } = await operator({ browser, service })
+    const { visitor } = await asOperator({ browser, service })
     for (const page of PAGES) {
       await visitor.open(`${service.deskUrl}/desk${page}`)
       await visitor.sees('.connection', 'Live')
@@ -60,7 +60,7 @@ export const scenarios = {
     await owner.sees('.connection', 'Live')
     await mark(owner)
 
-    const { visitor } = await operator({ browser, service })
+    const { visitor } = await asOperator({ browser, service })
     await visitor.open(`${service.deskUrl}/desk/orders?id=${order.card_id}`)
     await visitor.press('button', 'Claim')
     await visitor.sees('main', 'left of your claim')
