@@ -27,13 +27,10 @@ async fn every_event_says_who_did_it() {
     assert!((200..300).contains(&paused.status), "{}", paused.text);
     wait_for_card_status(&site, &token, &card, "paused").await;
     operator
-        .done(
-            "/admin/accounts/freeze",
-            json!({"wallet": agent.address(), "message": "Why?"}),
-        )
+        .done("/admin/freeze", json!({"wallet": agent.address(), "message": "Why?"}))
         .await;
     operator
-        .done("/admin/accounts/unfreeze", json!({"wallet": agent.address()}))
+        .done("/admin/unfreeze", json!({"wallet": agent.address()}))
         .await;
 
     let events = site.events(&token, 0).await;
