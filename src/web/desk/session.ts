@@ -5,7 +5,7 @@ import { api, frame, followClock } from "../parts";
 
 export type Role = "administrator" | "operator" | "support" | "read-only";
 /** What an act needs: as in the operators' API. */
-export type Needs = "read" | "freeze" | "operate" | "tokens";
+export type Needs = "read" | "freeze" | "note" | "operate" | "tokens";
 
 export interface Operator {
   name: string;
@@ -22,6 +22,7 @@ export interface Operator {
 const ALLOWED: Record<Needs, readonly Role[]> = {
   read: ["administrator", "operator", "support", "read-only"],
   freeze: ["administrator", "operator", "support"],
+  note: ["administrator", "operator", "support"],
   operate: ["administrator", "operator"],
   tokens: ["administrator"],
 };
@@ -29,6 +30,7 @@ const NAMES: Record<Role, string> = { administrator: "Administrator", operator: 
 const WHO: Record<Needs, string> = {
   read: "",
   freeze: "Support, operators and administrators may do this.",
+  note: "Support, operators and administrators may do this.",
   operate: "Operators and administrators may do this.",
   tokens: "Administrators may do this.",
 };

@@ -231,7 +231,9 @@ function Detail({ item, askedAt, reload }: { item: Item; askedAt: number; reload
       <section class="panel" aria-labelledby="stuck-title">
         <div class="panel-body first">
           <div class="row wrap">
-            <h1 id="stuck-title">{item.title}</h1>
+            <h2 class="large-title" id="stuck-title">
+              {item.title}
+            </h2>
             <StatusTag tone={TAG[item.is].tone} tag>
               {TAG[item.is].word}
             </StatusTag>
@@ -365,6 +367,7 @@ export default function Stuck() {
   const lost = (found.data?.untracked_transfers.length ?? 0) + (found.data?.unexplained_orders.length ?? 0);
   return (
     <Shell app="desk" page="stuck" title={item?.title ?? "Stuck work"}>
+      <h1 class="only-read">Stuck work</h1>
       {found.data?.withdrawals_paused && (
         <div class="above">
           <Note tone="wait" title="Withdrawals are paused after a restore." actions={lost > 0 && <Button small href="/desk/incoming">Attribute transfers</Button>}>
@@ -382,14 +385,11 @@ export default function Stuck() {
       ) : !found.data ? (
         <Skeleton rows={6} />
       ) : all.length === 0 ? (
-        <>
-          <h1 class="only-read">Stuck work</h1>
-          <Panel>
-            <Empty icon="check" title="Nothing is stuck, and every payment is known">
-              Work that fails is tried again by itself, ever more slowly. When it gives up, it comes here with the evidence and what you may do.
-            </Empty>
-          </Panel>
-        </>
+        <Panel>
+          <Empty icon="check" title="Nothing is stuck, and every payment is known">
+            Work that fails is tried again by itself, ever more slowly. When it gives up, it comes here with the evidence and what you may do.
+          </Empty>
+        </Panel>
       ) : (
         <div class="split left">
           <div class="stick">

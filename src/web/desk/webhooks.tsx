@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { Button, Empty, Id, PageHead, Panel, Segments, Shell, StatusTag, Table, Time, type Tone, api, now, setQuery, short, span, useRoute, withQuery, present } from "../parts";
 import type { OperatorWebhook, WebhookAttempt, WebhookDelivery } from "../api/operator";
 import { Act, Ask, useAct } from "./act";
+import { Announcements } from "./announcements";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
 
 const DELIVERY: Record<string, readonly [Tone, string]> = {
@@ -241,6 +242,7 @@ export default function Webhooks() {
           </ListState>
         </Panel>
         {selected && <Deliveries key={selected.webhook.webhook_id} row={selected} />}
+        <Announcements />
       </div>
     </Shell>
   );

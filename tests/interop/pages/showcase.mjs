@@ -3,8 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { check, until } from './browser.mjs'
-import { asOperator } from './desk.mjs'
-import { ownersAct, signIn } from './people.mjs'
+import { asOperator, ownersAct, signIn } from './people.mjs'
 
 export const settings = {}
 

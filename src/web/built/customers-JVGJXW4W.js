@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-3ZYQHAVB.js";import"/assets/chunk-C3H6XVW3.js";import"/assets/chunk-C4SQGYUP.js";import"/assets/chunk-AIJXJ52P.js";import"/assets/chunk-FQTXJ2PA.js";import"/assets/chunk-S7HXOMVX.js";export{c as default,a as pageOfHit,b as remember};

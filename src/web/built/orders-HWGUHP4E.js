@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-TA2NBEIG.js";import"/assets/chunk-NI63BVSR.js";import"/assets/chunk-IVC25WAW.js";import"/assets/chunk-AIJXJ52P.js";import"/assets/chunk-4RTQTGFI.js";import"/assets/chunk-FQTXJ2PA.js";import"/assets/chunk-S7HXOMVX.js";export{a as OrderTabs,b as default};
