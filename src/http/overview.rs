@@ -254,7 +254,7 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
             .as_ref()
             .map(|identity| IdentityOverview::of(identity, &claims)),
         issuer_link: link.as_ref().map(|link| link.view(&wallet)),
-        agent_wallet: app.wallet_of(&wallet).await?,
+        agent_wallet: app.wallet_of(&claims).await?,
         agents_on_balance: app.balance_limits_of(&wallet, account.balance_limits).await?,
         api_keys,
         connected_agents: sessions
@@ -350,21 +350,21 @@ impl App {
         BUDGETS.into_iter().map(of).collect()
     }
 
-    /// The managed wallet of an account, if it has one.
+    /// The managed wallet of the caller's account, if it has one.
     ///
     /// # Errors
     /// 500 when storage fails.
-    pub(super) async fn wallet_of(&self, owner: &Wallet) -> Result<Option<AgentWalletOverview>, ApiError> {
+    pub(super) async fn wallet_of(&self, claims: &AuthClaims) -> Result<Option<AgentWalletOverview>, ApiError> {
         let read = self
             .engine
-            .agent_wallet(owner)
+            .agent_wallet(&claims.wallet)
             .await
             .map_err(|_| ApiError::internal())?;
         let now = self.clock.now();
         Ok(read.map(|wallet| AgentWalletOverview {
             used_today_usd: wallet.used_on(now).into(),
             merchants_today: MerchantOverview::all(&wallet, now),
-            wallet: wallet.view(owner),
+            wallet: wallet.seen_by(claims.amr),
         }))
     }
 
