@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer, TokenError, require_not_frozen};
 use super::error::{ApiError, ErrorCode};
 use super::json;
+use super::page_address::PageAddress;
 use super::page_session::{has_origin, require_own_page};
 use super::query::Query;
 use super::route::routes;
@@ -32,7 +33,7 @@ const SCAN_PAGE: usize = 500;
 pub struct EventState {
     pub stream: Arc<StreamContext>,
     /// Origin (scheme, host and port) that a browser must send with the session cookie.
-    pub origin: Arc<str>,
+    pub pages: PageAddress,
 }
 
 routes! { pub static ROUTES: EventState, openapi;
@@ -100,7 +101,7 @@ async fn reader(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) ->
     if let (false, Some(cookie)) = (headers.contains_key(AUTHORIZATION), cookie) {
         match state.stream.authenticator.authenticate_session(cookie).await {
             Ok(claims) => {
-                require_own_page(&Method::GET, headers, &state.origin)?;
+                require_own_page(&Method::GET, headers, &state.pages.origins())?;
                 return Ok(claims);
             }
             // Cookies of another site.
@@ -266,7 +267,7 @@ async fn admit(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) -> 
         Err(TokenError::Invalid) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    if !has_origin(headers, &state.origin) {
+    if !has_origin(headers, &state.pages.origins()) {
         return Err(ApiError::new(
             ErrorCode::OriginNotAllowed,
             "A stream opened by cookie must come from our own page.",

@@ -16,12 +16,14 @@ use purser::http::error::{ApiError, ErrorCode, with_prebuilt_body};
 use purser::http::events::{self, EventState};
 use purser::http::front::{Front, FrontConfig, PathRules};
 use purser::http::health::{self, Readiness};
+use purser::http::page_address::PageAddress;
 use purser::http::pricing::{self, PriceList};
 use purser::http::rate_limit::RateLimiter;
 use purser::http::request_metrics::RequestMetrics;
 use purser::http::routes::PATHS;
 use purser::http::server::{Server, StopHandle};
 use purser::http::{json, openapi, version};
+use purser::identity::origin::Origin;
 use purser::stream::{Hub, StreamContext};
 use purser_actors::entity::session::AuthMethod;
 use purser_actors::id::{SessionId, Wallet};
@@ -197,7 +199,7 @@ impl Harness {
         .merge(openapi::router(&document))
         .merge(events::router(EventState {
             stream,
-            origin: format!("http://{addr}").into(),
+            pages: PageAddress::new(Origin::parse(&format!("http://{addr}")).unwrap(), true),
         }))
         .merge(test_routes(&config, paid_calls.clone(), gate.clone()));
         let inside = FrontConfig {

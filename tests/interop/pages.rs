@@ -44,10 +44,26 @@ fn owner_watches_and_acts_on_the_dashboard() {
 }
 
 #[test]
+fn owner_limits_agents_and_answers_what_they_ask() {
+    // Checks: an owner sets limits for the balances and by merchant on the page. A withdrawal over a limit appears without
+    // a reload, passes once after a yes and never after a no; decided ones are listed. What is no host is said at its
+    // field.
+    run("limits");
+}
+
+#[test]
 fn owner_uses_passkeys() {
     // Checks: with the browser's virtual device an owner adds a passkey, returns with it without a link, and reveals a
     // card whose number stays nowhere. A device whose person does not confirm opens no session.
     run("passkeys");
+}
+
+#[test]
+fn owner_returns_without_passkeys_and_after_a_stop() {
+    // Checks: at the default address a page leads to localhost, where the virtual device adds a passkey that Home offers.
+    // A recovery that the wallet begins is seen without a reload and cancelled with the passkey; another one brings back an
+    // owner who lost it. The stop offers a passkey first, and an owner without one returns by a link of the wallet.
+    run("recovery");
 }
 
 #[test]

@@ -11,9 +11,9 @@ use super::host::Host;
 use super::http::{Response, ServiceClient, send};
 use super::owner::Owner;
 
-const PUBLIC: &str = "http://localhost:9999";
+pub(crate) const PUBLIC: &str = "http://localhost:9999";
 
-fn assert_error(answer: &Response, status: u16, code: &str, what: &str) {
+pub(crate) fn assert_error(answer: &Response, status: u16, code: &str, what: &str) {
     assert_eq!(
         (answer.status, answer.code()),
         (status, code),
@@ -22,22 +22,22 @@ fn assert_error(answer: &Response, status: u16, code: &str, what: &str) {
     );
 }
 
-async fn act(site: &ServiceClient<'_>, owner: &Owner, path: &str, body: &Value) -> Response {
+pub(crate) async fn act(site: &ServiceClient<'_>, owner: &Owner, path: &str, body: &Value) -> Response {
     owner.act_from(site, PUBLIC, path, body).await
 }
 
-async fn done(site: &ServiceClient<'_>, owner: &Owner, path: &str, body: &Value) -> Value {
+pub(crate) async fn done(site: &ServiceClient<'_>, owner: &Owner, path: &str, body: &Value) -> Value {
     let answer = act(site, owner, path, body).await;
     assert_eq!(answer.status, 200, "{path}: {}", answer.text);
     answer.body
 }
 
-async fn advance(site: &ServiceClient<'_>, seconds: u64) {
+pub(crate) async fn advance(site: &ServiceClient<'_>, seconds: u64) {
     let moved = site.post("/sandbox/time", &json!({"advance_seconds": seconds})).await;
     assert_eq!(moved.status, 200, "{}", moved.text);
 }
 
-async fn add(site: &ServiceClient<'_>, owner: &Owner, device: &mut Authenticator, name: &str) -> Response {
+pub(crate) async fn add(site: &ServiceClient<'_>, owner: &Owner, device: &mut Authenticator, name: &str) -> Response {
     let options = done(site, owner, "/account/passkeys/options", &json!({})).await;
     let credential = device.create(&options);
     act(
@@ -49,7 +49,7 @@ async fn add(site: &ServiceClient<'_>, owner: &Owner, device: &mut Authenticator
     .await
 }
 
-async fn from_page(site: &ServiceClient<'_>, path: &str, body: &Value) -> Response {
+pub(crate) async fn from_page(site: &ServiceClient<'_>, path: &str, body: &Value) -> Response {
     send(site.request("POST", path).header("origin", PUBLIC).json(body))
         .await
         .unwrap()
@@ -61,17 +61,17 @@ async fn answer_of(site: &ServiceClient<'_>, device: &mut Authenticator) -> Valu
     json!({"credential": device.get(&options.body)})
 }
 
-async fn sign_in(site: &ServiceClient<'_>, device: &mut Authenticator) -> Response {
+pub(crate) async fn sign_in(site: &ServiceClient<'_>, device: &mut Authenticator) -> Response {
     let answer = answer_of(site, device).await;
     from_page(site, "/login/passkey", &answer).await
 }
 
-fn signed_in(answer: &Response) -> Owner {
+pub(crate) fn signed_in(answer: &Response) -> Owner {
     assert_eq!(answer.status, 200, "{}", answer.text);
     Owner::by_set_cookie(answer.header("set-cookie").unwrap())
 }
 
-async fn confirm(site: &ServiceClient<'_>, owner: &Owner, device: &mut Authenticator) -> Response {
+pub(crate) async fn confirm(site: &ServiceClient<'_>, owner: &Owner, device: &mut Authenticator) -> Response {
     let options = done(site, owner, "/account/confirm/options", &json!({})).await;
     act(
         site,
@@ -296,6 +296,7 @@ async fn ask(site: &ServiceClient<'_>, owner: &Owner, method: &str, path: &str) 
     let body = match path {
         "/account/caps" => json!({}),
         "/account/spending" => json!({"per_call_usd": 50000}),
+        "/account/merchant-limits" => json!({"hosts": []}),
         path if path.starts_with('/') && path[1..].chars().any(char::is_uppercase) => json!({"data": {}}),
         _ => json!({}),
     };
@@ -305,6 +306,14 @@ async fn ask(site: &ServiceClient<'_>, owner: &Owner, method: &str, path: &str) 
         _ => request.json(&body),
     };
     send(request).await.unwrap()
+}
+
+/// Limits that the requests of [`ask`] raise.
+async fn limit(site: &ServiceClient<'_>, owner: &Owner) {
+    let limits = json!({"per_call_usd": 1, "per_day_usd": 2});
+    done(site, owner, "/account/balance-limits", &limits).await;
+    let limits = json!({"hosts": [{"host": "shop.example.com", "per_day_usd": 1}], "others_per_day_usd": 2});
+    done(site, owner, "/account/merchant-limits", &limits).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -332,6 +341,7 @@ async fn acts_that_matter_need_a_confirmation() {
         &json!({"per_call_usd": 5, "per_day_usd": 10}),
     )
     .await;
+    limit(&site, &owner).await;
     let confirmed: Vec<_> = routes::public()
         .filter(|route| route.confirmed != Confirmed::Nothing)
         // Its limits are compared with those of a key, which this account does not have.
@@ -352,6 +362,7 @@ async fn acts_that_matter_need_a_confirmation() {
         &json!({"per_call_usd": 5, "per_day_usd": 10}),
     )
     .await;
+    limit(&site, &owner).await;
     advance(&site, 601).await;
     for route in &confirmed {
         let answer = ask(&site, &owner, route.method, route.path).await;
@@ -470,7 +481,10 @@ async fn an_account_has_at_most_twenty_passkeys() {
     service.stop();
     host.assert_verified();
 
-    let service = Host::new().start();
+    // A host name without TLS.
+    let other = "http://pay.example";
+    let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", other);
+    let service = host.start_behind(other);
     let site = ServiceClient::of(&service);
     let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
     let credential = json!({"rawId": "AQ", "response": {
@@ -484,7 +498,7 @@ async fn an_account_has_at_most_twenty_passkeys() {
         ("/login/passkey/options", json!({})),
         ("/login/passkey", json!({"credential": credential})),
     ] {
-        let answer = owner.act(&site, path, &body).await;
+        let answer = owner.act_from(&site, other, path, &body).await;
         assert_error(&answer, 409, "passkeys_unavailable", path);
     }
     let listed = site.get("/account/passkeys", &[("cookie", owner.cookie())]).await;

@@ -200,7 +200,7 @@ impl FromRequestParts<Arc<AdminState>> for OwnPage {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &Arc<AdminState>) -> Result<Self, ApiError> {
-        require_own_page(&Method::POST, &parts.headers, &origin_of(&parts.headers)?).map(|()| Self)
+        require_own_page(&Method::POST, &parts.headers, &[&origin_of(&parts.headers)?]).map(|()| Self)
     }
 }
 

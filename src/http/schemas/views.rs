@@ -8,7 +8,7 @@ use purser_actors::entity::top_up::TopUpView;
 use purser_actors::entity::withdrawal::WithdrawalView;
 use purser_actors::entity::{
     account, api_key, bank_destination, banking, card, gift_card, identity_verification, intl_order, issuer_link,
-    passkey, payment_recipient, refund, reloadable_card, session, spend_approval, wallet_payment, webhook,
+    passkey, payment_recipient, recovery, refund, reloadable_card, session, spend_approval, wallet_payment, webhook,
     webhook_delivery,
 };
 use serde::Serialize;
@@ -43,6 +43,7 @@ pub type LateReturn = LateReturnView<'static>;
 pub type PasskeyResource = passkey::PasskeyView<'static>;
 pub type Payment = PaymentView<'static>;
 pub type PaymentRecipientResource = payment_recipient::PaymentRecipientView<'static>;
+pub type RecoveryResource = recovery::RecoveryView;
 pub type RefundResource = refund::RefundView;
 pub type ReloadableCard = reloadable_card::ReloadableCardView<'static>;
 pub type SessionResource = session::SessionView<'static>;

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { Amount, Button, Check, Confirm, CopyLine, Dialog, Empty, MoneyField, PageHead, Panel, Segments, Shell, Skeleton, Status, Table, Time, api, amountProblem, fieldErrors, money, navigate, setQuery, useRoute } from "../parts";
 import { type AnyCard, type CardKind, CARD_EVENTS, KINDS, KIND_WORDS, STATUS_KINDS, cardLabel, cardLeft, cardName, cardOf, cardWorth, cardsSlice, isEnded, isUsable, isWaiting, kindOf } from "./data/cards";
 import { type Place, usePages } from "./data/load";
-import { mayAct } from "./account";
+import { mayAct, serviceUrl } from "./account";
 import { useKeyOf } from "./once";
 import { LoadError, NoMatch, Pager } from "./pager";
 import { Thumb } from "./face";
@@ -131,7 +131,7 @@ export default function Cards() {
           ) : filtered ? (
             <NoMatch clear={clear}>No card of this kind is in this state.</NoMatch>
           ) : (
-            <Empty icon="card" title="No cards yet" actions={<CopyLine text={`purser pay '${location.origin}/get-card?amount=5' --wait`} />}>
+            <Empty icon="card" title="No cards yet" actions={<CopyLine text={`purser pay '${serviceUrl.value}/get-card?amount=5' --wait`} />}>
               An agent buys one with a single call, from $5.00. It is usually ready in two seconds, and appears here by itself.
             </Empty>
           )}
@@ -162,7 +162,7 @@ export default function Cards() {
           }
         >
           <p>Ask one of them, or run the client yourself:</p>
-          <CopyLine text={`purser pay '${location.origin}/get-card?amount=25' --wait`} />
+          <CopyLine text={`purser pay '${serviceUrl.value}/get-card?amount=25' --wait`} />
           <p>A reloadable card needs no payment: it is loaded from your card balance.</p>
         </Dialog>
       )}

@@ -7,7 +7,7 @@ import {
   Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
   now, since, sum, toast, units, useLoaded,
 } from "../parts";
-import { account, mayAct } from "./account";
+import { account, mayAct, serviceUrl } from "./account";
 import { type Approval, approvalAgent, approvalReason, approvalWords, decline } from "./approvals";
 import { webAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
@@ -23,6 +23,7 @@ const SpendingPanel = lazy(
     </Panel>
   ),
 );
+const RecoveryNote = lazy(() => import("./recovery").then((file) => file.RecoveryNote));
 const AddMoneyDialog = lazy(() => import("./add-money").then((file) => file.AddMoneyDialog));
 const WithdrawDialog = lazy(() => import("./withdraw-to").then((file) => file.Withdraw));
 const ApprovalDialog = lazy(() => import("./approval-dialog").then((file) => file.ApprovalDialog));
@@ -250,7 +251,7 @@ function Loading() {
 }
 
 const SETUP: { icon: IconName; title: string; text: string; action: string; href: string }[] = [
-  { icon: "passkey", title: "Add a passkey", text: "So that you can come back without a link.", action: "Add", href: "/dashboard/settings" },
+  { icon: "passkey", title: "Add a passkey", text: "So that you can come back without a link.", action: "Add", href: "/dashboard/settings#passkeys" },
   { icon: "agent", title: "Say what agents may spend", text: "A limit a payment and a limit a day.", action: "Set limits", href: "/dashboard/agents" },
   { icon: "card", title: "Link the card issuer", text: "For reloadable cards and their balance.", action: "Link", href: "/dashboard/settings" },
 ];
@@ -259,7 +260,7 @@ function SetUp() {
   return (
     <Panel title="Set up">
       <ol class="list asks">
-        {SETUP.map((step) => (
+        {SETUP.filter((step) => step.icon !== "passkey" || account.value?.passkeys === 0).map((step) => (
           <li>
             <div class="cell">
               <Avatar name={step.title} icon={step.icon} large />
@@ -291,6 +292,7 @@ export default function Home() {
   const isLinked = shown?.issuer_link?.status === "linked";
   const transfers = useTransfers();
   const balances = useLoaded(`balances ${hasWallet} ${isLinked}`, () => loadBalances(hasWallet, isLinked), ["wallet_payment.settled", "wallet_payment.sent", "wallet_payment.failed", "top_up.credited", "reloadable_card.*", "card_withdrawal.*"]);
+  const isEmpty = feed.events.value !== null && feed.events.value.length === 0 && !feed.error.value;
   const asks = shown ? asksOf() : [];
   if (!shown) return <Loading />;
 
@@ -305,7 +307,6 @@ export default function Home() {
     { kind: "moving", name: "On its way", value: sum(...moving.map((one) => one.usd)) },
   ];
   const isStale = connection.value === "stale" && since.value !== null;
-  const isEmpty = feed.events.value !== null && feed.events.value.length === 0 && !feed.error.value;
 
   function asksOf(): Ask[] {
     const found: Ask[] = waiting.value.map((approval) => ({
@@ -335,6 +336,20 @@ export default function Home() {
         </>
       ),
     }));
+    // An empty account has the same offer among its first steps.
+    if (mayAct.value && feed.events.value?.length && shown?.passkeys === 0 && hasPasskeys()) {
+      found.push({
+        key: "passkey",
+        icon: "passkey",
+        title: <b>Add a passkey</b>,
+        text: "Then you come back without a link, and only you can let agents act again after a stop.",
+        actions: (
+          <Button small href="/dashboard/settings#passkeys">
+            Add
+          </Button>
+        ),
+      });
+    }
     const identity = shown?.identity;
     if (mayAct.value && identity?.check_url) {
       found.push({
@@ -374,6 +389,7 @@ export default function Home() {
             This page was opened with a payment’s token. Ask your agent to sign in with the wallet and send a new link.
           </Note>
         )}
+        {shown.recovery && <RecoveryNote />}
         <StoppedNote />
       </div>
       <div class="hero">
@@ -424,7 +440,7 @@ export default function Home() {
                 <Empty icon="agent" title="Nothing yet">
                   Your agent buys with one call. Give it this line; what it does appears here as it happens.
                 </Empty>
-                <CopyLine text={`purser pay '${location.origin}/get-card?amount=5' --wait`} />
+                <CopyLine text={`purser pay '${serviceUrl.value}/get-card?amount=5' --wait`} />
               </div>
             ) : (
               <Feed feed={feed} empty={{ title: "Nothing yet", text: "What your agents do appears here as it happens." }} />

@@ -124,7 +124,9 @@ export async function fillLabelled(visitor, label, text, form = 'form, main, dia
   await visitor.fill(`[id="${id}"]`, text)
 }
 
-/** Waits until nothing of the page is being loaded. */
+/** Waits until nothing of the page is being loaded, and checks that all of it could be. */
 export async function loaded(visitor) {
   await until('the page', async () => (await visitor.count('main')) === 1 && (await visitor.count('[aria-busy=true]')) === 0)
+  const shown = await visitor.text('main')
+  check(!/could not (be loaded|load)/i.test(shown), `${visitor.page.url()} shows:\n${shown}`)
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{AgentWallet, RefusedSpendView, State};
+use super::{AgentWallet, MerchantCapsView, RefusedSpendView, State};
 use crate::answer::{Address, ExactDecimal, Time, UserId};
 use crate::entity::session::AuthMethod;
 use crate::entity::spend_approval::sees_request_of;
@@ -50,6 +50,9 @@ pub struct AgentWalletLimits {
     pub per_day_usd: Option<ExactDecimal>,
     /// Whether a spend over a limit waits for the owner's approval.
     pub approvals: bool,
+    /// Caps per merchant and day (UTC), if the owner has set any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merchants: Option<MerchantCapsView>,
 }
 
 impl AgentWallet {
