@@ -75,6 +75,14 @@ fn operators_work_at_their_own_address() {
 }
 
 #[test]
+fn owner_follows_money_on_its_way() {
+    // Checks: each leg of a top-up appears without a reload, with its transaction and who did it. A failed payout says
+    // where the money is, and leads to its line in the statement and back. A card that was not made is listed with what
+    // came back.
+    run("transfers");
+}
+
+#[test]
 fn tabs_of_operators_stay_live() {
     // Checks: a new order is announced in the title of an open tab. A note of an operator appears in the timeline of its
     // customer, stays text, and is not for its owner. An order is entered with the keyboard alone; a pasted number shows

@@ -60,24 +60,13 @@ impl AnyCard {
         engine: &Engine,
         card_type: &str,
         owner: &Wallet,
-        start: ListStart<CardId>,
-        limit: usize,
+        listed: ListedCards,
     ) -> Result<(Vec<JsonObject>, bool), ApiError> {
         match card_type {
-            USA => made((start, limit), |start, limit| engine.cards_of(owner, start, limit)).await,
-            INTL => {
-                made((start, limit), |start, limit| {
-                    engine.intl_orders_of(owner, start, limit)
-                })
-                .await
-            }
-            GIFT => made((start, limit), |start, limit| engine.gift_cards_of(owner, start, limit)).await,
-            RELOADABLE => {
-                made((start, limit), |start, limit| {
-                    engine.reloadables_of(owner, start, limit)
-                })
-                .await
-            }
+            USA => made(listed, |start, limit| engine.cards_of(owner, start, limit)).await,
+            INTL => made(listed, |start, limit| engine.intl_orders_of(owner, start, limit)).await,
+            GIFT => made(listed, |start, limit| engine.gift_cards_of(owner, start, limit)).await,
+            RELOADABLE => made(listed, |start, limit| engine.reloadables_of(owner, start, limit)).await,
             _ => Ok((Vec::new(), false)),
         }
         .map_err(unreadable)
@@ -426,14 +415,29 @@ fn named_history<C: Copy>(
     history.iter().map(|(change, at)| (name(*change), *at)).collect()
 }
 
-/// Failed orders have no card. `GET /list-payments` shows their outcome.
+/// Failed orders have no card: the list has them only on request.
 const FAILED_STATUSES: [&str; 2] = ["failed", "rejected"];
 
 type CardPage<E> = (Vec<(CardId, E)>, bool);
 
-/// A page of cards that did not fail, and whether there may be more.
+/// Which cards a list has.
+#[derive(Clone, Copy)]
+pub(super) struct ListedCards {
+    /// Where it starts, and its order.
+    pub(super) start: ListStart<CardId>,
+    /// How many at most.
+    pub(super) limit: usize,
+    /// Whether it has orders that failed too.
+    pub(super) with_failed: bool,
+}
+
+/// A page of cards, with or without failed orders, and whether there may be more.
 async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, LoadError>>>(
-    (mut start, limit): (ListStart<CardId>, usize),
+    ListedCards {
+        mut start,
+        limit,
+        with_failed,
+    }: ListedCards,
     page: impl Fn(ListStart<CardId>, usize) -> F,
 ) -> Result<(Vec<JsonObject>, bool), LoadError> {
     let mut shown = Vec::new();
@@ -442,7 +446,7 @@ async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, Loa
         start = start.at(found.last().map(|(id, _)| *id).or(start.position()));
         let cards = found
             .iter()
-            .filter(|(_, card)| !FAILED_STATUSES.contains(&card.status()));
+            .filter(|(_, card)| with_failed || !FAILED_STATUSES.contains(&card.status()));
         for (id, card) in cards {
             if shown.len() == limit {
                 return Ok((shown, true));

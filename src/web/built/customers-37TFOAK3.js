@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-3QSYFKFC.js";import"/assets/chunk-UMAF5O7P.js";import"/assets/chunk-EGT5ODNU.js";import"/assets/chunk-X7PE6BOV.js";import"/assets/chunk-XT3ZRXO4.js";import"/assets/chunk-IN55EAJZ.js";export{c as default,a as pageOfHit,b as remember};

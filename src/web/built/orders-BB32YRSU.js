@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-633KL2J7.js";import"/assets/chunk-7IMFM6A6.js";import"/assets/chunk-KT6F2M2H.js";import"/assets/chunk-X7PE6BOV.js";import"/assets/chunk-LFSLRN3R.js";import"/assets/chunk-XT3ZRXO4.js";import"/assets/chunk-IN55EAJZ.js";export{a as OrderTabs,b as default};
