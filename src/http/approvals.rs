@@ -243,7 +243,7 @@ async fn get_approval(
     refuse_frozen(&app.engine, &claims).await?;
     if claims.is_payment_token() {
         // It withdraws to the wallet itself, and may have asked for that.
-        let own = match query.get("approval_id").map(str::parse) {
+        let own = match query.get("approval_id").map(str::parse::<SpendApprovalId>) {
             Some(Ok(id)) => app.asked_for_by(&claims, &id).await?.map(|approval| (id, approval)),
             Some(Err(_)) | None => None,
         };
