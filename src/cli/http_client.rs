@@ -105,13 +105,14 @@ impl HttpClient {
         self.send(Method::POST, url, &[], Some(body)).await
     }
 
-    /// A POST with headers and without a body.
+    /// A POST with these headers and, if there is one, a body.
     pub(super) async fn post_with(
         &self,
         url: &Url,
         headers: &[(&'static str, &str)],
+        body: Option<&Value>,
     ) -> Result<HttpResponse, CliError> {
-        self.send(Method::POST, url, headers, None).await
+        self.send(Method::POST, url, headers, body).await
     }
 
     /// A POST with a token.

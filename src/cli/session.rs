@@ -118,11 +118,11 @@ impl<'a> Session<'a> {
         path: &str,
     ) -> Result<HttpResponse, CliError> {
         let url = at(server, &format!("{path}?network={}", self.network.name()))?;
-        let challenge = remote.post_with(&url, &[]).await?;
+        let challenge = remote.post_with(&url, &[], None).await?;
         let info = payment_required(&challenge)?.sign_in()?;
         info.check_origin(server.scheme(), &authority(server))?;
         let proof = self.wallet.sign_in(&info, self.network)?;
-        remote.post_with(&url, &[("sign-in-with-x", &proof)]).await
+        remote.post_with(&url, &[("sign-in-with-x", &proof)], None).await
     }
 
     /// A token of a new sign-in, whatever is stored.

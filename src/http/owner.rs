@@ -81,9 +81,9 @@ struct CapsAnswer {
 /// The managed wallet after an action.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-struct AgentWalletAnswer {
+pub(super) struct AgentWalletAnswer {
     /// As in `GET /account`.
-    agent_wallet: AgentWalletOverview,
+    pub(super) agent_wallet: AgentWalletOverview,
 }
 
 /// The API key after an action.
@@ -271,7 +271,7 @@ async fn post_spending(State(app): SharedState, headers: HeaderMap, body: Body) 
         Err(OperationError::Rejected(why)) => return Err(agent_wallet::payment_error(&why)),
         Err(_) => return Err(unavailable()),
     }
-    let agent_wallet = app.wallet_of(&claims.wallet).await?.ok_or_else(ApiError::internal)?;
+    let agent_wallet = app.wallet_of(&claims).await?.ok_or_else(ApiError::internal)?;
     Ok(json::private_ok(&AgentWalletAnswer { agent_wallet }))
 }
 

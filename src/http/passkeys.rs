@@ -241,7 +241,7 @@ struct RemovePasskeyRequest {
 
 /// Remove a passkey
 ///
-/// Sessions that it opened end at once.
+/// Sessions that it opened end at once, as do the confirmations that it gave in others.
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/account/passkeys/remove", operation_id = "removePasskey", tag = "Account pages",
     request_body = inline(RemovePasskeyRequest),

@@ -257,9 +257,10 @@ async fn attempt(state: &App, presented: &ParsedRefreshToken) -> Result<Option<R
         Err(OperationError::Rejected(Rejection::Expired)) => return Err(invalid()),
     };
     let owner = session.owner;
+    let (amr, key) = (session.amr, session.presented_key);
     let auth = state
         .credentials
-        .issue(&owner, presented.session, session.amr, generation);
+        .issue_with_key(&owner, presented.session, amr, key, generation);
     let user_id = owner.into();
     Ok(Some(json::private_ok(&TokenResponse { auth, user_id })))
 }

@@ -22,6 +22,7 @@ use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::operator::AdminState;
 use super::page_address::PageAddress;
+use super::request_metrics::PathGroup;
 use super::route::routes;
 
 /// Scripts, styles and fonts come from our own address only, no text becomes markup (`trusted-types 'none'`), and no
@@ -69,6 +70,22 @@ routes! { pub static ROUTES: Arc<App>, openapi;
 routes! { pub static OPERATOR_ROUTES: Arc<AdminState>, undocumented;
     GET "/desk" => get_desk { Operator }
 }
+
+/// Labels of the addresses that are in no table, for metrics.
+pub static PATH_GROUPS: [PathGroup; 3] = [
+    PathGroup {
+        prefix: "/dashboard/",
+        label: "/dashboard/{page}",
+    },
+    PathGroup {
+        prefix: "/desk/",
+        label: "/desk/{page}",
+    },
+    PathGroup {
+        prefix: "/assets/",
+        label: "/assets/{file}",
+    },
+];
 
 /// The addresses within the dashboard, and the built files. They are no operations of the API: what they serve depends
 /// on the version of the program only.

@@ -321,7 +321,7 @@ fn metrics(state: &AppState, limiter: &Arc<RateLimiter>, checkout: &Checkout) ->
         store: state.journal.clone(),
         sandbox_store: state.deps.sandbox.as_ref().map(|sandbox| sandbox.journal.clone()),
         hub: state.hub.clone(),
-        requests: Arc::new(RequestMetrics::new(&routes::PATHS)),
+        requests: Arc::new(RequestMetrics::new(&routes::PATHS, &web_apps::PATH_GROUPS)),
         limiter: limiter.clone(),
         calls: checkout.calls.clone(),
         mode: if state.config.is_sandbox() {

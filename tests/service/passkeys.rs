@@ -296,6 +296,7 @@ async fn ask(site: &ServiceClient<'_>, owner: &Owner, method: &str, path: &str) 
     let body = match path {
         "/account/caps" => json!({}),
         "/account/spending" => json!({"per_call_usd": 50000}),
+        "/account/merchant-limits" => json!({"hosts": []}),
         path if path.starts_with('/') && path[1..].chars().any(char::is_uppercase) => json!({"data": {}}),
         _ => json!({}),
     };
@@ -305,6 +306,14 @@ async fn ask(site: &ServiceClient<'_>, owner: &Owner, method: &str, path: &str) 
         _ => request.json(&body),
     };
     send(request).await.unwrap()
+}
+
+/// Limits that the requests of [`ask`] raise.
+async fn limit(site: &ServiceClient<'_>, owner: &Owner) {
+    let limits = json!({"per_call_usd": 1, "per_day_usd": 2});
+    done(site, owner, "/account/balance-limits", &limits).await;
+    let limits = json!({"hosts": [{"host": "shop.example.com", "per_day_usd": 1}], "others_per_day_usd": 2});
+    done(site, owner, "/account/merchant-limits", &limits).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -332,6 +341,7 @@ async fn acts_that_matter_need_a_confirmation() {
         &json!({"per_call_usd": 5, "per_day_usd": 10}),
     )
     .await;
+    limit(&site, &owner).await;
     let confirmed: Vec<_> = routes::public()
         .filter(|route| route.confirmed != Confirmed::Nothing)
         // Its limits are compared with those of a key, which this account does not have.
@@ -352,6 +362,7 @@ async fn acts_that_matter_need_a_confirmation() {
         &json!({"per_call_usd": 5, "per_day_usd": 10}),
     )
     .await;
+    limit(&site, &owner).await;
     advance(&site, 601).await;
     for route in &confirmed {
         let answer = ask(&site, &owner, route.method, route.path).await;
@@ -438,11 +449,14 @@ async fn an_account_has_at_most_twenty_passkeys() {
     let site = ServiceClient::of(&service);
     let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
     let mut first = Authenticator::new(1, PUBLIC);
-    let id = add(&site, &owner, &mut first, "1").await.body["passkey_id"].clone();
+    assert_eq!(add(&site, &owner, &mut first, "1").await.status, 200);
     confirm(&site, &owner, &mut first).await;
+    // The session's confirmation is the first one's.
+    let mut last = Value::Null;
     for n in 2..=20 {
         let added = add(&site, &owner, &mut Authenticator::new(n, PUBLIC), &n.to_string()).await;
         assert_eq!(added.status, 200, "{n}: {}", added.text);
+        last = added.body["passkey_id"].clone();
     }
     let more = || Authenticator::new(21, PUBLIC);
     assert_error(
@@ -462,7 +476,7 @@ async fn an_account_has_at_most_twenty_passkeys() {
         "passkey_not_found",
         "unknown",
     );
-    done(&site, &owner, "/account/passkeys/remove", &json!({"passkey_id": id})).await;
+    done(&site, &owner, "/account/passkeys/remove", &json!({"passkey_id": last})).await;
     assert_eq!(add(&site, &owner, &mut more(), "21").await.status, 200);
     service.stop();
     host.assert_verified();
@@ -575,6 +589,42 @@ async fn passkey_routes_reject_what_does_not_fit() {
     let answer = act(&site, &owner, "/account/passkeys", &body).await;
     assert_error(&answer, 400, "passkey_algorithm_unsupported", "another algorithm");
     service.stop();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removed_passkey_confirms_nothing_in_any_session() {
+    // Checks: a confirmation in another session, which the passkey did not open, ends with the passkey at once, and stays
+    // ended after a crash. One by another passkey goes on.
+    let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
+    let service = host.start_behind(PUBLIC);
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let owner = Owner::of(&site, &agent).await;
+    let (mut lost, mut kept) = (Authenticator::new(1, PUBLIC), Authenticator::new(2, PUBLIC));
+    let id = add(&site, &owner, &mut lost, "Lost").await.body["passkey_id"].clone();
+    assert_eq!(confirm(&site, &owner, &mut lost).await.status, 200);
+    assert_eq!(add(&site, &owner, &mut kept, "Kept").await.status, 200);
+    let (by_lost, by_kept) = (Owner::of(&site, &agent).await, Owner::of(&site, &agent).await);
+    assert_eq!(confirm(&site, &by_lost, &mut lost).await.status, 200);
+    assert_eq!(confirm(&site, &by_kept, &mut kept).await.status, 200);
+    done(&site, &by_kept, "/account/passkeys/remove", &json!({"passkey_id": id})).await;
+    let is_confirmed = async |site: &ServiceClient<'_>, owner: &Owner| {
+        let withdrawal = ask(site, owner, "POST", "/withdraw").await;
+        let confirmed = withdrawal.code() != "confirmation_required";
+        assert_eq!(owner.account(site).await.body["confirmed_until"].is_string(), confirmed);
+        confirmed
+    };
+    for (session, expected) in [(&owner, false), (&by_lost, false), (&by_kept, true)] {
+        assert_eq!(is_confirmed(&site, session).await, expected);
+    }
+    service.kill();
+    let service = host.start_behind(PUBLIC);
+    let site = ServiceClient::of(&service);
+    for (session, expected) in [(&owner, false), (&by_lost, false), (&by_kept, true)] {
+        assert_eq!(is_confirmed(&site, session).await, expected);
+    }
+    service.stop();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]

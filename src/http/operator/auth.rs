@@ -121,8 +121,11 @@ impl OperatorAuth {
             return Err(ApiError::new(ErrorCode::RoleNotPermitted, error));
         }
         if let Some((_, session)) = &caller.session {
-            let (method, path) = (asked.method.as_str(), asked.path);
-            let mut rows = routes::operator().filter(|route| route.method == method && route.path == path);
+            let method = match *asked.method {
+                Method::HEAD => "GET",
+                ref method => method.as_str(),
+            };
+            let mut rows = routes::operator().filter(|route| route.method == method && route.path == asked.path);
             if rows.any(|route| route.confirmed != crate::http::route::Confirmed::Nothing) {
                 self.require_confirmed(session)?;
             }
@@ -150,8 +153,7 @@ impl OperatorAuth {
     /// # Errors
     /// 403 `confirmation_required`.
     pub(super) fn require_confirmed(&self, session: &OperatorSession) -> Result<(), ApiError> {
-        let now = self.clock.now();
-        if session.confirmed_until.is_some_and(|until| now < until) {
+        if session.confirmed_until(self.clock.now()).is_some() {
             return Ok(());
         }
         let error = "This needs a confirmation by your passkey.";

@@ -68,6 +68,9 @@ pub struct ListedPayment<'a> {
     /// US dollars of the charge that were credited to the account's balance, if any.
     #[cfg_attr(feature = "documents", schema(required = false))]
     pub credited_usd_amount: Option<ExactDecimal>,
+    /// US dollars that operators refunded to the account's balance, if any.
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub refunded_usd_amount: Option<ExactDecimal>,
     /// Contents of `PAYMENT-RESPONSE`, once settled.
     #[cfg_attr(feature = "documents", schema(required))]
     pub receipt: Option<PaymentReceipt>,

@@ -257,8 +257,8 @@ export default function Incoming() {
   const list = usePaged<IncomingTransfer>(
     "incoming",
     async (after) => {
-      const page = await api.get<{ transfers: IncomingTransfer[]; next_after: string | null }>(withQuery("/admin/incoming-transfers", { after, limit: 100 }));
-      return { rows: page.transfers, next: page.transfers.length === 100 ? page.next_after : null };
+      const page = await api.get<{ incoming_transfers: IncomingTransfer[]; next_after: string | null }>(withQuery("/admin/incoming-transfers", { after, limit: 100 }));
+      return { rows: page.incoming_transfers, next: page.incoming_transfers.length === 100 ? page.next_after : null };
     },
     ["incoming_transfers"],
   );

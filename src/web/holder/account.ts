@@ -29,6 +29,7 @@ export interface Account {
   identity?: { status: string; rejection_reason?: string | null; check_url?: string | null } | null;
   issuer_link?: { status: string; link_pending?: boolean } | null;
   agent_wallet?: AgentWallet | null;
+  agents_on_balance?: unknown;
   api_keys?: ApiKey[];
   connected_agents?: unknown[];
 }

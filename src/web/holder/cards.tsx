@@ -1,7 +1,7 @@
 // All cards: of every kind, newest first, page by page.
 
 import { useState } from "preact/hooks";
-import { Amount, Button, Check, Confirm, CopyLine, Dialog, Empty, MoneyField, PageHead, Panel, Segments, Shell, Skeleton, Status, Table, Time, api, amountProblem, fieldErrors, money, navigate, setQuery, useRoute } from "../parts";
+import { Amount, Button, Check, Confirm, CopyLine, Dialog, Empty, MoneyField, PageHead, Panel, Segments, Shell, Skeleton, Status, Table, Time, api, amountProblem, fieldErrors, isZero, money, navigate, setQuery, useRoute } from "../parts";
 import { type AnyCard, type CardKind, CARD_EVENTS, KINDS, KIND_WORDS, STATUS_KINDS, cardLabel, cardLeft, cardName, cardOf, cardWorth, cardsSlice, isEnded, isUsable, isWaiting, kindOf } from "./data/cards";
 import { type Place, usePages } from "./data/load";
 import { mayAct, serviceUrl } from "./account";
@@ -48,8 +48,18 @@ async function readPage(kinds: CardKind[], state: State, place: Place | undefine
 
 function LeftOn({ card }: { card: AnyCard }) {
   const worth = cardWorth(card);
-  if (kindOf(card) === "gift") return <Amount value={worth.amount} currency={worth.currency} struck={card.status === "failed"} />;
   const left = cardLeft(card);
+  // Of a card that was never made, what came back.
+  const back = !isEnded(card) ? 0 : card.card_type === "Gift Card" ? card.charged_usd_amount : "credited_usd_amount" in card ? card.credited_usd_amount : 0;
+  if (!isZero(back)) {
+    return (
+      <>
+        <Amount value={back} sign />
+        <div class="tiny quiet">on your balance</div>
+      </>
+    );
+  }
+  if (kindOf(card) === "gift") return <Amount value={worth.amount} currency={worth.currency} />;
   if (left === null) return <span class="quiet">{isEnded(card) ? "–" : money(worth.amount, worth.currency)}</span>;
   return (
     <>

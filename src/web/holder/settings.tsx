@@ -244,10 +244,9 @@ function IdentityPanel() {
 
 function Issuer() {
   const link = account.value?.issuer_link as IssuerLink | null | undefined;
-  const known = account.value !== null && link !== undefined;
-  const balance = useLoad(`card balance ${link?.status ?? ""}`, readCardBalance, { types: ["top_up.credited", "reloadable_card.*", "card_withdrawal.*", "issuer_link.*"] });
-  const linked = known ? link?.status === "linked" : balance.data !== undefined;
-  const status = known ? (link?.status === "linked" ? "linked" : link?.link_pending ? "requested" : link?.decline_reason ? "declined" : "unlinked") : linked ? "linked" : "unlinked";
+  const linked = link?.status === "linked";
+  const balance = useLoad(`card balance ${link?.status ?? ""}`, () => (linked ? readCardBalance() : Promise.resolve(null)), { types: ["top_up.credited", "reloadable_card.*", "card_withdrawal.*", "issuer_link.*"] });
+  const status = linked ? "linked" : link?.link_pending ? "requested" : link?.decline_reason ? "declined" : "unlinked";
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const [unlinking, setUnlinking] = useState(false);

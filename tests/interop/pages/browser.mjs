@@ -316,12 +316,16 @@ function lostWhenEnlarged() {
     found.push(`${root.scrollWidth - root.clientWidth} px too wide: ${wide.slice(-3).map(said).join(' | ')}`)
   }
   const before = { x: scrollX, y: scrollY }
-  // Behind a dialog nothing can be reached, and needs not.
-  const whole = document.querySelector('dialog[open]') ?? document.body
+  // Behind a dialog or a menu nothing can be reached, and needs not.
+  const whole = document.querySelector('.menu:popover-open') ?? document.querySelector('dialog[open]') ?? document.body
   const aside = '.only-read, [aria-hidden=true], svg, pre, .uplot'
   for (const element of whole.querySelectorAll('*')) {
-    if (element.closest(aside) || element.clientWidth <= 1 || !element.checkVisibility() || !element.innerText?.trim()) continue
+    if (element.closest(aside) || !element.checkVisibility() || !element.innerText?.trim()) continue
     const style = getComputedStyle(element)
+    // Read aloud only.
+    if (style.clipPath !== 'none' || element.closest('thead')?.clientWidth === 1) continue
+    const isShort = style.textOverflow === 'ellipsis' && element.scrollWidth > element.clientWidth + 1 && element.clientWidth < 3 * Number.parseFloat(style.fontSize)
+    if (isShort) found.push(`cut to nothing: ${said(element)}`)
     const hides = /hidden|clip/.test(style.overflowX) && style.textOverflow !== 'ellipsis'
     if (hides && element.scrollWidth > element.clientWidth + 1) found.push(`cut: ${said(element)}`)
     if (/hidden|clip/.test(style.overflowY) && element.scrollHeight > element.clientHeight + 2 && element.clientHeight > 2) found.push(`cut below: ${said(element)}`)

@@ -2,8 +2,16 @@
 import { check, until } from './browser.mjs'
 import { HOSTILE, asOperator, assertNotOwned, assertNotReloaded, colleague, confirmIfAsked, dashboard, fillLabelled, loaded, mark } from './people.mjs'
 
-// Work that fails twice is stuck.
-export const settings = { PURSER_ENGINE__MAX_ATTEMPTS: '2', PURSER_ENGINE__INITIAL_BACKOFF_MS: '1' }
+// Work that fails twice is stuck, and a transfer of nobody is found at once.
+export const settings = {
+  PURSER_ENGINE__MAX_ATTEMPTS: '2',
+  PURSER_ENGINE__INITIAL_BACKOFF_MS: '1',
+  PURSER_RECONCILIATION__STEP_INTERVAL_MS: '10',
+  PURSER_RECONCILIATION__GRACE_PERIOD_MS: '300',
+}
+
+/** Of the sandbox, on Base. */
+const TREASURY = '0x340b1dcb17d6c08cba513c4a769b97dafbac400a'
 
 const PAGES = ['', '/orders', '/orders/withdrawals', '/orders/actions', '/stuck', '/refunds', '/approvals', '/incoming', '/customers', '/reconciliation', '/audit', '/webhooks', '/supervision', '/lines', '/me', '/sandbox']
 
@@ -73,7 +81,40 @@ export const scenarios = {
     await service.post('/sandbox/issuer', { fault: 'unreachable', times: 2 })
     const stuck = await service.agent('unlucky').pay('/get-card?amount=260')
 
+    // What waits for operators besides orders: a withdrawal, a card action, money of nobody, an endpoint that fails.
+    const holder = service.agent('busy')
+    await holder.token()
+    await service.post('/sandbox/link', { wallet: await holder.address(), linked: true })
+    const { top_up_id } = await holder.pay('/fund-card-balance?amount=100')
+    await until('the top-up', async () => (await holder.get('/list-card-transactions?limit=10')).body.top_ups.some((one) => one.top_up_id === top_up_id && one.status === 'credited') || null)
+    await holder.post('/withdraw-card-balance', { amount: '40', destination_address: await holder.address() })
+    await holder.post('/register-webhook', { url: 'https://hooks.unused.example/purser' })
+    await service.post('/sandbox/faucet', { wallet: TREASURY, amount: '12.50', from: await holder.address() })
+
     const { visitor } = await asOperator({ browser, service })
+    const ask = (route) => visitor.page.evaluate((route) => fetch(route).then((answer) => answer.json()), route)
+    const job = await until('the stuck work', async () => (await ask('/admin/dead-letters')).jobs.find((one) => one.subject === stuck.card_id) ?? null)
+    const credit = await ben.post('/admin/jobs/credit', { job_id: job.job_id, evidence: 'The issuer said so.', funds_not_sent: true })
+    check(credit.approval_id, `above the limit of one operator: ${JSON.stringify(credit)}`)
+    await ben.post('/admin/reconciliation/run', {})
+    await until('the transfer', async () => (await ask('/admin/incoming-transfers')).incoming_transfers.length > 0 || null)
+    await until('the withdrawal', async () => (await ask('/admin/card-withdrawals')).withdrawals.length > 0 || null)
+    for (const [page, button, shows, name] of [
+      ['/approvals', 'Approve', '“The issuer said so.”', 'desk-approval'],
+      ['/orders/withdrawals', 'Claim', '$40.00', 'desk-withdrawal'],
+      ['/incoming', '', '$12.50', 'desk-incoming-item'],
+      ['/lines', 'Close', 'Failures in a row', 'desk-line-close'],
+      ['/webhooks', '', 'hooks.unused.example', 'desk-webhook'],
+      [`/customers/${bought.user_id}`, 'Refund', 'Owns', 'desk-refund-ask'],
+    ]) {
+      await visitor.open(`${service.deskUrl}/desk${page}`)
+      await visitor.sees('.connection', 'Live')
+      await loaded(visitor)
+      await visitor.sees('main', shows)
+      if (button !== '') await visitor.press('main button', button)
+      await visitor.settled()
+      await visitor.inspect(name)
+    }
     await visitor.open(`${service.deskUrl}/desk/refunds`)
     await visitor.sees('main', '“The shop never sent it.”')
     await visitor.inspect('desk-refund-waiting')
@@ -144,7 +185,7 @@ export const scenarios = {
       check((await shown(page, rows, text)) === 1, `${text} is shown once`)
     }
     const rows = await visitor.count('.orders tbody tr')
-    await until('the queue has as many', async () => (await visitor.text('.side a[href="/desk/orders"] .count')).startsWith(String(rows)) || null)
+    await until('the queue has as many', async () => (await visitor.text('.segments a[href="/desk/orders"] .count')) === String(rows) || null)
     for (const page of [owner, visitor]) {
       await assertNotReloaded(page)
       await page.close()

@@ -67,6 +67,50 @@ export const scenarios = {
     await visitor.close()
   },
 
+  async 'an account that has everything is accessible'({ browser, service }) {
+    const agent = service.agent('furnished')
+    await agent.call('createAgentWallet')
+    const wallet = await agent.address()
+    await agent.key('Courier')
+    await service.post('/sandbox/link', { wallet, linked: true })
+    const { card_id } = await agent.pay('/get-card?amount=20')
+    await agent.pay('/get-card?amount=6.66')
+    const { top_up_id } = await agent.pay('/fund-card-balance?amount=100')
+    await until('the top-up', async () => (await agent.get('/list-card-transactions?limit=10')).body.top_ups.some((one) => one.top_up_id === top_up_id && one.status === 'credited') || null)
+    const reloadable = (await agent.post('/create-reloadable-card', { usd_amount: '20' })).body.card.card_id
+    const taken = (await agent.post('/withdraw-card-balance', { amount: '30', destination_address: wallet })).body.withdrawal.id
+    await until('the credit', async () => Number((await agent.get('/get-account-balance')).body.available) > 1 || null)
+    const withdrawn = await agent.post('/withdraw', { amount: '1' })
+    check(withdrawn.status < 300, withdrawn.text)
+    await agent.call('saveAddressBookEntry', { name: 'Office', address: wallet })
+    await agent.call('agentWalletTransfer', { toAddress: wallet, amountUsdc: '1.00', note: 'Lunch' })
+    const hook = (await agent.post('/register-webhook', { url: 'https://hooks.unused.example/purser' })).body.webhook_id
+    await until('the card', async () => (await agent.get(`/get-card-data?card_id=${card_id}`)).body.status === 'ready' || null)
+    await service.post('/sandbox/charge', { card_id, amount: '3.50', merchant: 'Corner Shop' })
+    const visitor = await dashboard({ browser, service }, agent)
+    for (const [page, button, name] of [
+      ['', '', 'holder-home-full'],
+      [`/cards/${card_id}`, '', 'holder-card'],
+      [`/cards/${card_id}`, 'Close card', 'holder-card-close'],
+      [`/cards/${reloadable}`, '', 'holder-card-reloadable'],
+      ['/transfers', '', 'holder-transfers-full'],
+      [`/transfers/${taken}`, '', 'holder-card-withdrawal'],
+      ['/agents', 'More for Courier', 'holder-agent-menu'],
+      ['/statement', '', 'holder-statement-full'],
+      [`/settings?endpoint=${hook}`, 'Add an endpoint', 'holder-webhook-add'],
+      [`/settings?endpoint=${hook}`, '', 'holder-settings-full'],
+    ]) {
+      await visitor.open(`${service.url}/dashboard${page}`)
+      await visitor.sees('.connection', 'Live')
+      await loaded(visitor)
+      if (button !== '') await visitor.press('main button', button)
+      await visitor.settled()
+      await visitor.inspect(name)
+    }
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
   async 'the steps of a top-up move while a person watches'({ browser, service }) {
     const agent = service.agent('topped')
     await agent.token()
@@ -134,7 +178,7 @@ export const scenarios = {
     const visitor = await dashboard({ browser, service }, agent)
     for (const page of PAGES) {
       await visitor.open(`${service.url}/dashboard${page}`)
-      await until('the page', async () => (await visitor.count('[aria-busy=true]')) === 0)
+      await loaded(visitor)
       await assertNotOwned(visitor)
     }
     check((await visitor.count('img[src="x"]')) === 0, 'no markup of others')
