@@ -67,6 +67,7 @@ use crate::port::{BoxFuture, Clock, Entropy, ReconciliationLists};
 pub use crate::port::Ports;
 pub use access::{ApprovalPending, ExceedsOperatorLimit, OperationError, UserIdCollision};
 pub use approvals::ApprovalError;
+pub use balance::StatementSums;
 pub use builder::{EngineDeps, EngineSettings};
 pub use dead_letters::{DeadLetters, JobSummary, LateJob, ProviderReport, UnknownPayment};
 pub use idempotency::{KeyGuard, KeyState};

@@ -15,10 +15,12 @@ use purser_storage::mutants::{self, Mutant};
 use purser_storage::{EventSink, Seq, StoredEvent};
 use tokio::sync::Notify;
 
+use super::frame::QueuedEvent;
+
 /// Events that one subscriber has not taken yet.
 #[derive(Default)]
 struct SubscriberBuffer {
-    queue: VecDeque<StoredEvent>,
+    queue: VecDeque<Arc<QueuedEvent>>,
     bytes: usize,
     /// The queue overflowed and was discarded: the missing events are in the store.
     lagged: bool,
@@ -53,7 +55,7 @@ pub enum FreezeState {
 pub enum BufferContents {
     Nothing,
     /// Events in order.
-    Events(Vec<StoredEvent>),
+    Events(Vec<Arc<QueuedEvent>>),
     /// Events were dropped here: read the store, then take again.
     Lagged,
 }
@@ -247,8 +249,9 @@ impl EventSink for Hub {
             let Some(subscribers) = self.by_subject.get(&event.subject[..]) else {
                 continue;
             };
+            let event = QueuedEvent::new(event.clone());
             for subscriber in subscribers.iter() {
-                if subscriber.push(event, self.buffer_bytes) == PushResult::Overflowed {
+                if subscriber.push(&event, self.buffer_bytes) == PushResult::Overflowed {
                     self.overflows.fetch_add(1, Ordering::Relaxed);
                 }
             }
@@ -264,11 +267,11 @@ enum PushResult {
 }
 
 impl Subscriber {
-    fn push(&self, event: &StoredEvent, limit: usize) -> PushResult {
+    fn push(&self, event: &Arc<QueuedEvent>, limit: usize) -> PushResult {
         let mut live = self.buffer.lock();
         let mut pushed = PushResult::Buffered;
         if !live.lagged {
-            live.bytes += event.payload.len() + size_of::<StoredEvent>();
+            live.bytes += event.stored.payload.len() + size_of::<QueuedEvent>();
             if live.bytes > limit {
                 *live = SubscriberBuffer {
                     lagged: !mutants::is_enabled(Mutant::OverflowUnnoticed),
@@ -276,11 +279,11 @@ impl Subscriber {
                 };
                 pushed = PushResult::Overflowed;
             } else {
-                live.queue.push_back(event.clone());
+                live.queue.push_back(Arc::clone(event));
             }
         }
         // Under the lock, so that a reader that sees it and then finds the queue empty has taken the event.
-        self.newest.store(event.seq, Ordering::Release);
+        self.newest.store(event.stored.seq, Ordering::Release);
         drop(live);
         if !mutants::is_enabled(Mutant::SubscriberNotWoken) {
             self.notify.notify_one();

@@ -205,7 +205,12 @@ async fn events(
     let requests = open_requests(admin, wallet).await?;
     let (subject, mut position, mut looked, mut entries) = (wallet.key(), start, 0, Vec::new());
     loop {
-        let read = admin.store.events_of(&subject, Span::Before(position.event), SCAN_PAGE);
+        // Without an id every event is an entry. What names a rare id is read in large parts.
+        let part = match id {
+            Some(_) => SCAN_PAGE,
+            None => limit - entries.len() + 1,
+        };
+        let read = admin.store.events_of(&subject, Span::Before(position.event), part);
         let read = read.await.map_err(|error| {
             tracing::error!(%error, "the events of an account could not be read");
             ApiError::internal()
@@ -224,7 +229,7 @@ async fn events(
             position.time = record.at;
             entries.extend(entry(admin, event, &record, id, &requests)?);
         }
-        if read.len() < SCAN_PAGE {
+        if read.len() < part {
             return Ok(EventPage { entries, next: None });
         }
     }
@@ -232,9 +237,8 @@ async fn events(
 
 /// Ids that open jobs work on, with the requests that created the jobs.
 async fn open_requests(admin: &AdminState, wallet: &Wallet) -> Result<Vec<(String, String)>, ApiError> {
-    let customer = admin.engine.customer(wallet, 1).await;
-    let customer = customer.map_err(|_| ApiError::internal())?;
-    let jobs = customer.into_iter().flat_map(|customer| customer.open_jobs);
+    let jobs = admin.engine.open_jobs_of(wallet).await;
+    let jobs = jobs.map_err(|_| ApiError::internal())?.into_iter();
     Ok(jobs
         .map(|job| (job.job.subject(), job.request_id.to_string()))
         .collect())

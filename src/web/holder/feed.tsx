@@ -39,7 +39,8 @@ export function useFeed({ types }: { types?: string } = {}) {
   useEffect(() => {
     void load(false);
     const offEvent = onEvent(types ?? "*", (event) => {
-      if (events.value?.some((known) => known.seq === event.seq)) return;
+      // Events come in order: one that is not newer than the newest is known.
+      if (event.seq <= (events.value?.[0]?.seq ?? 0)) return;
       const kept = [event, ...(events.value ?? [])];
       if (kept.length > KEPT) {
         kept.length = KEPT;
@@ -62,12 +63,25 @@ interface Line {
   said: Said;
 }
 
-/** One line for each thing that happened: of the steps of one purchase, only the last is shown. */
-export function lines(events: StreamEvent[]): Line[] {
+/** Sentences of events that are shown again each time another one arrives. */
+const sentences = new WeakMap<StreamEvent, Said>();
+
+function saidOf(event: StreamEvent): Said {
+  let said = sentences.get(event);
+  if (!said) {
+    said = sentence(event);
+    sentences.set(event, said);
+  }
+  return said;
+}
+
+/** One line for each thing that happened: of the steps of one purchase, only the last is shown. At most so many. */
+export function lines(events: StreamEvent[], most: number): Line[] {
   const seen = new Set<string>();
   const found: Line[] = [];
   for (const event of events) {
-    const said = sentence(event);
+    if (found.length === most) break;
+    const said = saidOf(event);
     if (said.quiet || seen.has(said.thing)) continue;
     seen.add(said.thing);
     found.push({ event, said });
@@ -114,7 +128,8 @@ export interface FeedProps {
 
 export function Feed({ feed, first = 12, empty }: FeedProps) {
   const shown = useSignal(first);
-  const all = useComputed(() => (feed.events.value ? lines(feed.events.value) : null));
+  // One more than is shown tells whether there are more.
+  const all = useComputed(() => (feed.events.value ? lines(feed.events.value, shown.value + 1) : null));
   const found = all.value;
   if (!found) return <Skeleton rows={7} label="Loading what happened" />;
   if (found.length === 0 && feed.error.value) {
@@ -162,7 +177,7 @@ export function Feed({ feed, first = 12, empty }: FeedProps) {
             busy={feed.busy.value}
             onClick={() => {
               shown.value += 30;
-              if (shown.value > found.length && feed.before.value !== null) void feed.older();
+              if ((all.value?.length ?? 0) <= shown.value && feed.before.value !== null) void feed.older();
             }}
           >
             Earlier

@@ -122,8 +122,8 @@ async function listed<T>(path: string, field: string): Promise<T[]> {
 export async function loadTransfers(): Promise<Transfers> {
   const [topUps, payouts, withdrawals] = await Promise.all([
     listed<TopUp>("/list-card-transactions?limit=50", "top_ups"),
-    listed<Payout>("/get-payment-status?limit=50", "payouts"),
-    listed<Withdrawal>("/get-withdrawal-status?limit=50", "withdrawals"),
+    listed<Payout>("/get-payment-status?order=desc&limit=50", "payouts"),
+    listed<Withdrawal>("/get-withdrawal-status?order=desc&limit=50", "withdrawals"),
   ]);
   return { topUps, payouts, withdrawals };
 }

@@ -1,11 +1,12 @@
 //! sled 0.34 as the snapshot store, with the rules that make it safe behind a journal.
 
 use std::fs::{File, Permissions};
+use std::ops::Bound;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{RowChange, SnapshotSource, SnapshotStore, interpose};
+use super::{RowChange, SnapshotSource, SnapshotStore, interpose, range_end};
 use crate::disk::{OWNER_ONLY, OWNER_ONLY_DIR, create_dir_durably};
 use crate::{OpenError, Row, Seq, StoreError};
 
@@ -269,12 +270,27 @@ impl SnapshotStore for SledSnapshots {
     ) -> Result<(), StoreError> {
         let prefix = row_key(prefix);
         let iter = match after.map(row_key) {
-            Some(after) if after >= prefix => self
-                .db
-                .range((std::ops::Bound::Excluded(after), std::ops::Bound::Unbounded)),
+            Some(after) if after >= prefix => self.db.range((Bound::Excluded(after), Bound::Unbounded)),
             _ => self.db.range(prefix.clone()..),
         };
         for item in iter {
+            let (key, raw) = item.map_err(engine)?;
+            if !key.starts_with(&prefix) || !visit(&key[1..], row_of(&raw)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn scan_back(
+        &self,
+        prefix: &[u8],
+        before: Option<&[u8]>,
+        visit: &mut dyn FnMut(&[u8], Row) -> bool,
+    ) -> Result<(), StoreError> {
+        let prefix = row_key(prefix);
+        let end = range_end(&prefix, before.map(row_key).as_deref());
+        for item in self.db.range((Bound::Unbounded, end)).rev() {
             let (key, raw) = item.map_err(engine)?;
             if !key.starts_with(&prefix) || !visit(&key[1..], row_of(&raw)?) {
                 break;
