@@ -315,11 +315,8 @@ impl Engine {
         }
     }
 
-    /// Open jobs for a wallet: about it, about one of its payments, or about one of its entities. Reads every open job.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub async fn open_jobs_of(&self, wallet: &Wallet) -> Result<Vec<OutboxJob>, LoadError> {
+    /// Open jobs for a wallet: about it, about one of its payments, or about one of its entities.
+    pub(super) async fn open_jobs_of(&self, wallet: &Wallet) -> Result<Vec<OutboxJob>, LoadError> {
         let mut found = Vec::new();
         for outbox_job in self.open_jobs(usize::MAX).await? {
             if self.is_for(&outbox_job.job, wallet).await? {

@@ -1,6 +1,7 @@
 //! What happened to one account, or to one entity of it, newest first: the events that its owner gets, the steps between
 //! them, and what operators did.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use purser_actors::answer::rfc3339;
@@ -202,7 +203,7 @@ async fn events(
     start: Position,
     limit: usize,
 ) -> Result<EventPage, ApiError> {
-    let requests = open_requests(admin, wallet).await?;
+    let requests = open_requests(admin).await?;
     let (subject, mut position, mut looked, mut entries) = (wallet.key(), start, 0, Vec::new());
     loop {
         // Without an id every event is an entry. What names a rare id is read in large parts.
@@ -236,8 +237,8 @@ async fn events(
 }
 
 /// Ids that open jobs work on, with the requests that created the jobs.
-async fn open_requests(admin: &AdminState, wallet: &Wallet) -> Result<Vec<(String, String)>, ApiError> {
-    let jobs = admin.engine.open_jobs_of(wallet).await;
+async fn open_requests(admin: &AdminState) -> Result<HashMap<String, String>, ApiError> {
+    let jobs = admin.engine.open_jobs(usize::MAX).await;
     let jobs = jobs.map_err(|_| ApiError::internal())?.into_iter();
     Ok(jobs
         .map(|job| (job.job.subject(), job.request_id.to_string()))
@@ -250,7 +251,7 @@ fn entry(
     event: &StoredEvent,
     record: &EventRecord,
     id: Option<&str>,
-    requests: &[(String, String)],
+    requests: &HashMap<String, String>,
 ) -> Result<Option<Placed>, ApiError> {
     let own_id = admin.engine.id_text(record.kind, &record.id).unwrap_or_default();
     let announced = StreamEvent::read(event).map(|event| event.to_json());
@@ -263,7 +264,7 @@ fn entry(
         return Ok(None);
     }
     let kind = EntityKind::ALL.into_iter().find(|kind| *kind as u8 == record.kind);
-    let request = requests.iter().find(|(subject, _)| *subject == own_id);
+    let request = requests.get(&own_id);
     let event = announced.map(RawValue::from_string).transpose();
     Ok(Some(Placed {
         at: record.at,
@@ -272,7 +273,7 @@ fn entry(
             kind: kind.map(EntityKind::name),
             id: own_id,
             status: Some(record.status.clone()),
-            request_id: request.map(|(_, request)| request.clone()),
+            request_id: request.cloned(),
             event: event.map_err(|_| ApiError::internal())?,
             operator_action: None,
         },
