@@ -1,6 +1,7 @@
 //! What happened to one account, or to one entity of it, newest first: the events that its owner gets, the steps between
 //! them, and what operators did.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -169,7 +170,7 @@ async fn get_timeline(AuthorizedRead { admin, query }: AuthorizedRead) -> Result
     let mut entries = page.entries;
     entries.extend(actions);
     // Stable, so that events of one time stay in their order.
-    entries.sort_by_key(|placed| std::cmp::Reverse(placed.at));
+    entries.sort_by_key(|placed| Reverse(placed.at));
     Ok(Private(TimelineResponse {
         wallet: account,
         entries: entries.into_iter().map(|placed| placed.entry).collect(),
@@ -239,8 +240,11 @@ async fn events(
 /// Ids that open jobs work on, with the requests that created the jobs.
 async fn open_requests(admin: &AdminState) -> Result<HashMap<String, String>, ApiError> {
     let jobs = admin.engine.open_jobs(usize::MAX).await;
-    let jobs = jobs.map_err(|_| ApiError::internal())?.into_iter();
+    let mut jobs = jobs.map_err(|_| ApiError::internal())?;
+    // Of several jobs of one subject the oldest counts.
+    jobs.sort_by_key(|job| Reverse((job.created_at, job.id)));
     Ok(jobs
+        .into_iter()
         .map(|job| (job.job.subject(), job.request_id.to_string()))
         .collect())
 }
