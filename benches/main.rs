@@ -53,8 +53,8 @@ pub(crate) struct Plan {
     pub(crate) subscribers: usize,
     /// How long events are timed on their way to them.
     pub(crate) delivery_seconds: usize,
-    /// Life of the account whose pages are opened.
-    pub(crate) year: pages::year::Year,
+    /// History of the account whose pages are opened.
+    pub(crate) history: pages::history::History,
     /// Pages that are open while others pay.
     pub(crate) open_pages: usize,
     /// Payments of a round on a chain of this machine.
@@ -71,7 +71,7 @@ const FULL: Plan = Plan {
     idle_accounts: 1_000_000,
     subscribers: 10_000,
     delivery_seconds: 20,
-    year: pages::year::Year::FULL,
+    history: pages::history::History::FULL,
     open_pages: 1_000,
     payments: 6_000,
     paced_seconds: 20,
@@ -85,7 +85,7 @@ const SHORT: Plan = Plan {
     idle_accounts: 20_000,
     subscribers: 2_000,
     delivery_seconds: 4,
-    year: pages::year::Year::SHORT,
+    history: pages::history::History::SHORT,
     open_pages: 200,
     payments: 1_000,
     paced_seconds: 6,
@@ -131,7 +131,7 @@ fn main() -> Result<(), Fault> {
     match named.as_slice() {
         // This program again, as a part of a measurement in a process of its own.
         ["part", "stub"] => return web::stub::serve(),
-        ["part", "pages"] => return pages::crowd::serve(),
+        ["part", "pages"] => return pages::open_pages::serve(),
         ["part", "watchers"] => return subscribers::clients::serve(),
         ["part", "commits", callers, round_ms] => return commits::serve(callers.parse()?, round_ms.parse()?),
         ["part", "commands", count, dir] => return instructions::commands(count.parse()?, dir),

@@ -1,8 +1,8 @@
 //! Pages: how soon those of an account with a year of events open, and what a thousand open ones cost the paid calls.
 
-pub(crate) mod crowd;
+pub(crate) mod history;
+pub(crate) mod open_pages;
 mod opening;
-pub(crate) mod year;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::web::clients::{self, ClientPool, request};
 use crate::web::driver::{self, Connection};
 use crate::web::process::Service;
 use crate::{Fault, Plan, host_info};
-use crowd::{Crowd, CrowdSetup};
+use open_pages::{OpenPages, PageSetup};
 use opening::Visitor;
 
 /// Accounts that buy, and are looked at meanwhile.
@@ -47,18 +47,18 @@ async fn open_a_year(service: &Service, dir: &Path, plan: Plan) -> Result<(), Fa
     let address = service.address;
     let (busy, quiet) = (TestWallet::create(&SystemEntropy)?, TestWallet::create(&SystemEntropy)?);
     let begun = std::time::Instant::now();
-    year::live(address, &busy, plan.year).await?;
-    year::live(address, &quiet, year::Year::FEW).await?;
+    history::create(address, &busy, plan.history).await?;
+    history::create(address, &quiet, history::History::FEW).await?;
     let mut connection = Connection::open(address).await?;
     let token = clients::sign_in(&mut connection, address, &busy).await?;
-    let events = year::count_events(&mut connection, address, &token).await?;
+    let events = history::count_events(&mut connection, address, &token).await?;
     println!(
         "\nPages of an account with {events} events of {} days (made in {:.0} s)",
-        plan.year.days,
+        plan.history.days,
         begun.elapsed().as_secs_f64()
     );
-    if events < plan.year.events {
-        return Err(format!("{events} events instead of {}", plan.year.events).into());
+    if events < plan.history.events {
+        return Err(format!("{events} events instead of {}", plan.history.events).into());
     }
     let operator_token = std::fs::read_to_string(dir.join("data/operator.token"))?;
     let few = clients::sign_in(&mut connection, address, &quiet).await?;
@@ -159,8 +159,8 @@ impl Bench<'_> {
         let mut samples = [Sample::default(), Sample::default()];
         let first = !n.is_multiple_of(2);
         for with_pages in [first, !first] {
-            let crowd = match with_pages {
-                true => Some(Crowd::open(&CrowdSetup {
+            let open = match with_pages {
+                true => Some(OpenPages::open(&PageSetup {
                     address: self.service.address,
                     generation: n,
                     cookies: self.pages.clone(),
@@ -170,26 +170,26 @@ impl Bench<'_> {
             // Opening and closing is over.
             tokio::time::sleep(std::time::Duration::from_secs(1)).await;
             samples[usize::from(with_pages)] = self.run_purchases().await?;
-            if let Some(crowd) = crowd {
-                self.check(crowd)?;
+            if let Some(open) = open {
+                self.check(open)?;
             }
         }
         Ok(samples)
     }
 
-    /// Every page has heard of every purchase of its account, once and in order.
-    fn check(&self, mut crowd: Crowd) -> Result<(), Fault> {
-        for (page, heard) in crowd.heard()?.into_iter().enumerate() {
+    /// Every page has received the events of every purchase of its account, once and in order.
+    fn check(&self, mut open: OpenPages) -> Result<(), Fault> {
+        for (page, received) in open.received()?.into_iter().enumerate() {
             let buyer = page % BUYERS;
             let bought = match page < self.of_buyers {
                 true => self.plan.paid_calls / BUYERS + usize::from(buyer < self.plan.paid_calls % BUYERS),
                 false => 0,
             };
-            if (heard.settled, heard.ready, heard.in_order) != (bought, bought, true) {
-                return Err(format!("page {page}: {heard:?} of {bought} purchases").into());
+            if (received.settled, received.ready, received.in_order) != (bought, bought, true) {
+                return Err(format!("page {page}: {received:?} of {bought} purchases").into());
             }
         }
-        crowd.close()
+        open.close()
     }
 
     /// Ends when the last response has arrived and its buyer's agent has received the event.

@@ -1,4 +1,4 @@
-//! The life of a busy account, through the routes that its agents call, with the sandbox's clock moved on day by day: cards,
+//! The history of a busy account, made by the calls of its agents while the sandbox's clock is moved on day by day: cards,
 //! some of which the issuer declines so that they are credited, and withdrawals.
 
 use std::net::SocketAddr;
@@ -14,13 +14,13 @@ use crate::web::driver::{self, Connection};
 
 /// How much happens, and in how many days.
 #[derive(Clone, Copy)]
-pub(crate) struct Year {
+pub(crate) struct History {
     /// At least so many events.
     pub(crate) events: u64,
     pub(crate) days: u64,
 }
 
-impl Year {
+impl History {
     pub(crate) const FULL: Self = Self {
         events: 100_000,
         days: 365,
@@ -42,11 +42,11 @@ const DECLINED: &str = "/get-card?amount=6.66";
 const DECLINED_OF: u64 = 8;
 const CONNECTIONS: usize = 16;
 
-/// Lets the time pass.
-pub(crate) async fn live(address: SocketAddr, wallet: &TestWallet, year: Year) -> Result<(), Fault> {
+/// Makes it.
+pub(crate) async fn create(address: SocketAddr, wallet: &TestWallet, history: History) -> Result<(), Fault> {
     let mut connection = Connection::open(address).await?;
-    let purchases = year.events.div_ceil(year.days * EVENTS_OF_A_PURCHASE);
-    for _ in 0..year.days {
+    let purchases = history.events.div_ceil(history.days * EVENTS_OF_A_PURCHASE);
+    for _ in 0..history.days {
         let mut signed = Vec::new();
         let mut terms = Vec::new();
         for target in [CARD, DECLINED] {

@@ -1,6 +1,6 @@
 //! Open pages, in a process of their own: each sends the first requests of the dashboard's home page and keeps its stream.
 //! The parent gives the cookies by a line of JSON on standard input and hears when all pages are live; each further line
-//! asks what they have heard; at the end of the input they close.
+//! asks what they have received; at the end of the input they close.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -21,7 +21,7 @@ use crate::web::driver::Connection;
 
 /// Pages to open.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct CrowdSetup {
+pub(crate) struct PageSetup {
     pub(crate) address: SocketAddr,
     /// How often some were open before, from other addresses: the ports of the last ones are not free yet.
     pub(crate) generation: usize,
@@ -29,9 +29,9 @@ pub(crate) struct CrowdSetup {
     pub(crate) cookies: Vec<String>,
 }
 
-/// What a page has heard since it was opened.
+/// What a page has received since it was opened.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Heard {
+pub(crate) struct ReceivedByPage {
     pub(crate) settled: usize,
     pub(crate) ready: usize,
     /// Every event once and after the one before.
@@ -39,29 +39,29 @@ pub(crate) struct Heard {
 }
 
 /// The process that the pages are in.
-pub(crate) struct Crowd {
+pub(crate) struct OpenPages {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
-impl Crowd {
+impl OpenPages {
     /// Starts it and waits until all pages are live.
-    pub(crate) fn open(setup: &CrowdSetup) -> Result<Self, Fault> {
+    pub(crate) fn open(setup: &PageSetup) -> Result<Self, Fault> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(["part", "pages"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        let mut crowd = Self {
+        let mut open = Self {
             stdin: stdin.ok_or("no standard input")?,
             stdout: BufReader::new(stdout.ok_or("no standard output")?),
             child,
         };
-        let live: usize = crowd.ask(&serde_json::to_string(setup)?)?;
+        let live: usize = open.ask(&serde_json::to_string(setup)?)?;
         assert_eq!(live, setup.cookies.len(), "every page is live");
-        Ok(crowd)
+        Ok(open)
     }
 
     fn ask<T: for<'a> Deserialize<'a>>(&mut self, line: &str) -> Result<T, Fault> {
@@ -71,9 +71,9 @@ impl Crowd {
         Ok(serde_json::from_str(&answer)?)
     }
 
-    /// What each page has heard, once nothing has come for a second.
-    pub(crate) fn heard(&mut self) -> Result<Vec<Heard>, Fault> {
-        self.ask("heard")
+    /// What each page has received, once nothing has come for a second.
+    pub(crate) fn received(&mut self) -> Result<Vec<ReceivedByPage>, Fault> {
+        self.ask("received")
     }
 
     /// The pages are closed.
@@ -98,7 +98,7 @@ struct Tally {
 pub(crate) fn serve() -> Result<(), Fault> {
     raise_open_file_limit();
     let mut lines = std::io::stdin().lines();
-    let setup: CrowdSetup = serde_json::from_str(&lines.next().ok_or("no setup")??)?;
+    let setup: PageSetup = serde_json::from_str(&lines.next().ok_or("no setup")??)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -118,12 +118,12 @@ pub(crate) fn serve() -> Result<(), Fault> {
             before = count();
             std::thread::sleep(Duration::from_secs(1));
         }
-        let heard = pages.iter().map(|page| Heard {
+        let received = pages.iter().map(|page| ReceivedByPage {
             settled: page.settled.load(Ordering::Relaxed),
             ready: page.ready.load(Ordering::Relaxed),
             in_order: !page.out_of_order.load(Ordering::Relaxed),
         });
-        println!("{}", serde_json::to_string(&heard.collect::<Vec<_>>())?);
+        println!("{}", serde_json::to_string(&received.collect::<Vec<_>>())?);
     }
     match lost.try_recv() {
         Ok(why) => Err(format!("a page lost its stream: {why}").into()),
@@ -134,7 +134,7 @@ pub(crate) fn serve() -> Result<(), Fault> {
 /// Pages that open at once.
 const MAX_CONCURRENT: usize = 32;
 
-async fn open_all(setup: CrowdSetup, gone: &mpsc::Sender<String>) -> Result<Vec<Arc<Tally>>, Fault> {
+async fn open_all(setup: PageSetup, gone: &mpsc::Sender<String>) -> Result<Vec<Arc<Tally>>, Fault> {
     let from = Ipv4Addr::new(127, 2, u8::try_from(setup.generation)?, 1);
     let (mut opening, mut pages) = (JoinSet::new(), Vec::new());
     for cookie in setup.cookies {
@@ -189,11 +189,11 @@ async fn open(
     let mut socket = PageSocket::open(connect(address, from).await?, address, &cookie).await?;
     socket.send(&format!(r#"{{"type":"subscribe","after":{seq}}}"#)).await?;
     // A ping follows the subscription.
-    socket.hear(&tally).await?;
+    socket.receive(&tally).await?;
     tokio::spawn(async move {
         let mut last = seq;
         let ended = loop {
-            match socket.hear(&tally).await {
+            match socket.receive(&tally).await {
                 Ok(Some(next)) if next <= last => tally.out_of_order.store(true, Ordering::Relaxed),
                 Ok(Some(next)) => last = next,
                 Ok(None) => {}
@@ -261,7 +261,7 @@ impl PageSocket {
     }
 
     /// The next frame; the sequence number if it is an event.
-    async fn hear(&mut self, tally: &Tally) -> Result<Option<u64>, Fault> {
+    async fn receive(&mut self, tally: &Tally) -> Result<Option<u64>, Fault> {
         loop {
             let unread = &self.buffer[self.done..];
             if let Some((begin, end)) = frame(unread)? {
