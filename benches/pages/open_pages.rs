@@ -154,8 +154,7 @@ async fn open_all(setup: PageSetup, gone: &mpsc::Sender<String>) -> Result<Vec<A
 }
 
 /// As the dashboard's home page sends them.
-const FIRST_REQUESTS: [&str; 7] = [
-    "/account/approvals?limit=50",
+const FIRST_REQUESTS: [&str; 6] = [
     "/events?order=desc&limit=60",
     "/list-card-transactions?limit=50",
     "/get-payment-status?order=desc&limit=50",
@@ -179,7 +178,9 @@ async fn open(
     let seq = account["seq"]
         .as_u64()
         .ok_or_else(|| format!("no account: {account}"))?;
-    for target in FIRST_REQUESTS {
+    // A page that was opened with a payment's token decides nothing.
+    let approvals = (account["rights"] == "act").then_some("/account/approvals?limit=50");
+    for target in approvals.into_iter().chain(FIRST_REQUESTS) {
         let answer = connection.call(&request(address, target, &headers)).await?;
         if answer.status != 200 {
             return Err(format!("{} for {target}", answer.status).into());

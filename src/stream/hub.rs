@@ -32,6 +32,8 @@ struct Subscriber {
     revocation_ids: [Option<SessionId>; 3],
     buffer: Mutex<SubscriberBuffer>,
     notify: Notify,
+    /// The queue is half full.
+    filled: Notify,
     revoked: AtomicBool,
     /// Whether the owner reads at one of our pages: stopping the agents does not end it.
     of_owner: AtomicBool,
@@ -133,6 +135,7 @@ impl Hub {
             revocation_ids,
             buffer: Mutex::default(),
             notify: Notify::new(),
+            filled: Notify::new(),
             revoked: AtomicBool::new(false),
             of_owner: AtomicBool::new(false),
             newest: AtomicU64::new(0),
@@ -270,6 +273,7 @@ impl Subscriber {
     fn push(&self, event: &Arc<QueuedEvent>, limit: usize) -> PushResult {
         let mut live = self.buffer.lock();
         let mut pushed = PushResult::Buffered;
+        let before = live.bytes;
         if !live.lagged {
             live.bytes += event.stored.payload.len() + size_of::<QueuedEvent>();
             if live.bytes > limit {
@@ -284,7 +288,11 @@ impl Subscriber {
         }
         // Under the lock, so that a reader that sees it and then finds the queue empty has taken the event.
         self.newest.store(event.stored.seq, Ordering::Release);
+        let is_filled = (before..live.bytes).contains(&(limit / 2));
         drop(live);
+        if is_filled {
+            self.filled.notify_one();
+        }
         if !mutants::is_enabled(Mutant::SubscriberNotWoken) {
             self.notify.notify_one();
         }
@@ -334,6 +342,12 @@ impl Subscription {
     /// Resolves when events have arrived, the session was revoked or the service stops. May wake early.
     pub async fn notified(&self) {
         self.subscriber.notify.notified().await;
+    }
+
+    /// Resolves when the queue is half full: a subscriber that lets events wait takes them before it overflows. May wake
+    /// early.
+    pub async fn filled(&self) {
+        self.subscriber.filled.notified().await;
     }
 
     pub fn is_revoked(&self) -> bool {

@@ -301,6 +301,7 @@ impl Session {
                 // What arrives meanwhile is noticed after the pause.
                 () = self.feed.subscription().notified(), if pause.is_none() => {}
                 () = sleep_until(pause.unwrap_or_else(Instant::now)), if pause.is_some() => {}
+                () = self.feed.subscription().filled(), if pause.is_some() => self.paused_until = None,
                 message = client.socket.next() => self.read_message(client, state, message).await?,
                 () = &mut expiry => return expired(),
                 () = tokio::time::sleep(grace), if freeze == FreezeState::EventPending => {}

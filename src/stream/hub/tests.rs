@@ -71,6 +71,23 @@ fn case_64_overflowing_queue_is_dropped() {
     assert_eq!(a.take(), queued([event(10_001, A)]));
 }
 
+// Checks: a subscriber that lets events wait is told when its queue is half full, and only then.
+#[tokio::test]
+async fn half_full_queue_is_announced_once() {
+    let hub = hub(1_000_000, 2);
+    let a = hub.subscribe(A, session(1)).unwrap();
+    let is_filled = async || futures_util::FutureExt::now_or_never(a.filled()).is_some();
+    let mut seq = 0;
+    while !is_filled().await {
+        seq += 1;
+        hub.publish(&[event(seq, A)]);
+    }
+    let bytes = a.subscriber.buffer.lock().bytes;
+    assert!((500_000..510_000).contains(&bytes), "{bytes}");
+    hub.publish(&[event(seq + 1, A)]);
+    assert!(!is_filled().await);
+}
+
 // Checks: the limits of an account and of the service are enforced, and a closed stream releases its slot.
 #[test]
 fn streams_are_limited() {
