@@ -177,7 +177,7 @@ impl EventFilter {
 }
 
 /// An event that is delivered to its account's subscribers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct StreamEvent {
     /// Cursor to resume from.
     pub seq: Cursor,

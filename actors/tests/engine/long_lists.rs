@@ -1,7 +1,7 @@
 //! Pages of long lists: what a page costs does not depend on how much the account has.
 
 use purser_actors::engine::ListStart;
-use purser_actors::id::{StatementLineId, Wallet};
+use purser_actors::id::{CardId, StatementLineId, Wallet};
 use purser_actors::money::Usdc;
 use purser_storage::{Span, Store as _};
 
@@ -38,11 +38,11 @@ async fn read_pages(world: &Harness) -> Vec<(&'static str, usize)> {
         read.push((page, now - before));
         before = now;
     };
-    for start in [ListStart::Before(None), ListStart::After(None)] {
+    for start in [ListStart::<CardId>::Before(None), ListStart::After(None)] {
         let found = engine.cards_of(&OWNER, start, LIMIT).await.expect("readable");
         assert_eq!((found.0.len(), found.1), (LIMIT, true));
         note("cards");
-        let found = engine.statement(&OWNER, start.at(None), LIMIT).await.expect("readable");
+        let found = engine.statement(&OWNER, start.at::<StatementLineId>(None), LIMIT).await.expect("readable");
         assert_eq!((found.0.len(), found.1), (LIMIT, true));
         note("statement");
     }

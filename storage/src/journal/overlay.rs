@@ -123,7 +123,7 @@ fn sorted<'a>(
         table.sort(rows);
         table.sorted.range::<[u8], _>((start, Bound::Unbounded))
     });
-    keys.filter_map(|key| rows.get(key).map(|entry| (key, entry)))
+    keys.filter_map(move |key| rows.get(key).map(|entry| (key, entry)))
 }
 
 /// The same backwards from `end`.
@@ -137,7 +137,7 @@ fn sorted_back<'a>(
         table.sort(rows);
         table.sorted.range::<[u8], _>((Bound::Unbounded, end)).rev()
     });
-    keys.filter_map(|key| rows.get(key).map(|entry| (key, entry)))
+    keys.filter_map(move |key| rows.get(key).map(|entry| (key, entry)))
 }
 
 /// Entries of two layers in one order: of a key that both have, the upper one's. Ends with the `limit`th row.
