@@ -9,6 +9,8 @@ pub mod agent_wallet;
 pub mod api_keys;
 pub mod app;
 pub mod approvals;
+pub mod balance_limits;
+mod balance_spends;
 pub mod banking;
 pub mod callable;
 pub mod callbacks;
@@ -30,6 +32,7 @@ pub mod kyc;
 mod list_order;
 pub mod login;
 pub mod login_page;
+pub mod merchant_limits;
 pub mod merchants;
 pub mod openapi;
 pub mod operator;
@@ -69,6 +72,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &agent_wallet::ROUTES,
     &api_keys::ROUTES,
     &approvals::ROUTES,
+    &balance_limits::ROUTES,
     &banking::ROUTES,
     &callbacks::ROUTES,
     &card_actions::ROUTES,
@@ -81,6 +85,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &key_limits::ROUTES,
     &kyc::ROUTES,
     &login::ROUTES,
+    &merchant_limits::ROUTES,
     &merchants::ROUTES,
     &overview::ROUTES,
     &owner::ROUTES,

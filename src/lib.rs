@@ -10,13 +10,14 @@
 //!   (time and randomness). [`sandbox`] has what their simulated versions share.
 //! - Pages for people that work without a script: [`page`].
 //! - Payments by agents: [`agent_wallet`], through [`outbound`], which also delivers events to endpoints:
-//!   [`webhooks`].
+//!   [`webhooks`]. What waits for operators is announced to their own endpoint: [`announcements`].
 //! - The process: [`config`], [`service`], [`commands`], [`metrics`]. [`wallet`] pays as a client would, and
 //!   [`verify`] checks the ledger.
 //!
 //! `ARCHITECTURE.md` follows one paid call through these modules.
 
 pub mod agent_wallet;
+pub mod announcements;
 pub mod checkout;
 pub mod commands;
 pub mod http;

@@ -6,7 +6,7 @@
 //!
 //! The layers, each of which imports only what stands before it:
 //! - values: [`id`], [`money`], [`time`], [`currency`], [`kinds`] (everything that is stored by number), [`ledger`],
-//!   [`credential`], [`operator`] (the staff and the audit log), and [`answer`] (how values look to clients);
+//!   [`credential`], [`operator`] (the staff and the audit log), [`announcement`], and [`answer`] (how values look to clients);
 //! - [`port`]: the traits for external systems;
 //! - [`kernel`]: the machinery. It knows no entity and no product;
 //! - [`jobs`], [`lease`] (operators' claims) and [`product`] (what every product must answer);
@@ -15,6 +15,7 @@
 
 #![warn(missing_docs)]
 
+pub mod announcement;
 pub mod answer;
 pub mod approval;
 pub mod breaker;

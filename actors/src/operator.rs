@@ -32,6 +32,8 @@ pub enum Permission {
     Read,
     /// Freeze an account.
     FreezeAccounts,
+    /// Write a note on a customer.
+    WriteNotes,
     /// Change orders, unfreeze accounts, retry and resolve dead-lettered jobs, credit money.
     Operate,
     /// Create and revoke operator tokens.
@@ -56,7 +58,7 @@ impl Role {
     pub const fn allows(self, task: Permission) -> bool {
         match task {
             Permission::Read => true,
-            Permission::FreezeAccounts => !matches!(self, Self::ReadOnly),
+            Permission::FreezeAccounts | Permission::WriteNotes => !matches!(self, Self::ReadOnly),
             Permission::Operate => matches!(self, Self::Administrator | Self::Operator),
             Permission::ManageTokens => matches!(self, Self::Administrator),
         }
@@ -213,6 +215,8 @@ named_enum! {
         LineClose = "line.close",
         /// Open a product line.
         LineOpen = "line.open",
+        /// Write a note on a customer.
+        CustomerNote = "customer.note",
         /// Attribute an order of a lost history.
         OrderBook = "order.book",
         /// Add a passkey.

@@ -1,5 +1,6 @@
 //! `purser admin`: operator commands, over the API at the operator address.
 
+mod announcements;
 mod approvals;
 mod card_withdrawals;
 mod chains;
@@ -8,6 +9,7 @@ mod incoming;
 mod intl_orders;
 mod jobs;
 mod lines;
+mod notes;
 mod refunds;
 mod sandbox;
 mod tokens;
@@ -18,6 +20,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+pub use announcements::AnnouncementCommand;
 pub use approvals::ApprovalCommand;
 pub use card_withdrawals::CardWithdrawalCommand;
 pub use chains::ChainCommand;
@@ -25,6 +28,7 @@ pub use incoming::IncomingTransferCommand;
 pub use intl_orders::IntlOrderCommand;
 pub use jobs::{CreditArgs, JobCommand, ResolveArgs, WithholdCreditArgs};
 pub use lines::ProductLineCommand;
+pub use notes::NoteCommand;
 pub use refunds::RefundCommand;
 pub use sandbox::{FaultArgs, SandboxCommand};
 pub use tokens::TokenCommand;
@@ -107,6 +111,12 @@ pub enum AdminCommand {
         #[arg(long, value_name = "N", default_value_t = 50)]
         limit: u8,
     },
+    /// Notes on customers, which only operators see: add, list
+    #[command(subcommand)]
+    Notes(NoteCommand),
+    /// What was announced at the operators' webhook: list, test
+    #[command(subcommand)]
+    Announcements(AnnouncementCommand),
     /// Show everything that waits for operators
     Queues,
     /// Show an hour of paid calls, the health of providers and chains, and the totals of the ledger
@@ -286,6 +296,8 @@ async fn execute(args: Args, settings: LoadSettings) -> Result<(), CliError> {
             let query = [(name, Some(of.as_str())), ("before", before), ("limit", Some(&*limit))];
             admin.query("/admin/timeline", &query).await?
         }
+        AdminCommand::Notes(act) => notes::run(&admin, act).await?,
+        AdminCommand::Announcements(act) => announcements::run(&admin, act).await?,
         AdminCommand::Queues => admin.get("/admin/queues").await?,
         AdminCommand::Series => admin.get("/admin/series").await?,
         AdminCommand::System => admin.get("/admin/system").await?,

@@ -17,6 +17,10 @@ use purser_actors::operator::Role;
 use purser_actors::product::{DailyCap, ProductLine};
 use serde::Deserialize;
 
+use purser_host::outbound::address_policy::AddressPolicy;
+
+use super::agent_wallet::Outbound;
+use super::chains::Location;
 use super::proxies::{ForwardedHeader, IpNetwork};
 use super::text;
 
@@ -85,6 +89,23 @@ pub struct Operator {
     #[serde(deserialize_with = "text::usdc")]
     pub alone_day_max_usd: Usdc,
     pub approval_open_hours: u64,
+    pub webhook_url: String,
+    pub webhook_allow_internal: bool,
+    pub webhook_secret: Location,
+}
+
+impl Operator {
+    /// Addresses that the operators' webhook may have. It has any port, because only the operator names it.
+    pub fn webhook_policy(&self, outbound: &Outbound) -> AddressPolicy {
+        let url: http::Uri = self.webhook_url.parse().unwrap_or_default();
+        let web_port = if url.scheme_str() == Some("http") { 80 } else { 443 };
+        let port = url.port_u16().unwrap_or(web_port);
+        let mut listed = outbound.allowed_hosts.clone();
+        if let Some(host) = url.host().filter(|_| self.webhook_allow_internal) {
+            listed.push(format!("{host}:{port}"));
+        }
+        AddressPolicy::new(&[port], &listed)
+    }
 }
 
 /// An operator with access to `/admin`.

@@ -164,6 +164,7 @@ fn operator(config: &Config, found: &mut ConfigErrors) {
         "reaches beyond this machine, and /metrics needs no authentication; if your own network protects it, \
          set operator.allow_remote",
     );
+    webhook(config, found);
     let tokens = &config.operator.tokens;
     let mut names: Vec<&str> = tokens.iter().map(|token| token.name.as_str()).collect();
     names.sort_unstable();
@@ -182,6 +183,28 @@ fn operator(config: &Config, found: &mut ConfigErrors) {
         listen != config.server.listen || listen.port() == 0,
         "operator.listen",
         "must not be server.listen: clients are not to reach it",
+    );
+}
+
+/// The operators' webhook: an address that may be called, and a secret that is not in the settings.
+fn webhook(config: &Config, found: &mut ConfigErrors) {
+    let operator = &config.operator;
+    if operator.webhook_url.is_empty() {
+        return found.require(
+            !operator.webhook_secret.is_set(),
+            "operator.webhook_secret",
+            "signs nothing without operator.webhook_url",
+        );
+    }
+    let policy = operator.webhook_policy(&config.outbound);
+    if let Err(why) = policy.check_url(&operator.webhook_url) {
+        let reason = format!("cannot be called: {why}; for an internal one set operator.webhook_allow_internal");
+        found.reject("operator.webhook_url", reason);
+    }
+    found.require(
+        operator.webhook_secret.is_indirect(),
+        "operator.webhook_secret",
+        "name where the secret is, as file:<path> (mode 0600) or env:<variable>; secrets are not written into settings",
     );
 }
 

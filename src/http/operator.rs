@@ -2,6 +2,7 @@
 //! None of them is reachable on the public address.
 
 mod accounts;
+mod announcements;
 #[cfg(feature = "documents")]
 pub(in crate::http) mod api_doc;
 mod approvals;
@@ -21,6 +22,7 @@ mod intl_orders;
 mod jobs;
 mod leases;
 mod lines;
+mod notes;
 mod openapi;
 pub mod queues;
 mod reconciliation;
@@ -51,6 +53,7 @@ use purser_storage::Store;
 use super::auth::{AuthClaims, Authenticator, TokenError};
 use super::error::{ApiError, ErrorCode};
 use super::route::{self, Listing, Table, routes};
+use crate::announcements::Announcer;
 use crate::metrics::ledger_totals::LedgerTotaller;
 use crate::metrics::series::SeriesRecorder;
 use crate::metrics::{self, Metrics};
@@ -84,6 +87,8 @@ pub struct AdminState {
     pub totals: LedgerTotaller,
     /// Notifies the streams of operators when a queue changes.
     pub queues: QueueWatch,
+    /// Announces what waits at the operators' webhook. `None` without one.
+    pub announcer: Option<Arc<Announcer>>,
     /// Copies for backups.
     pub copies: Arc<dyn Copies>,
     /// Seals card numbers.
@@ -107,7 +112,7 @@ routes! { static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// Tables of the operator address. A new area is a line here.
-static TABLES: [&Table<Arc<AdminState>>; 30] = [
+static TABLES: [&Table<Arc<AdminState>>; 32] = [
     &ROUTES,
     &super::web_apps::OPERATOR_ROUTES,
     &copies::ROUTES,
@@ -133,10 +138,12 @@ static TABLES: [&Table<Arc<AdminState>>; 30] = [
     &suspended::ROUTES,
     &search::ROUTES,
     &timeline::ROUTES,
+    &notes::ROUTES,
     &series::ROUTES,
     &queues::ROUTES,
     &stream::ROUTES,
     &freeze_preview::ROUTES,
+    &announcements::ROUTES,
     &sandbox::ROUTES,
 ];
 

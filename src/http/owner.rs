@@ -81,9 +81,9 @@ struct CapsAnswer {
 /// The managed wallet after an action.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-struct AgentWalletAnswer {
+pub(super) struct AgentWalletAnswer {
     /// As in `GET /account`.
-    agent_wallet: AgentWalletOverview,
+    pub(super) agent_wallet: AgentWalletOverview,
 }
 
 /// The API key after an action.

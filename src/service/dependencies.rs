@@ -14,24 +14,29 @@ use purser_actors::kernel::table;
 use purser_actors::money::Cents;
 use purser_actors::port::{Clock, Entropy, ReconciliationLists};
 use purser_storage::{JournalStore, OpenError, Store, StoreLimits, StoreOptions};
+use zeroize::Zeroizing;
 
 use super::chains::{self, Opened, SandboxHandles};
 use super::{ServiceError, key_check};
 use crate::agent_wallet::paid_http_client::AgentWalletClient;
 use crate::agent_wallet::signer::SealedWalletSigner;
+use crate::announcements::OperatorWebhook;
 use crate::checkout::BlockhashProvider;
 use crate::config::Config;
 use crate::config::DataDir;
+use crate::config::chains::Location;
 use crate::outbound::client::OutboundClient;
 use crate::payment::RecentBlockhash;
+use crate::private_file;
 use crate::provider::{OwnPorts, Providers, connect};
 use crate::sandbox::clock::SandboxClock;
+use crate::secret::SecretText;
 use crate::settlement::chain::{Blockhash, BlockhashSource, ChainParts};
 use crate::settlement::metered::{ChainMeters, MeteredSettlement};
 use crate::settlement::real::RealPorts;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::{CvvVault, DocumentStore, Vault};
-use crate::webhooks::HttpWebhookSender;
+use crate::webhooks::{HttpWebhookSender, SigningSecret, seal_secret};
 
 /// Interval of the search for idle entities.
 const PASSIVATION_INTERVAL_MS: u64 = 5_000;
@@ -119,6 +124,8 @@ pub struct Dependencies {
     pub chain_meters: Arc<ChainMeters>,
     /// Posts events to webhook endpoints.
     pub webhook_sender: Arc<HttpWebhookSender>,
+    /// Webhook of the operators, if the settings have one.
+    pub operator_webhook: Option<Arc<OperatorWebhook>>,
     /// Current time for the service and its providers.
     pub clock: Arc<dyn Clock>,
     /// Current time for wallets, signatures and chains. It cannot be moved.
@@ -178,6 +185,7 @@ pub async fn open_dependencies(
     )
     .map_err(|e| ServiceError::Component("the HTTP client", e.to_string()))?;
     let poster = HttpWebhookSender::new(posting, vault.clone(), machine.clone());
+    let operator_webhook = operator_webhook(config, &vault, &machine, &*entropy)?.map(Arc::new);
     let calling = AgentWalletClient::new(outbound, vault.clone(), config.outbound.max_response_body_bytes);
     let documents = DocumentStore::open(data.documents(), vault.clone(), entropy.clone())
         .map_err(|e| ServiceError::Component("the documents", e.to_string()))?;
@@ -194,11 +202,45 @@ pub async fn open_dependencies(
         paid_http_client: Arc::new(calling),
         chain_meters,
         webhook_sender: Arc::new(poster),
+        operator_webhook,
         clock,
         wall_clock: machine,
         sandbox_clock: moved,
         entropy,
     })
+}
+
+/// The operators' webhook, if the settings have one. The policy of its address is its own: no client can name its URL.
+fn operator_webhook(
+    config: &Config,
+    vault: &Arc<Vault>,
+    machine: &Arc<dyn Clock>,
+    entropy: &dyn Entropy,
+) -> Result<Option<OperatorWebhook>, ServiceError> {
+    let operator = &config.operator;
+    if operator.webhook_url.is_empty() {
+        return Ok(None);
+    }
+    let failed = |error: String| ServiceError::Component("operator.webhook_secret", error);
+    let text = match &operator.webhook_secret {
+        Location::File(path) => private_file::read_secret(path).map_err(failed)?,
+        Location::Env(name) => std::env::var(name)
+            .map(Zeroizing::new)
+            .map_err(|_| failed(format!("the environment has no {name}")))?,
+        Location::Unset | Location::Inline(_) => return Err(failed("is not set".to_owned())),
+    };
+    let secret = SigningSecret::of_text(&SecretText::new(text.trim().to_owned()));
+    let secret = secret.ok_or_else(|| failed("is not `whsec_` with the base64 of 32 bytes".to_owned()))?;
+    let record = entropy.random();
+    let sealed = seal_secret(&secret, vault, record).map_err(|error| failed(error.to_string()))?;
+    let limits = config.webhooks.limits(config.outbound.limits());
+    let client = OutboundClient::new(operator.webhook_policy(&config.outbound), limits)
+        .map_err(|error| ServiceError::Component("the HTTP client", error.to_string()))?;
+    Ok(Some(OperatorWebhook {
+        sender: HttpWebhookSender::new(client, vault.clone(), machine.clone()),
+        url: operator.webhook_url.clone(),
+        secret: (record, sealed),
+    }))
 }
 
 /// Opens the vault. A new key is only created while nothing is sealed yet: sealed numbers without their key must

@@ -1,12 +1,18 @@
 //! The audit log is complete: every row exists, in its position, and matches the hash in the next row. The first
 //! mismatch is reported; nothing after it is proved.
 
+use std::collections::BTreeMap;
+
+use purser_actors::id::Wallet;
 use purser_actors::kernel::table;
 use purser_actors::operator::AuditRecord;
 use purser_storage::{Store, StoreError, codec};
 use sha2::{Digest as _, Sha256};
 
 use super::{VerifyReport, each_row};
+
+/// Action of a record that is a note on a customer.
+const NOTE: &str = "customer.note";
 
 struct StoredAuditRow {
     number: Option<u64>,
@@ -28,6 +34,42 @@ pub(super) async fn check(store: &dyn Store, report: &mut VerifyReport) -> Resul
     let newest = newest.map(|row| (row.revision, row.value.to_vec()));
     if let Err((number, what)) = chained(&rows, newest) {
         report.report("audit.chain_broken", number, what);
+    }
+    check_notes(store, &rows, report).await
+}
+
+/// Each note on a customer has a row of its account that leads to it, and there are no other such rows.
+async fn check_notes(
+    store: &dyn Store,
+    records: &[StoredAuditRow],
+    report: &mut VerifyReport,
+) -> Result<(), StoreError> {
+    let mut expected: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+    for row in records {
+        let Ok(audit) = codec::decode::<AuditRecord>(&row.value) else {
+            continue;
+        };
+        if audit.action == NOTE
+            && let (Some(number), Ok(account)) = (row.number, audit.subject.parse::<Wallet>())
+        {
+            expected.insert(table::customer_note(&account, number).to_vec(), number);
+        }
+    }
+    let mut stray = Vec::new();
+    each_row(store, &[table::CUSTOMER_NOTE], |key, row| match expected.get(key) {
+        Some(number) if *number == row.revision => drop(expected.remove(key)),
+        _ => stray.push(row.revision),
+    })
+    .await?;
+    for number in stray {
+        report.report(
+            "audit.note_index",
+            number,
+            "a row leads to a record that is no note on its account",
+        );
+    }
+    for number in expected.into_values() {
+        report.report("audit.note_index", number, "no row leads to the note");
     }
     Ok(())
 }

@@ -160,6 +160,7 @@ fn account_event(
         account::Event::CapReserved(_)
         | account::Event::CapReleased(_)
         | account::Event::CapsChanged(_)
+        | account::Event::BalanceLimitsChanged(_)
         | account::Event::AgentsStopped(_)
         | account::Event::AgentsResumed => record_event(trail, record),
     }

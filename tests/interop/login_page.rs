@@ -289,7 +289,7 @@ async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
     assert_eq!(unlinked["body"]["issuer_link"]["status"], "unlinked", "{unlinked}");
     let set = act(&mut chromium, "/account/caps", &json!({"usa_prepaid_card_usd": "25"}));
     assert_eq!(set["body"]["caps"][0]["own"]["usd"], 25, "{set}");
-    chromium.wait("main", "changed the daily limits of this account");
+    chromium.wait("main", "changed the limits of this account");
     let refused = act(
         &mut chromium,
         "/account/caps",

@@ -15,7 +15,8 @@ use super::http::{ServiceClient, client, send, send_to_operator, until};
 use super::operator_client::{CVV, OperatorClient, PAN};
 
 /// Every admin route, ordered by role: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 61] = [
+pub(crate) const ADMIN: [(&str, &str); 65] = [
+    ("GET", "/admin/announcements"),
     ("GET", "/admin/approvals"),
     ("GET", "/admin/audit"),
     ("GET", "/admin/audit/verify"),
@@ -28,6 +29,7 @@ pub(crate) const ADMIN: [(&str, &str); 61] = [
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
     ("GET", "/admin/lines"),
+    ("GET", "/admin/notes"),
     ("GET", "/admin/openapi.json"),
     ("GET", "/admin/queues"),
     ("GET", "/admin/reconciliation"),
@@ -42,6 +44,8 @@ pub(crate) const ADMIN: [(&str, &str); 61] = [
     ("GET", "/admin/webhooks"),
     ("GET", "/admin/webhooks/deliveries"),
     ("POST", "/admin/freeze"),
+    ("POST", "/admin/notes"),
+    ("POST", "/admin/announcements/test"),
     ("POST", "/admin/reconciliation/run"),
     ("POST", "/admin/approvals/approve"),
     ("POST", "/admin/approvals/reject"),
@@ -81,10 +85,10 @@ pub(crate) const ADMIN: [(&str, &str); 61] = [
 
 /// For each role, the number of routes it may use, counted from the first.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 25),
-    ("support", 26),
-    ("operator", 57),
-    ("administrator", 61),
+    ("read-only", 27),
+    ("support", 29),
+    ("operator", 61),
+    ("administrator", 65),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {

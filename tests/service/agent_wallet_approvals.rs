@@ -130,6 +130,10 @@ async fn spend_over_a_limit_waits_for_the_owner() {
     // A paid call, by the same arguments with the approval's id.
     let mut buy = json!({"route": "/get-card", "params": {"amount": "5"}, "expectedNetwork": "base"});
     let bought = waiting(&call(&site, &token, "agentX402Pay", buy.clone()).await);
+    assert_eq!(
+        listed(&site, &owner).await[0]["purchase"],
+        json!({"route": "/get-card", "amount": "5", "currency": null})
+    );
     assert_eq!(decide(&site, &owner, "approve", &bought).await.status, 200);
     buy["approvalId"] = json!(bought);
     let paid = call(&site, &token, "agentX402Pay", buy.clone()).await;

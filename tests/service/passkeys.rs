@@ -296,6 +296,7 @@ async fn ask(site: &ServiceClient<'_>, owner: &Owner, method: &str, path: &str) 
     let body = match path {
         "/account/caps" => json!({}),
         "/account/spending" => json!({"per_call_usd": 50000}),
+        "/account/merchant-limits" => json!({"hosts": []}),
         path if path.starts_with('/') && path[1..].chars().any(char::is_uppercase) => json!({"data": {}}),
         _ => json!({}),
     };
@@ -305,6 +306,14 @@ async fn ask(site: &ServiceClient<'_>, owner: &Owner, method: &str, path: &str) 
         _ => request.json(&body),
     };
     send(request).await.unwrap()
+}
+
+/// Limits that the requests of [`ask`] raise.
+async fn limit(site: &ServiceClient<'_>, owner: &Owner) {
+    let limits = json!({"per_call_usd": 1, "per_day_usd": 2});
+    done(site, owner, "/account/balance-limits", &limits).await;
+    let limits = json!({"hosts": [{"host": "shop.example.com", "per_day_usd": 1}], "others_per_day_usd": 2});
+    done(site, owner, "/account/merchant-limits", &limits).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -332,6 +341,7 @@ async fn acts_that_matter_need_a_confirmation() {
         &json!({"per_call_usd": 5, "per_day_usd": 10}),
     )
     .await;
+    limit(&site, &owner).await;
     let confirmed: Vec<_> = routes::public()
         .filter(|route| route.confirmed != Confirmed::Nothing)
         // Its limits are compared with those of a key, which this account does not have.
@@ -352,6 +362,7 @@ async fn acts_that_matter_need_a_confirmation() {
         &json!({"per_call_usd": 5, "per_day_usd": 10}),
     )
     .await;
+    limit(&site, &owner).await;
     advance(&site, 601).await;
     for route in &confirmed {
         let answer = ask(&site, &owner, route.method, route.path).await;
@@ -379,6 +390,14 @@ async fn acts_that_matter_need_a_confirmation() {
     let details = "/get-card-data?card_id=card_00000000000000000000000000000001&details=false";
     let answer = site.get(details, &[("cookie", owner.cookie())]).await;
     assert_error(&answer, 404, "card_not_found", details);
+    // Nor do lists, which have no numbers.
+    for list in [
+        "/get-card-data",
+        "/get-card-data?card_type=Gift%20Card&order=desc&limit=5",
+    ] {
+        let answer = site.get(list, &[("cookie", owner.cookie())]).await;
+        assert_eq!(answer.status, 200, "{list}: {}", answer.text);
+    }
     for evasion in ["%64etails=false", "details=%66alse", "details=false&details=true"] {
         let path = format!("/get-card-data?%63ard_id=card_00000000000000000000000000000001&{evasion}");
         let answer = site.get(&path, &[("cookie", owner.cookie())]).await;

@@ -429,6 +429,7 @@ impl Clients {
             chain_balance: holds,
             agent: SpendAgent::default(),
             call_digest: [(nth % SECOND_AGENT) as u8; 32],
+            purchase: None,
         };
         let result = self
             .engine

@@ -158,11 +158,26 @@ impl Engine {
     /// When the store rejects it; [`CommitError::Condition`] when a condition other than the log position fails.
     pub(super) async fn commit_with_audit(
         &self,
-        _one: &OperatorLock<'_>,
+        one: &OperatorLock<'_>,
         words: &AuditEntry<'_>,
         conditions: Vec<Condition>,
         writes: Vec<Write>,
     ) -> Result<(), CommitError> {
+        let committed = self.commit_by_position(one, words, &conditions, |_| writes.clone());
+        committed.await.map(drop)
+    }
+
+    /// The same for writes that depend on the position in the audit log. Returns the position.
+    ///
+    /// # Errors
+    /// As [`Engine::commit_with_audit`].
+    pub(super) async fn commit_by_position(
+        &self,
+        _one: &OperatorLock<'_>,
+        words: &AuditEntry<'_>,
+        conditions: &[Condition],
+        writes: impl Fn(AuditPosition) -> Vec<Write>,
+    ) -> Result<AuditPosition, CommitError> {
         let mut refused = CommitError::Stopped;
         for _ in 0..MAX_CONFLICT_RETRIES {
             let link = self
@@ -171,13 +186,13 @@ impl Engine {
                 .map_err(|_| CommitError::Stopped)?;
             let note = self.audit_rows(words, link);
             let batch = Batch {
-                conditions: [conditions.clone(), note.conditions].concat(),
-                writes: [writes.clone(), note.writes].concat(),
+                conditions: [conditions.to_vec(), note.conditions].concat(),
+                writes: [writes(link), note.writes].concat(),
                 ..Batch::default()
             };
             match super::commit(&*self.0.store, batch).await {
                 Err(CommitError::Condition(which)) => refused = CommitError::Condition(which),
-                result => return result,
+                result => return result.map(|()| link),
             }
         }
         Err(refused)
@@ -215,6 +230,10 @@ impl Engine {
             note: words.note.clone(),
         };
         let (conditions, writes) = audit_log::append(act, &words.extras);
-        ExtraRows { conditions, writes }
+        ExtraRows {
+            conditions,
+            writes,
+            jobs: Vec::new(),
+        }
     }
 }

@@ -3,8 +3,10 @@
 use purser_storage::StoreError;
 
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
-use crate::entity::agent_wallet::{UsableApproval, WalletSpend};
-use crate::entity::spend_approval::{Command, ExceededLimit, MAX_OPEN, Rejection, SpendApproval, SpendRequest};
+use crate::entity::agent_wallet::UsableApproval;
+use crate::entity::spend_approval::{
+    Command, ExceededLimit, MAX_OPEN, Rejection, RoutePurchase, SpendAgent, SpendApproval, SpendRequest, SpendTerms,
+};
 use crate::id::{SpendApprovalId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, table};
@@ -25,6 +27,21 @@ pub enum SpendNotApproved {
     Expired(SpendApprovalId),
     /// It was used.
     Used(SpendApprovalId),
+}
+
+/// A spend that an agent asks for.
+#[derive(Clone, Debug)]
+pub struct AgentSpend {
+    /// Exactly what an approval would be for.
+    pub terms: SpendTerms,
+    /// Note of the agent.
+    pub note: Option<String>,
+    /// What it buys at one of Purser's own routes.
+    pub purchase: Option<RoutePurchase>,
+    /// Agent that asks.
+    pub agent: SpendAgent,
+    /// Approval that the agent names.
+    pub approval: Option<SpendApprovalId>,
 }
 
 /// What the owner has said about a spend.
@@ -115,14 +132,14 @@ impl Engine {
     pub(super) async fn named_consent(
         &self,
         owner: &Wallet,
-        spend: &WalletSpend,
+        terms: &SpendTerms,
         id: SpendApprovalId,
     ) -> Result<Consent, LoadError> {
         let approval = self.spend_approval(&id).await?.filter(|known| known.owner == *owner);
         let Some(approval) = approval else {
             return Ok(Consent::Missing(SpendNotApproved::NotFound));
         };
-        if approval.terms != spend.terms() {
+        if approval.terms != *terms {
             return Ok(Consent::Missing(SpendNotApproved::Mismatch(id)));
         }
         self.consent_of(id, &approval).await
@@ -155,10 +172,10 @@ impl Engine {
     pub(super) async fn consent(
         &self,
         owner: Wallet,
-        spend: &WalletSpend,
+        spend: &AgentSpend,
         exceeded: &[ExceededLimit],
     ) -> Result<Consent, LoadError> {
-        let (terms, note) = (spend.terms(), spend.order.note.clone());
+        let terms = &spend.terms;
         let row = table::requested_spend(&owner, &terms.fingerprint());
         for _ in 0..MAX_CONFLICT_RETRIES {
             if let Some(known) = self.0.store.read(&row).await? {
@@ -182,7 +199,8 @@ impl Engine {
                 terms: terms.clone(),
                 exceeded: exceeded.to_vec(),
                 agent: spend.agent,
-                note: note.clone(),
+                note: spend.note.clone(),
+                purchase: spend.purchase.clone(),
                 slot,
             };
             match self

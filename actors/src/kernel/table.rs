@@ -5,8 +5,9 @@ mod gate;
 use purser_storage::RowKey;
 
 use crate::id::{
-    ApiKeyId, ApprovalId, BankDestinationId, CardId, DepositId, DiscrepancyId, JobId, LateReturnId, OutgoingTransferId,
-    PaymentId, RefundId, RequestId, SessionId, SpendApprovalId, StatementLineId, Wallet, WalletPaymentId, WithdrawalId,
+    ApiKeyId, ApprovalId, BankDestinationId, CardId, DepositId, DiscrepancyId, EventId, JobId, LateReturnId,
+    OutgoingTransferId, PaymentId, RefundId, RequestId, SessionId, SpendApprovalId, StatementLineId, Wallet,
+    WalletPaymentId, WithdrawalId,
 };
 use crate::kernel::EntityKind;
 use crate::port::Timestamp;
@@ -74,6 +75,11 @@ tables! {
     WITHDRAWAL_TRANSACTION = b'P',
     /// Audit records, by number.
     AUDIT_LOG = b'a',
+    /// Notes of operators on accounts, by account, newest first; the revision is the number of the audit record that has
+    /// the text.
+    CUSTOMER_NOTE = b'M',
+    /// Announcements to the operators' webhook, newest first.
+    ANNOUNCEMENT = b'T',
     /// Operator tokens, by hash.
     OPERATOR_TOKEN = b'o',
     /// Passkeys of operators, by the digest of their credential id.
@@ -129,6 +135,8 @@ tables! {
     APPROVED_SPEND = b'3',
     /// What the sessions of an API key spent on one day, by key.
     KEY_USAGE = b'4',
+    /// What agents took from the balances of an account on one day, by owner.
+    BALANCE_USAGE = b'5',
     /// Metadata of the store itself.
     META = b'm',
 }
@@ -319,6 +327,21 @@ pub fn audit(number: u64) -> RowKey {
     key(&[&[AUDIT_LOG], &number.to_be_bytes()])
 }
 
+/// Prefix of the notes on an account.
+pub fn customer_notes(account: &Wallet) -> RowKey {
+    key(&[&[CUSTOMER_NOTE], &account.digest().to_be_bytes()])
+}
+
+/// The note on an account that the audit record with this number has. Newer notes come first.
+pub fn customer_note(account: &Wallet, number: u64) -> RowKey {
+    key(&[&customer_notes(account), &(u64::MAX - number).to_be_bytes()])
+}
+
+/// An announcement to the operators' webhook. Newer ones come first.
+pub fn announcement(at: Timestamp, id: EventId) -> RowKey {
+    key(&[&[ANNOUNCEMENT], &(u64::MAX - at.0).to_be_bytes(), &id.0.to_be_bytes()])
+}
+
 /// Total that an operator gave alone, by the name of the token.
 pub fn operator_daily_total(by: &str) -> RowKey {
     use sha2::{Digest as _, Sha256};
@@ -425,6 +448,11 @@ pub fn passkey_credential(credential: &[u8]) -> RowKey {
 /// What the sessions of an API key spent on one day.
 pub fn key_usage(id: ApiKeyId) -> RowKey {
     key(&[&[KEY_USAGE], &id.0.to_be_bytes()])
+}
+
+/// What agents took from the balances of an account on one day.
+pub fn balance_usage(owner: &Wallet) -> RowKey {
+    key(&[&[BALANCE_USAGE], &owner.digest().to_be_bytes()])
 }
 
 /// The latest approval of a spend with this fingerprint, while it is open or its refusal lasts.

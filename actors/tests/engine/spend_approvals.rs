@@ -1,11 +1,11 @@
 //! Approvals of spends over the owner's limits through the engine: one use, races, time, and crashes.
 
-use purser_actors::engine::{OperationError, SpendNotApproved};
-use purser_actors::entity::account;
+use purser_actors::engine::{AgentSpend, OperationError, SpendDenied, SpendNotApproved};
 use purser_actors::entity::agent_wallet::{Rejection, WalletCaps, WalletSpend};
 use purser_actors::entity::api_key::KeyLimits;
 use purser_actors::entity::spend_approval::{
-    self, APPROVED_MS, MAX_OPEN, PENDING_MS, SpendAgent, SpendApproval, SpendLimit, Status,
+    self, APPROVED_MS, MAX_OPEN, PENDING_MS, SpendAct, SpendAgent, SpendApproval, SpendLimit, SpendPayee, SpendTerms,
+    Status,
 };
 use purser_actors::entity::wallet_payment::{PaymentMethod, WalletPaymentOrder};
 use purser_actors::id::{ApiKeyId, SpendApprovalId, Wallet, WalletPaymentId, WithdrawalId};
@@ -360,6 +360,26 @@ async fn key(world: &Harness, per_call: Option<u64>, per_day: Option<u64>) -> Ap
     id
 }
 
+/// A withdrawal of the smallest amount to the owner's wallet, by a session of the key.
+fn withdrawal_by(key: ApiKeyId) -> AgentSpend {
+    AgentSpend {
+        terms: SpendTerms {
+            payee: SpendPayee::Wallet(OWNER),
+            amount: Usdc::from_atomic(1),
+            act: SpendAct::Withdrawal,
+            call: [0; 32],
+            key: Some(key),
+        },
+        note: None,
+        purchase: None,
+        agent: SpendAgent {
+            session: None,
+            key: Some(key),
+        },
+        approval: None,
+    }
+}
+
 fn by(key: ApiKeyId, spend: WalletSpend) -> WalletSpend {
     let agent = SpendAgent {
         session: None,
@@ -411,13 +431,15 @@ async fn limits_of_a_key_hold_under_concurrent_spends() {
     let withdrawal = WithdrawalId(9);
     let withdrawn = world
         .engine
-        .withdraw_by(Some(key), OWNER, (withdrawal, OWNER, Usdc::from_atomic(1)), None)
+        .withdraw_for(
+            Some(&withdrawal_by(key)),
+            OWNER,
+            (withdrawal, OWNER, Usdc::from_atomic(1)),
+            None,
+        )
         .await;
     assert!(
-        matches!(
-            withdrawn,
-            Err(OperationError::Rejected(account::Rejection::KeyLimit(_)))
-        ),
+        matches!(withdrawn, Err(OperationError::Specific(SpendDenied::OverLimit(_)))),
         "{withdrawn:?}"
     );
     eventually("every payment is signed", async || world.sellers.signed().len() == 20).await;

@@ -21,6 +21,7 @@ mod late_returns;
 mod ledger;
 mod lines;
 mod lost_orders;
+mod merchant_caps;
 mod own_service_payments;
 mod passkeys;
 mod payments;

@@ -144,6 +144,7 @@ impl Forms {
         forms.add::<account::UnclaimedCapUsage>();
         forms.add::<account::LoginGrant>();
         forms.add::<account::StatementLine>();
+        forms.add::<purser_actors::announcement::Announcement>();
         forms.add::<purser_actors::approval::PendingApproval>();
         forms.add::<purser_actors::approval::OperatorDailyTotal>();
         forms.add::<purser_actors::kernel::OutboxJob>();

@@ -135,6 +135,7 @@ fn account_events() -> Vec<account::Event> {
         Event::Frozen("call us".into()),
         Event::Unfrozen,
         Event::CapsChanged(account::OwnerCaps::default()),
+        Event::BalanceLimitsChanged(account::BalanceLimits::default()),
         Event::Held(Usdc::from_atomic(1), WITHDRAWAL),
         Event::Withdrawn(Usdc::from_atomic(1), WITHDRAWAL),
         Event::Released(Usdc::from_atomic(1), WITHDRAWAL),

@@ -5,8 +5,8 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::OperationError;
-use purser_actors::entity::agent_wallet::AgentWalletView;
 use purser_actors::entity::agent_wallet::{AgentWallet, WalletHold};
+use purser_actors::entity::agent_wallet::{AgentWalletView, MerchantCapsView};
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::kernel::idempotency::CommandResult;
@@ -238,6 +238,10 @@ struct AgentSpendLimit {
     used_today_usd: ExactDecimal,
     /// Rest of the daily cap; null without a cap.
     left_today_usd: Option<ExactDecimal>,
+    /// Caps per merchant and day (UTC), if the owner has set any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::AgentMerchantLimits>))]
+    merchants: Option<MerchantCapsView>,
 }
 
 /// Read the spend limit
@@ -269,6 +273,7 @@ pub(super) async fn get_agent_spend_limit(
         per_day_usd: wallet.caps.per_day.map(ExactDecimal::from),
         used_today_usd: used.into(),
         left_today_usd: wallet.remaining_on(now, before).map(ExactDecimal::from),
+        merchants: wallet.view(&claims.wallet).limits.merchants,
     }))
 }
 

@@ -235,6 +235,8 @@ struct DeskSession {
     /// Until when the session may move money (RFC 3339).
     #[cfg_attr(feature = "documents", schema(required))]
     confirmed_until: Option<Time>,
+    /// The service's time (RFC 3339). In the sandbox it can be ahead of the machine's.
+    now: Time,
 }
 
 async fn session_of(
@@ -257,6 +259,7 @@ async fn session_of(
         must_add_passkey: passkeys == 0 && session.is_some_and(|session| session.passkey.is_none()),
         passkeys_available: admin.operator_auth.site(headers)?.is_available(),
         confirmed_until: confirmed.filter(|until| now < *until).map(Time::from),
+        now: now.into(),
     })
 }
 

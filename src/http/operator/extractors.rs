@@ -94,16 +94,24 @@ async fn admitted(parts: &mut Parts, admin: &AdminState, task: Permission) -> Re
 /// # Errors
 /// 400 `parameter_invalid`.
 pub(super) fn check_note(name: &'static str, about: &str, text: &str) -> Result<(), ApiError> {
+    check_text(name, about, text, MAX_NOTE_LEN)
+}
+
+/// As [`check_note`], with at most `most` characters.
+///
+/// # Errors
+/// 400 `parameter_invalid`.
+pub(super) fn check_text(name: &'static str, about: &str, text: &str, most: usize) -> Result<(), ApiError> {
     // Line breaks are permitted. Other control characters could affect a terminal or truncate the text.
     if text
         .lines()
-        .all(|line| line.trim().is_empty() || is_readable(line, MAX_NOTE_LEN))
+        .all(|line| line.trim().is_empty() || is_readable(line, most))
         && !text.trim().is_empty()
-        && text.chars().count() <= MAX_NOTE_LEN
+        && text.chars().count() <= most
     {
         return Ok(());
     }
-    let error = format!("`{name}` {about}: 1 to {MAX_NOTE_LEN} characters.");
+    let error = format!("`{name}` {about}: 1 to {most} characters.");
     Err(ApiError::parameter(ErrorCode::ParameterInvalid, name, error))
 }
 

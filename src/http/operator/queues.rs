@@ -8,6 +8,7 @@ use std::time::Duration;
 use purser_actors::answer::rfc3339;
 use purser_actors::engine::Engine;
 use purser_actors::entity::line::State;
+use purser_actors::id::{ApprovalId, DepositId, DiscrepancyId, RefundId};
 use purser_actors::kernel::{Entity as _, NamedState as _, StateMachine as _};
 #[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
@@ -20,6 +21,7 @@ use super::AdminState;
 #[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::AuthorizedRead;
+use crate::announcements::{Announcer, WaitingItem};
 use crate::http::error::ApiError;
 use crate::http::json::Private;
 use crate::http::query::Query;
@@ -65,13 +67,16 @@ closed_set! {
     }
 }
 
+/// Queue of jobs that fail and are still retried.
+const LATE_JOBS: &str = "late_jobs";
+
 /// Names of the queues.
 const QUEUES: [&str; 12] = [
     "intl_orders",
     "card_withdrawals",
     "card_actions",
     "dead_letters",
-    "late_jobs",
+    LATE_JOBS,
     "unknown_payments",
     "approvals",
     "refunds",
@@ -101,9 +106,17 @@ struct QueueStatus {
     version: String,
 }
 
+/// The queues with their items.
+pub(super) struct Queues {
+    pub(super) list: QueueList,
+    /// Up to 1,000 of each queue that is announced.
+    pub(super) items: Vec<WaitingItem>,
+}
+
 /// Adds up one queue.
 struct Tally {
     name: &'static str,
+    items: Vec<WaitingItem>,
     count: usize,
     more: bool,
     oldest: Option<Timestamp>,
@@ -114,6 +127,7 @@ impl Tally {
     fn new(name: &'static str) -> Self {
         Self {
             name,
+            items: Vec::new(),
             count: 0,
             more: false,
             oldest: None,
@@ -121,13 +135,28 @@ impl Tally {
         }
     }
 
-    fn add(&mut self, id: impl std::hash::Hash, since: Option<Timestamp>) {
+    /// Adds an item. `version` changes with what the page shows of it.
+    fn add(&mut self, item: String, version: impl std::hash::Hash, since: Option<Timestamp>) {
+        self.items.push(WaitingItem {
+            queue: self.name,
+            item,
+            since,
+        });
         self.count += 1;
         self.oldest = match (self.oldest, since) {
             (Some(oldest), Some(since)) => Some(oldest.min(since)),
             (oldest, since) => oldest.or(since),
         };
-        id.hash(&mut self.hasher);
+        version.hash(&mut self.hasher);
+    }
+
+    fn finish_into(mut self, queues: &mut Queues, limit_seconds: Option<u64>) {
+        // Late jobs are still retried: no operator has to act yet.
+        if self.name != LATE_JOBS {
+            self.items.truncate(COUNTED);
+            queues.items.append(&mut self.items);
+        }
+        queues.list.queues.push(self.finish(limit_seconds));
     }
 
     fn finish(self, limit_seconds: Option<u64>) -> QueueStatus {
@@ -144,15 +173,19 @@ impl Tally {
 
 async fn get_queues(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Private<QueueList>, ApiError> {
     Query::parse(query.as_deref(), &[])?;
-    Ok(Private(read(&admin.engine).await.map_err(|_| ApiError::internal())?))
+    let queues = read(&admin.engine).await.map_err(|_| ApiError::internal())?;
+    Ok(Private(queues.list))
 }
 
 /// All queues now. Reads every open job.
 ///
 /// # Errors
 /// When storage fails.
-pub(super) async fn read(engine: &Engine) -> Result<QueueList, StoreError> {
-    let mut queues = Vec::with_capacity(QUEUES.len());
+pub(super) async fn read(engine: &Engine) -> Result<Queues, StoreError> {
+    let mut queues = Queues {
+        list: QueueList::default(),
+        items: Vec::new(),
+    };
     let mut tally = Tally::new("intl_orders");
     let (orders, more) = engine.intl_queue(None, COUNTED).await?;
     tally.more = more;
@@ -165,89 +198,94 @@ pub(super) async fn read(engine: &Engine) -> Result<QueueList, StoreError> {
             order.overdue,
             queued.in_doubt,
         );
-        tally.add(version, Some(order.created_at));
+        tally.add(queued.id.to_string(), version, Some(order.created_at));
     }
-    queues.push(tally.finish(Some(ORDER_LIMIT_SECONDS)));
+    tally.finish_into(&mut queues, Some(ORDER_LIMIT_SECONDS));
     let mut tally = Tally::new("card_withdrawals");
     let (withdrawals, more) = engine.card_withdrawal_queue(None, COUNTED).await?;
     tally.more = more;
     for (id, withdrawal) in &withdrawals {
         let version = (id.0, withdrawal.lease, withdrawal.state().as_str());
-        tally.add(version, Some(withdrawal.created_at));
+        tally.add(id.to_string(), version, Some(withdrawal.created_at));
     }
-    queues.push(tally.finish(None));
+    tally.finish_into(&mut queues, None);
     let mut tally = Tally::new("card_actions");
     let (actions, more) = engine.pending_card_actions(None, COUNTED).await?;
     tally.more = more;
     for queued in &actions {
-        tally.add(queued.id.0, queued.order.action_requested_at);
+        tally.add(queued.id.to_string(), queued.id.0, queued.order.action_requested_at);
     }
-    queues.push(tally.finish(None));
-    queues.extend(jobs(engine).await?);
+    tally.finish_into(&mut queues, None);
+    jobs(engine, &mut queues).await?;
     let mut tally = Tally::new("approvals");
     for ((at, id), _) in engine.approvals(None, COUNTED + 1).await? {
-        tally.add(id, Some(at));
+        tally.add(ApprovalId(id).to_string(), id, Some(at));
     }
-    queues.push(tally.finish(None));
+    tally.finish_into(&mut queues, None);
     let mut tally = Tally::new("refunds");
     for ((at, id), _) in engine.pending_refunds(None, COUNTED + 1).await? {
-        tally.add(id, Some(at));
+        tally.add(RefundId(id).to_string(), id, Some(at));
     }
-    queues.push(tally.finish(None));
+    tally.finish_into(&mut queues, None);
     let mut tally = Tally::new("incoming_transfers");
     for ((at, id), incoming) in engine.incoming_transfers(None, COUNTED + 1).await? {
-        tally.add((id, incoming.status()), Some(at));
+        tally.add(DepositId(id).to_string(), (id, incoming.status()), Some(at));
     }
-    queues.push(tally.finish(None));
+    tally.finish_into(&mut queues, None);
     let mut tally = Tally::new("untracked_transfers");
     for transfer in engine.untracked_transfers().await? {
-        tally.add(&transfer.transfer.transaction, Some(transfer.transfer.at));
+        let transaction = &transfer.transfer.transaction;
+        tally.add(transaction.clone(), transaction, Some(transfer.transfer.at));
     }
     for order in engine.lost_orders() {
-        tally.add(order.key.0, Some(order.at));
+        tally.add(order.key.to_string(), order.key.0, Some(order.at));
     }
-    queues.push(tally.finish(None));
+    tally.finish_into(&mut queues, None);
     let mut tally = Tally::new("discrepancies");
     for ((at, id), _) in engine.discrepancies(None, COUNTED + 1).await? {
-        tally.add(id, Some(at));
+        tally.add(DiscrepancyId(id).to_string(), id, Some(at));
     }
-    queues.push(tally.finish(None));
+    tally.finish_into(&mut queues, None);
     let mut tally = Tally::new("lines_not_sold");
     for (status, _) in engine.lines().await? {
         if status.status != State::Open {
-            tally.add((status.line.name(), status.status.as_str()), None);
+            let line = status.line.name();
+            tally.add(line.to_owned(), (line, status.status.as_str()), None);
         }
     }
-    queues.push(tally.finish(None));
-    Ok(QueueList { queues })
+    tally.finish_into(&mut queues, None);
+    Ok(queues)
 }
 
 /// Dead letters, late jobs, and payments with an unknown outcome.
-async fn jobs(engine: &Engine) -> Result<[QueueStatus; 3], StoreError> {
+async fn jobs(engine: &Engine, queues: &mut Queues) -> Result<(), StoreError> {
     let found = engine.dead_letters().await?;
     let mut dead = Tally::new("dead_letters");
     for job in &found.jobs {
-        dead.add((job.id.0, job.attempts), Some(job.created_at));
+        dead.add(job.id.to_string(), (job.id.0, job.attempts), Some(job.created_at));
     }
-    let mut late = Tally::new("late_jobs");
+    let mut late = Tally::new(LATE_JOBS);
     for job in &found.late {
-        late.add(job.job.id.0, Some(job.job.created_at));
+        late.add(job.job.id.to_string(), job.job.id.0, Some(job.job.created_at));
     }
     let mut unknown = Tally::new("unknown_payments");
     for payment in &found.unknown_payments {
-        unknown.add(payment.payment.0, Some(payment.since));
+        unknown.add(payment.payment.to_string(), payment.payment.0, Some(payment.since));
     }
-    Ok([dead.finish(None), late.finish(None), unknown.finish(None)])
+    for tally in [dead, late, unknown] {
+        tally.finish_into(queues, None);
+    }
+    Ok(())
 }
 
 /// Looks at the queues for all streams together, while there is one.
 pub struct QueueWatch(Arc<watch::Sender<QueueList>>);
 
 impl QueueWatch {
-    /// Starts the task, which ends with the service.
-    pub fn start(metrics: Arc<Metrics>) -> Self {
+    /// Starts the task, which ends with the service. With an announcer it looks at the queues without a stream too.
+    pub fn start(metrics: Arc<Metrics>, announcer: Option<Arc<Announcer>>) -> Self {
         let sender = Arc::new(watch::Sender::new(QueueList::default()));
-        tokio::spawn(keep_watch(metrics, sender.clone()));
+        tokio::spawn(keep_watch(metrics, announcer, sender.clone()));
         Self(sender)
     }
 
@@ -257,22 +295,28 @@ impl QueueWatch {
     }
 }
 
-async fn keep_watch(metrics: Arc<Metrics>, sender: Arc<watch::Sender<QueueList>>) {
+async fn keep_watch(metrics: Arc<Metrics>, announcer: Option<Arc<Announcer>>, sender: Arc<watch::Sender<QueueList>>) {
     // What the queues contain changes with a commit only, except for what expires.
     let (mut seen, mut idle_ms) = (None, 0);
     loop {
         let watch = Stopwatch::start();
-        if sender.receiver_count() > 0 {
+        if sender.receiver_count() > 0 || announcer.is_some() {
             let newest = Some(metrics.store.stats().durable_seq);
             if newest != seen || idle_ms >= LONGEST_INTERVAL_MS {
                 (seen, idle_ms) = (newest, 0);
                 match read(&metrics.engine).await {
-                    Ok(list) => {
+                    Ok(Queues { list, items }) => {
                         sender.send_if_modified(|known| {
                             let differs = *known != list;
                             *known = list;
                             differs
                         });
+                        if let Some(announcer) = &announcer
+                            && let Err(error) = announcer.observe(&items).await
+                        {
+                            tracing::error!(%error, "what waits for operators could not be announced, and is again");
+                            seen = None;
+                        }
                     }
                     Err(error) => tracing::error!(%error, "the queues could not be read"),
                 }
@@ -299,7 +343,7 @@ mod tests {
         let tally = |items: &[(u128, u64)]| {
             let mut tally = Tally::new("refunds");
             for (id, at) in items {
-                tally.add(*id, Some(Timestamp(*at)));
+                tally.add(id.to_string(), *id, Some(Timestamp(*at)));
             }
             tally.finish(None)
         };

@@ -99,7 +99,7 @@ async fn get_stream(
     let client = Client {
         feed: SubscriberFeed::new(admin.store.clone(), subscription, after, EventFilter::default()),
         changes,
-        frames: VecDeque::from([queues_frame(&current)?, ping_frame(after)]),
+        frames: VecDeque::from([queues_frame(&current.list)?, ping_frame(after)]),
         has_ended: false,
         headers,
         pings,

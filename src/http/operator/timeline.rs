@@ -9,9 +9,9 @@ use purser_actors::answer::rfc3339;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::event_record::EventRecord;
-use purser_actors::operator::AuditRecord;
 #[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
+use purser_actors::operator::{AuditAction, AuditRecord};
 use purser_actors::port::Timestamp;
 use purser_storage::{Cursor, Span, StoredEvent};
 use serde::Serialize;
@@ -164,11 +164,16 @@ async fn get_timeline(AuthorizedRead { admin, query }: AuthorizedRead) -> Result
     let account = wallet.to_string();
     let is_about = |audit: &AuditRecord| match id {
         Some(id) => audit.subject == id,
+        // Notes are read by their account, so that all are there however long the audit log is.
+        None if audit.action == AuditAction::CustomerNote.name() => false,
         None => audit.subject == account || subjects.contains(&audit.subject.as_str()),
     };
     let (actions, complete) = operator_actions(&admin, start.time, oldest, is_about).await?;
     let mut entries = page.entries;
     entries.extend(actions);
+    if id.is_none() {
+        entries.extend(notes(&admin, &wallet, start.time, oldest).await?);
+    }
     // Stable, so that events of one time stay in their order.
     entries.sort_by_key(|placed| Reverse(placed.at));
     Ok(Private(TimelineResponse {
@@ -303,20 +308,7 @@ async fn operator_actions(
                 return Ok((actions, true));
             }
             if audit.at < before && is_about(&audit) {
-                let at = audit.at;
-                let action = audit_log::entry(audit, &hash);
-                actions.push(Placed {
-                    at,
-                    entry: TimelineEntry {
-                        at: rfc3339(at),
-                        kind: None,
-                        id: action.subject.clone(),
-                        status: None,
-                        request_id: Some(action.request_id.clone()),
-                        event: None,
-                        operator_action: Some(action),
-                    },
-                });
+                actions.push(placed(audit, &hash));
             }
         }
         if is_last {
@@ -324,4 +316,49 @@ async fn operator_actions(
         }
     }
     Ok((actions, false))
+}
+
+/// Notes on an account between two times, newest first.
+async fn notes(
+    admin: &AdminState,
+    wallet: &Wallet,
+    before: Timestamp,
+    oldest: Timestamp,
+) -> Result<Vec<Placed>, ApiError> {
+    let (mut notes, mut position) = (Vec::new(), None);
+    loop {
+        let read = admin.engine.customer_notes(wallet, position, SCAN_PAGE).await;
+        let read = read.map_err(|_| ApiError::internal())?;
+        let is_last = read.len() < SCAN_PAGE;
+        for (audit, hash) in read {
+            position = Some(audit.position.sequence);
+            if audit.at < oldest {
+                return Ok(notes);
+            }
+            if audit.at < before {
+                notes.push(placed(audit, &hash));
+            }
+        }
+        if is_last {
+            return Ok(notes);
+        }
+    }
+}
+
+/// The entry of an audit record.
+fn placed(audit: AuditRecord, hash: &[u8; 32]) -> Placed {
+    let at = audit.at;
+    let action = audit_log::entry(audit, hash);
+    Placed {
+        at,
+        entry: TimelineEntry {
+            at: rfc3339(at),
+            kind: None,
+            id: action.subject.clone(),
+            status: None,
+            request_id: Some(action.request_id.clone()),
+            event: None,
+            operator_action: Some(action),
+        },
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 
 use super::AppState;
+use crate::announcements::Announcer;
 use crate::http::front::{Front, FrontConfig};
 use crate::http::operator;
 use crate::http::rate_limit::RateLimiter;
@@ -53,9 +54,24 @@ fn series(state: &AppState, metrics: &Arc<Metrics>) -> Arc<SeriesRecorder> {
     recorder
 }
 
+/// Starts to announce what waits at the operators' webhook, if there is one.
+fn announcer(state: &AppState, metrics: &Arc<Metrics>) -> Option<Arc<Announcer>> {
+    let pauses = state.config.webhooks.engine_settings().pauses_ms;
+    let announcer = Arc::new(Announcer::new(
+        state.store.clone(),
+        state.deps.clock.clone(),
+        state.deps.entropy.clone(),
+        state.deps.operator_webhook.clone()?,
+        pauses.to_vec(),
+    ));
+    tokio::spawn(announcer.clone().run(metrics.clone()));
+    Some(announcer)
+}
+
 fn admin(state: &AppState, parts: OperatorParts, metrics: Arc<Metrics>) -> operator::AdminState {
     let OperatorParts { keys, sandbox } = parts;
     let config = &state.config;
+    let announcer = announcer(state, &metrics);
     operator::AdminState {
         operator_auth: operator::OperatorAuth::new(
             state.engine.clone(),
@@ -69,7 +85,8 @@ fn admin(state: &AppState, parts: OperatorParts, metrics: Arc<Metrics>) -> opera
         treasury: state.deps.chains.treasury.clone(),
         series: series(state, &metrics),
         totals: LedgerTotaller::new(state.store.clone(), state.deps.clock.clone()),
-        queues: operator::QueueWatch::start(metrics.clone()),
+        queues: operator::QueueWatch::start(metrics.clone(), announcer.clone()),
+        announcer,
         metrics,
         segment_bytes: config.storage.segment_bytes,
         store: state.store.clone(),

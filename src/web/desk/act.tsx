@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Button, type ButtonProps, Check, Dialog, ErrorLine, Field, Icon, MoneyField, amountProblem, api, compare, failure, fieldErrors, money, toast } from "../parts";
+import { Button, type ButtonProps, Check, Dialog, ErrorLine, Exact, Field, Icon, MoneyField, amountProblem, api, compare, failure, fieldErrors, money, toast } from "../parts";
 import { type Needs, may, whyNot } from "./session";
 
 export interface ActProps extends ButtonProps {
@@ -69,10 +69,13 @@ export function Ask({ title, children, action, danger, wide, path, body, fields 
   const problems = (): Record<string, string> => {
     const found: Record<string, string> = {};
     if (reference?.required && !ref.trim()) found.reference = "Without it nobody can find it later.";
-    if (amount) {
+    if (amount?.same !== undefined) {
+      // What is asked for can have more places than what people enter of their own.
+      if (!/^\d+(\.\d{1,6})?$/.test(sum.trim())) found.amount = "Enter the amount as it is shown.";
+      else if (compare(sum.trim(), amount.same) !== 0) found.amount = "That is not the amount that was asked for.";
+    } else if (amount) {
       const wrong = amountProblem(sum, { ...(amount.max !== undefined ? { max: amount.max } : {}) });
       if (wrong) found.amount = wrong;
-      else if (amount.same !== undefined && compare(sum, amount.same) !== 0) found.amount = "That is not the amount that was asked for.";
     }
     if (note && text.trim().length < 4) found.note = note.least ?? "Say it in a sentence.";
     if (check && !ticked) found.check = check.error;
@@ -85,8 +88,7 @@ export function Ask({ title, children, action, danger, wide, path, body, fields 
     const sent: Record<string, unknown> = { ...body };
     if (note) sent[note.name] = text.trim();
     if (reference && ref.trim()) sent[reference.name] = ref.trim();
-    // A number in JSON, exactly as it was typed: the service reads the digits.
-    if (amount) sent.amount = Number(sum.trim());
+    if (amount) sent.amount = new Exact(sum.trim());
     if (check) sent[check.name] = ticked;
     try {
       const answer = await api.post<Waiting>(path, sent, confirm ? { confirm } : {});

@@ -25,6 +25,19 @@ export function setSound(on: boolean): void {
 }
 
 let context: AudioContext | undefined;
+const SOUND_LOCK = "purser-desk-sound";
+const SOUND_MS = 1_000;
+
+/** Plays in one tab of the browser, one that may: browsers allow sound where somebody has clicked. */
+function announceBySound(): void {
+  if (!sound.value || navigator.userActivation?.hasBeenActive === false) return;
+  if (!navigator.locks) return play();
+  void navigator.locks.request(SOUND_LOCK, { ifAvailable: true }, async (lock) => {
+    if (!lock) return;
+    play();
+    await new Promise((done) => setTimeout(done, SOUND_MS));
+  });
+}
 
 /** Two short tones, quiet enough for an office. */
 function play(): void {
@@ -43,6 +56,11 @@ function play(): void {
     tone.stop(start + 0.13);
   }
 }
+
+// The choice holds for all tabs.
+addEventListener("storage", (change) => {
+  if (change.key === KEY) sound.value = change.newValue === "on";
+});
 
 const NEW: Partial<Record<QueueName, (n: number) => string>> = {
   intl_orders: (n) => (n === 1 ? "A new international order" : `${n} new international orders`),
@@ -85,7 +103,7 @@ export function startAnnouncing(): void {
       news = true;
       toast(says(more));
     }
-    if (news && sound.value) play();
+    if (news) announceBySound();
   });
 }
 

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { Amount, Button, Check, Dialog, Empty, ErrorLine, Id, MoneyField, PageHead, Panel, Segments, Shell, Status, Table, api, amountProblem, failure, now, short, span, toast, withQuery } from "../parts";
+import { Amount, Button, Check, Dialog, Empty, ErrorLine, Id, MoneyField, PageHead, Panel, Segments, Shell, Status, Table, api, amountProblem, failure, now, short, span, toast, withQuery, Exact } from "../parts";
 import type { QueuedCardAction } from "../api/operator";
 import { Act } from "./act";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
@@ -36,8 +36,8 @@ function Report({ row, onClose, onDone }: { row: QueuedCardAction; onClose: () =
       await api.post("/admin/intl-cards/report", {
         card_id: row.card_id,
         status: status.value,
-        available_usd_amount: Number(available.value.trim()),
-        ...(released.value.trim() ? { released_usd_amount: Number(released.value.trim()) } : {}),
+        available_usd_amount: new Exact(available.value.trim()),
+        ...(released.value.trim() ? { released_usd_amount: new Exact(released.value.trim()) } : {}),
         ends_request: ends.value,
       });
       toast("Reported. The holder sees it.");

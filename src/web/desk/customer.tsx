@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import {
-  Amount, Button, Dialog, Empty, ErrorLine, Field, Icon, Id, KeyValue, MoneyField, Note, Panel, Select, Shell, Skeleton, StatusTag, Time, amountProblem, api, copy, failure, fieldErrors, money, now, short, span, toast,
+  Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Icon, Id, KeyValue, MoneyField, Note, Panel, Select, Shell, Skeleton, StatusTag, Time, amountProblem, api, copy, failure, fieldErrors, money, now, short, span, toast,
   useLoaded, useRoute, withQuery,
 } from "../parts";
 import type { Customer, CustomerResource, OpenJob } from "../api/operator";
@@ -11,6 +11,7 @@ import { Act, useAct } from "./act";
 import { remember } from "./customers";
 import { LoadError } from "./lists";
 import { useEvery, useOnChange } from "./live";
+import { Notes } from "./notes";
 import { Timeline } from "./timeline";
 import { spaced, upper } from "./names";
 import { jobDoing, kindName, kindNames } from "./words";
@@ -160,7 +161,7 @@ function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; o
     try {
       const made = await api.post<{ status: string }>("/admin/refunds", {
         payment_id: payment.value,
-        amount: Number(amount.value.trim()),
+        amount: new Exact(amount.value.trim()),
         reason: reason.value.trim(),
         ...(keeps.value ? { holder_keeps_product: true } : {}),
       });
@@ -290,6 +291,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
   const focus = query.get("id");
   const by = query.get("by");
   const [asking, setAsking] = useState<"freeze" | "refund" | null>(null);
+  const [written, setWritten] = useState(0);
   const { busy, act } = useAct();
   const found = useLoaded(`customer ${wallet}`, () => api.get<Found>(withQuery("/admin/customers", { q: wallet, limit: 20 })));
   useEvery(10_000, found.reload);
@@ -373,7 +375,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
           {focus ? (
             <Timeline key={focus} id={focus} title={`Timeline of ${short(focus)}`} aside={<a href={`/desk/customers/${customer.wallet}`}>Whole account</a>} watched={["dead_letters", "intl_orders", "refunds"]} />
           ) : (
-            <Timeline key={customer.wallet} wallet={customer.wallet} watched={["dead_letters", "intl_orders", "refunds", "incoming_transfers"]} />
+            <Timeline key={customer.wallet} wallet={customer.wallet} version={written} watched={["dead_letters", "intl_orders", "refunds", "incoming_transfers"]} />
           )}
           <Work jobs={customer.open_jobs} />
         </div>
@@ -389,6 +391,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
               ]}
             />
           </Panel>
+          <Notes key={customer.wallet} wallet={customer.wallet} onWritten={() => setWritten((n) => n + 1)} />
           <Owns customer={customer} focus={focus} />
           <Panel title="Names" padded>
             <KeyValue

@@ -278,6 +278,32 @@ function JustNow() {
   );
 }
 
+interface Announced {
+  webhook: string | null;
+  announcements: { status: string; attempt_count: number; created_at: string; last_error: string | null }[];
+}
+
+/** Said when the operators' own address does not accept what is announced there. */
+function AnnouncementsFail() {
+  const found = useLoaded("announced", () => api.get<Announced>(withQuery("/admin/announcements", { limit: 20 })));
+  useEvery(30_000, found.reload);
+  const newest = found.data?.announcements.find((one) => one.attempt_count > 0 || one.status !== "pending");
+  if (!found.data?.webhook || !newest || newest.status === "delivered") return null;
+  return (
+    <Note
+      tone="wait"
+      title={`${found.data.webhook} does not accept announcements.`}
+      actions={
+        <Button small href="/desk/webhooks">
+          See them
+        </Button>
+      }
+    >
+      The last one is from <Time at={newest.created_at} />{newest.last_error ? `: ${newest.last_error}.` : "."}
+    </Note>
+  );
+}
+
 export default function Home() {
   const series = useLoaded("series", () => api.get<Series>("/admin/series"));
   const all = useSignal(false);
@@ -297,6 +323,7 @@ export default function Home() {
         </div>
       </div>
       <div class="stack">
+        <AnnouncementsFail />
         {failing.length > 0 && (
           <Note
             tone="bad"

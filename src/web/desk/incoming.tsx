@@ -3,7 +3,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { Amount, Button, Dialog, Empty, ErrorLine, Field, Id, KeyValue, MoneyField, Note, PageHead, Panel, Segments, Select, Shell, StatusTag, Table, Time, type Tone, amountProblem, api, fieldErrors, setQuery, toast, useLoaded, useRoute, withQuery } from "../parts";
+import { Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Id, KeyValue, MoneyField, Note, PageHead, Panel, Segments, Select, Shell, StatusTag, Table, Time, type Tone, amountProblem, api, fieldErrors, setQuery, toast, useLoaded, useRoute, withQuery } from "../parts";
 import type { IncomingTransfer, UntrackedOrder, UntrackedTransfer } from "../api/operator";
 import { Act, Ask, usd } from "./act";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
@@ -151,7 +151,7 @@ function Attribute({ row, onClose, onDone }: { row: LostRow; onClose: () => void
       await api.post("/admin/untracked-transfers/attribute", {
         transaction: row.name,
         ...target,
-        ...(amount.value.trim() ? { amount: Number(amount.value.trim()) } : {}),
+        ...(amount.value.trim() ? { amount: new Exact(amount.value.trim()) } : {}),
         evidence: evidence.value.trim(),
       });
       toast("Attributed");
@@ -257,8 +257,8 @@ export default function Incoming() {
   const list = usePaged<IncomingTransfer>(
     "incoming",
     async (after) => {
-      const page = await api.get<{ transfers: IncomingTransfer[]; next_after: string | null }>(withQuery("/admin/incoming-transfers", { after, limit: 100 }));
-      return { rows: page.transfers, next: page.transfers.length === 100 ? page.next_after : null };
+      const page = await api.get<{ incoming_transfers: IncomingTransfer[]; next_after: string | null }>(withQuery("/admin/incoming-transfers", { after, limit: 100 }));
+      return { rows: page.incoming_transfers, next: page.incoming_transfers.length === 100 ? page.next_after : null };
     },
     ["incoming_transfers"],
   );

@@ -52,7 +52,7 @@ async function start(): Promise<void> {
   try {
     await readSession();
     signedOut.value = false;
-    if (!operator.value?.mustAddPasskey) startLive();
+    if (operator.value && !operator.value.mustAddPasskey) startLive(operator.value.sessionId ?? operator.value.name);
   } catch (thrown) {
     if (!signedOut.value) broken.value = failure(thrown);
   }

@@ -1,4 +1,4 @@
-// Entry of a card number. The digits are in a closure and nowhere in the document: the field shows dots and the last four.
+// Entry of a card number or of its code. The digits are in a closure and nowhere in the document: the field shows dots, and the last four of a number.
 // So they are in no attribute, no history of the field, no storage, and not in what a password manager would offer to keep.
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
@@ -14,8 +14,10 @@ export function addsUp(digits: string): boolean {
   return digits.length >= 12 && sum % 10 === 0;
 }
 
-const MOST = 19;
-const dots = (digits: string): string => digits.replace(/\d(?=\d{4})/g, "•").replace(/(.{4})(?=.)/g, "$1 ");
+const NUMBER_LENGTH = 19;
+const CODE_LENGTH = 4;
+const dotsOfNumber = (digits: string): string => digits.replace(/\d(?=\d{4})/g, "•").replace(/(.{4})(?=.)/g, "$1 ");
+const dotsOfCode = (digits: string): string => "•".repeat(digits.length);
 
 export interface CardEntry {
   digits: () => string;
@@ -25,14 +27,18 @@ export interface CardEntry {
 
 export interface MaskedNumberProps {
   label: string;
-  hint: string;
+  hint?: string;
+  /** The three or four digits of a code, of which none is shown. */
+  code?: boolean;
   error?: string | null | undefined;
   /** Gives the caller the way to read it once, when it is sent. */
   entry: { current: CardEntry | null };
   onChange?: (length: number, adds: boolean) => void;
 }
 
-export function MaskedNumber({ label, hint, error, entry, onChange }: MaskedNumberProps) {
+export function MaskedNumber({ label, hint, code, error, entry, onChange }: MaskedNumberProps) {
+  const dots = code ? dotsOfCode : dotsOfNumber;
+  const most = code ? CODE_LENGTH : NUMBER_LENGTH;
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const held = useRef({ digits: "" });
@@ -42,7 +48,7 @@ export function MaskedNumber({ label, hint, error, entry, onChange }: MaskedNumb
     const node = input.current;
     if (!node) return undefined;
     const change = (digits: string) => {
-      held.current.digits = digits.slice(0, MOST);
+      held.current.digits = digits.slice(0, most);
       node.value = dots(held.current.digits);
       node.setSelectionRange(node.value.length, node.value.length);
       setLength(held.current.digits.length);
@@ -102,15 +108,17 @@ export function MaskedNumber({ label, hint, error, entry, onChange }: MaskedNumb
           data-1p-ignore
           data-lpignore="true"
           aria-invalid={error ? "true" : undefined}
-          aria-describedby={`${id}-hint ${id}-count${error ? ` ${id}-error` : ""}`}
+          aria-describedby={classes(hint && `${id}-hint`, `${id}-count`, error && `${id}-error`)}
         />
         <span class="after">
           <Icon name="lock" />
         </span>
       </span>
-      <p class="hint" id={`${id}-hint`}>
-        {hint}
-      </p>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
       <p class="only-read" id={`${id}-count`} role="status">
         {length} digits entered
       </p>

@@ -4,7 +4,8 @@ import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { Button, Confirm, Dialog, Empty, ErrorLine, Field, Id, PageHead, Panel, Shell, Skeleton, StatusTag, Table, Time, addPasskey, api, failure, hasPasskeys, toast, useLoaded } from "../parts";
 import { LoadError } from "./lists";
-import { operator } from "./session";
+import { Operators } from "./operators";
+import { may, operator } from "./session";
 import { deviceName } from "./sign-in";
 
 interface Passkey {
@@ -176,6 +177,7 @@ export default function Me() {
             />
           )}
         </Panel>
+        {may("tokens") && <Operators />}
       </div>
       {asking === "add" && <Add onClose={() => setAsking(null)} onDone={passkeys.reload} />}
       {removing && (

@@ -63,6 +63,7 @@ const ACTS: Record<string, readonly [says: string, icon: IconName, tone: Tone]> 
   "card_withdrawal.release": ["put a card withdrawal back", "undo", "off"],
   "card_withdrawal.renew": ["extended a claim of a withdrawal", "clock", "move"],
   "chain.accept": ["accepted a chain that replaced blocks", "link", "wait"],
+  "customer.note": ["wrote a note", "edit", "off"],
   "incoming.credit": ["credited a transfer", "plus", "done"],
   "incoming.operator_funds": ["kept a transfer as own funds", "bank", "off"],
   "incoming.return": ["returned a transfer", "undo", "move"],
@@ -79,9 +80,14 @@ const ACTS: Record<string, readonly [says: string, icon: IconName, tone: Tone]> 
   "line.close": ["closed a product line", "lock", "bad"],
   "line.open": ["opened a product line", "play", "done"],
   "order.book": ["attributed an order of a lost time", "books", "done"],
+  "passkey.add": ["added a passkey", "passkey", "wait"],
+  "passkey.remove": ["removed a passkey", "passkey", "off"],
   "refund.approve": ["approved a refund", "check", "done"],
   "refund.reject": ["refused a refund", "close", "off"],
   "refund.request": ["asked for a refund", "undo", "wait"],
+  "session.confirm": ["confirmed with a passkey", "passkey", "off"],
+  "session.end": ["ended a session of the desk", "leave", "off"],
+  "session.open": ["signed in to the desk", "key", "off"],
   "suspended.confirm": ["confirmed access from before a restore", "key", "wait"],
   "token.create": ["made an operator's token", "key", "wait"],
   "token.revoke": ["ended an operator's token", "key", "off"],
@@ -94,6 +100,6 @@ export const actTone = (action: string): Tone => ACTS[action]?.[2] ?? "off";
 
 /** The part of the audit log to which an action belongs. */
 export function actArea(action: string): "money" | "access" | "other" {
-  if (/^(account|token|suspended)\./.test(action)) return "access";
+  if (/^(account|token|suspended|passkey|session)\./.test(action)) return "access";
   return /^(approval|refund|incoming|transfer|order)\.|\.(credit|keep|resolve|fulfil|reject|report)$/.test(action) ? "money" : "other";
 }

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
-  Amount, Button, Empty, ErrorLine, Field, Id, KeyValue, Note, PageHead, Panel, Shell, StatusTag, Table, Tabs, addShortcuts, api, fieldErrors, navigate, now, setQuery, short, span, toast, useRoute, withQuery,
+  Amount, Button, Empty, ErrorLine, Field, Id, KeyValue, Note, PageHead, Panel, Shell, StatusTag, Table, Tabs, addShortcuts, api, fieldErrors, navigate, now, present, setQuery, short, span, toast, useRoute, withQuery,
 } from "../parts";
 import type { OpenIntlOrder } from "../api/operator";
 import { Act, Ask, usd } from "./act";
@@ -78,7 +78,8 @@ const NO_ADDRESS: Address = { line1: "", city: "", state: "", postal_code: "", c
 function EntryForm({ order, onDone, onReject }: { order: OpenIntlOrder; onDone: (last4: string) => void; onReject: () => void }) {
   const card = useRef<CardEntry | null>(null);
   const expiry = useSignal("");
-  const cvv = useSignal("");
+  // Not a password field: browsers offer to store what is in one.
+  const cvv = useRef<CardEntry | null>(null);
   const address = useSignal<Address>(NO_ADDRESS);
   const errors = useSignal<Record<string, string>>({});
   const busy = useSignal(false);
@@ -103,10 +104,10 @@ function EntryForm({ order, onDone, onReject }: { order: OpenIntlOrder; onDone: 
     if (digits.length < 12) found.card_number = "Enter the whole number, 12 to 19 digits.";
     else if (!addsUp(digits)) found.card_number = "A digit is wrong: the number does not add up.";
     const until = month(expiry.value);
-    const today = new Date();
+    const today = new Date(present());
     if (!until || until.month < 1 || until.month > 12) found.exp = "Month and year, like 12/2031.";
     else if (until.year * 12 + until.month < today.getFullYear() * 12 + today.getMonth() + 1) found.exp = "This card has expired.";
-    if (!/^\d{3,4}$/.test(cvv.value)) found.cvv = "Three or four digits.";
+    if (!/^\d{3,4}$/.test(cvv.current?.digits() ?? "")) found.cvv = "Three or four digits.";
     for (const [name, label] of [["line1", "the line"], ["city", "the city"], ["state", "the state"], ["postal_code", "the postal code"]] as const) {
       if (!address.value[name].trim()) found[name] = `Enter ${label} that the issuer gave.`;
     }
@@ -128,11 +129,11 @@ function EntryForm({ order, onDone, onReject }: { order: OpenIntlOrder; onDone: 
         card_number: card.current?.digits() ?? "",
         exp_month: until?.month,
         exp_year: until?.year,
-        cvv: cvv.value,
+        cvv: cvv.current?.digits() ?? "",
         billing_address: { ...address.value },
       });
       card.current?.clear();
-      cvv.value = "";
+      cvv.current?.clear();
       expiry.value = "";
       toast(`Card •••• ${made.last4} is with its holder`);
       onDone(made.last4);
@@ -170,7 +171,7 @@ function EntryForm({ order, onDone, onReject }: { order: OpenIntlOrder; onDone: 
       <MaskedNumber label="Card number" hint="Shown as dots while you type. Sealed when it is saved, and never shown here again." error={errors.value.card_number} entry={card} onChange={() => without("card_number")} />
       <div class="twin">
         <Field label="Expiry" mono inputMode="numeric" placeholder="MM/YYYY" maxLength={7} value={expiry.value} onChange={(text) => (expiry.value = expiryText(text))} error={errors.value.exp} />
-        <Field label="CVV" type="password" mono inputMode="numeric" maxLength={4} value={cvv.value} onChange={(text) => (cvv.value = text.replaceAll(/\D/g, ""))} error={errors.value.cvv} autocomplete="off" />
+        <MaskedNumber label="CVV" code error={errors.value.cvv} entry={cvv} onChange={() => without("cvv")} />
       </div>
       <fieldset class="stack tight">
         <legend class="small">

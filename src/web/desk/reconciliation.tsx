@@ -1,7 +1,7 @@
 // Our books against the lists of chains and providers, and what differs, by day.
 
 import { useSignal } from "@preact/signals";
-import { Empty, Id, PageHead, Panel, Segments, Shell, StatusTag, Table, Time, api, dayKey, useLoaded, withQuery } from "../parts";
+import { Empty, Id, PageHead, Panel, Segments, Shell, StatusTag, Table, Time, api, dayKey, useLoaded, withQuery, present } from "../parts";
 import type { Discrepancy, OperatorLateReturn, ReconciliationRun } from "../api/operator";
 import { Act, useAct, usd } from "./act";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
@@ -71,14 +71,20 @@ export default function Reconciliation() {
     return found;
   });
   useOnChange(["discrepancies"], events.reload);
-  const late = useLoaded("late returns", () => api.get<{ late_returns: OperatorLateReturn[] }>(withQuery("/admin/late-returns", { limit: 100 })));
+  const late = usePaged<OperatorLateReturn>("late returns", async (after) => {
+    const page = await api.get<{ late_returns: OperatorLateReturn[]; next_after: string | null }>(withQuery("/admin/late-returns", { after, limit: 100 }));
+    return { rows: page.late_returns, next: page.late_returns.length === 100 ? page.next_after : null };
+  });
+  const lateFilter = useSignal("");
+  const lateShown = (late.rows ?? []).filter((row) => fits(lateFilter.value, row.late_return_id, row.payout_id, row.wallet, row.reason, row.status));
   const rows = list.rows ?? [];
   const sources = [...new Set(rows.map((row) => row.source))];
   const shown = rows.filter((row) => (source.value === "all" || row.source === source.value) && fits(filter.value, row.key, row.subject, row.internal, row.external, discrepancySays(row.kind)));
   const run = status.data?.run;
   const open = Object.values(status.data?.open ?? {}).reduce((sum, n) => sum + n, 0);
   const days = byDay(events.data ?? []);
-  const today = dayKey(Date.now());
+  const today = dayKey(present());
+  const listed = days.some((day) => day.key === today) ? days : [{ key: today, at: new Date(present()).toISOString(), opened: 0, agreed: 0, chains: 0, providers: 0 }, ...days];
   return (
     <Shell app="desk" page="books" title="Reconciliation">
       <PageHead
@@ -160,10 +166,28 @@ export default function Reconciliation() {
             />
           </ListState>
         </Panel>
-        <Panel title="By day" aside="30 days are kept">
+        <Panel
+          title="By day"
+          aside={
+            <span class="row wrap">
+              30 days are kept
+              <Export
+                name="discrepancies-by-day"
+                rows={() => listed}
+                columns={[
+                  ["day", (row) => row.key],
+                  ["opened", (row) => row.opened],
+                  ["of_chains", (row) => row.chains],
+                  ["of_providers", (row) => row.providers],
+                  ["agreed_again", (row) => row.agreed],
+                ]}
+              />
+            </span>
+          }
+        >
           <Table
             caption="Discrepancies by day"
-            rows={days.some((day) => day.key === today) ? days : [{ key: today, at: new Date().toISOString(), opened: 0, agreed: 0, chains: 0, providers: 0 }, ...days]}
+            rows={listed}
             rowKey={(row) => row.key}
             columns={[
               { title: "Day", cell: (row) => <Time at={row.at} as="day" /> },
@@ -179,21 +203,37 @@ export default function Reconciliation() {
             ]}
           />
         </Panel>
-        {(late.data?.late_returns.length ?? 0) > 0 && (
+        {(late.rows?.length ?? 0) > 0 && (
           <Panel title="Late returns" aside="payouts that came back after they were final">
-            <Table
-              caption="Late returns, the oldest first"
-              rows={late.data?.late_returns ?? []}
-              rowKey={(row) => row.late_return_id}
-              columns={[
-                { title: "Return", cell: (row) => <Id value={row.late_return_id} /> },
-                { title: "Payout", cell: (row) => <Id value={row.payout_id} />, fold: "hidden" },
-                { title: "Holder", cell: (row) => <a href={`/desk/customers/${row.wallet}`}>Customer</a> },
-                { title: "Reason", cell: (row) => upper(spaced(row.reason)), fold: "hidden" },
-                { title: "State", cell: (row) => upper(spaced(row.status)), fold: "second-right" },
-                { title: "Credited", number: true, cell: (row) => usd(row.credited_amount), fold: "first-right" },
-              ]}
-            />
+            <ListBar filter={lateFilter.value} onFilter={(text) => (lateFilter.value = text)} hint="id, wallet, reason">
+              <Export
+                name="late-returns"
+                rows={late.all}
+                columns={[
+                  ["late_return_id", (row) => row.late_return_id],
+                  ["payout_id", (row) => row.payout_id],
+                  ["wallet", (row) => row.wallet],
+                  ["reason", (row) => row.reason],
+                  ["status", (row) => row.status],
+                  ["credited_amount", (row) => String(row.credited_amount)],
+                ]}
+              />
+            </ListBar>
+            <ListState list={late} shown={lateShown.length} empty={null}>
+              <Table
+                caption="Late returns, the oldest first"
+                rows={lateShown}
+                rowKey={(row) => row.late_return_id}
+                columns={[
+                  { title: "Return", cell: (row) => <Id value={row.late_return_id} /> },
+                  { title: "Payout", cell: (row) => <Id value={row.payout_id} />, fold: "hidden" },
+                  { title: "Holder", cell: (row) => <a href={`/desk/customers/${row.wallet}`}>Customer</a> },
+                  { title: "Reason", cell: (row) => upper(spaced(row.reason)), fold: "hidden" },
+                  { title: "State", cell: (row) => upper(spaced(row.status)), fold: "second-right" },
+                  { title: "Credited", number: true, cell: (row) => usd(row.credited_amount), fold: "first-right" },
+                ]}
+              />
+            </ListState>
           </Panel>
         )}
       </div>

@@ -1,11 +1,11 @@
 // Who works here, and what the role may do. The service decides; the page says so before.
 
 import { signal } from "@preact/signals";
-import { api, frame } from "../parts";
+import { api, frame, followClock } from "../parts";
 
 export type Role = "administrator" | "operator" | "support" | "read-only";
 /** What an act needs: as in the operators' API. */
-export type Needs = "read" | "freeze" | "operate" | "tokens";
+export type Needs = "read" | "freeze" | "note" | "operate" | "tokens";
 
 export interface Operator {
   name: string;
@@ -22,6 +22,7 @@ export interface Operator {
 const ALLOWED: Record<Needs, readonly Role[]> = {
   read: ["administrator", "operator", "support", "read-only"],
   freeze: ["administrator", "operator", "support"],
+  note: ["administrator", "operator", "support"],
   operate: ["administrator", "operator"],
   tokens: ["administrator"],
 };
@@ -29,6 +30,7 @@ const NAMES: Record<Role, string> = { administrator: "Administrator", operator: 
 const WHO: Record<Needs, string> = {
   read: "",
   freeze: "Support, operators and administrators may do this.",
+  note: "Support, operators and administrators may do this.",
   operate: "Operators and administrators may do this.",
   tokens: "Administrators may do this.",
 };
@@ -49,11 +51,13 @@ interface Session {
   expires_at?: string | null;
   must_add_passkey?: boolean;
   passkeys_available?: boolean;
+  now?: string;
 }
 
 /** Reads who is signed in. Throws if nobody is. */
 export async function readSession(): Promise<void> {
   const session = await api.get<Session>("/admin/session");
+  followClock(session.now);
   const name = session.operator;
   operator.value = {
     name,

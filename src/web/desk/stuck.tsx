@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Amount, Button, Empty, Icon, Id, KeyValue, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, money, now, setQuery, span, useLoaded, useRoute } from "../parts";
+import { Amount, Button, Empty, Icon, Id, KeyValue, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, money, now, setQuery, span, useLoaded, useRoute, present } from "../parts";
 import type { DeadLetteredJob, HeldJob, JobAction, UnknownPayment, UntrackedOrder, UntrackedTransfer } from "../api/operator";
 import { Act, Ask, type AskFields, useAct } from "./act";
 import { Export, ListBar, LoadError, fits } from "./lists";
@@ -231,7 +231,9 @@ function Detail({ item, askedAt, reload }: { item: Item; askedAt: number; reload
       <section class="panel" aria-labelledby="stuck-title">
         <div class="panel-body first">
           <div class="row wrap">
-            <h1 id="stuck-title">{item.title}</h1>
+            <h2 class="large-title" id="stuck-title">
+              {item.title}
+            </h2>
             <StatusTag tone={TAG[item.is].tone} tag>
               {TAG[item.is].word}
             </StatusTag>
@@ -350,10 +352,10 @@ export default function Stuck() {
   const { query } = useRoute();
   const filter = useSignal("");
   const show = useSignal<Is | "all">("all");
-  const askedAt = useSignal(Date.now());
+  const askedAt = useSignal(present());
   const found = useLoaded("dead-letters", async () => {
     const letters = await api.get<DeadLetters>("/admin/dead-letters");
-    askedAt.value = Date.now();
+    askedAt.value = present();
     return letters;
   });
   useOnChange(["dead_letters", "late_jobs", "unknown_payments"], found.reload);
@@ -365,6 +367,7 @@ export default function Stuck() {
   const lost = (found.data?.untracked_transfers.length ?? 0) + (found.data?.unexplained_orders.length ?? 0);
   return (
     <Shell app="desk" page="stuck" title={item?.title ?? "Stuck work"}>
+      <h1 class="only-read">Stuck work</h1>
       {found.data?.withdrawals_paused && (
         <div class="above">
           <Note tone="wait" title="Withdrawals are paused after a restore." actions={lost > 0 && <Button small href="/desk/incoming">Attribute transfers</Button>}>
@@ -382,14 +385,11 @@ export default function Stuck() {
       ) : !found.data ? (
         <Skeleton rows={6} />
       ) : all.length === 0 ? (
-        <>
-          <h1 class="only-read">Stuck work</h1>
-          <Panel>
-            <Empty icon="check" title="Nothing is stuck, and every payment is known">
-              Work that fails is tried again by itself, ever more slowly. When it gives up, it comes here with the evidence and what you may do.
-            </Empty>
-          </Panel>
-        </>
+        <Panel>
+          <Empty icon="check" title="Nothing is stuck, and every payment is known">
+            Work that fails is tried again by itself, ever more slowly. When it gives up, it comes here with the evidence and what you may do.
+          </Empty>
+        </Panel>
       ) : (
         <div class="split left">
           <div class="stick">

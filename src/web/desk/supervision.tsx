@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { Icon, KeyValue, PageHead, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, now, span, useLoaded } from "../parts";
+import { Icon, KeyValue, PageHead, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, now, span, useLoaded, present } from "../parts";
 import type { AdmissionStatus, EntityStatus, JobTypeStatus, ScheduledJobsStatus, StorageStatus, StreamStatus, SupervisionStatus } from "../api/operator";
 import { AgeBar } from "./bars";
 import { Export, LoadError } from "./lists";
@@ -138,10 +138,10 @@ function Tree({ system, all }: { system: System; all: boolean }) {
 
 export default function Supervision() {
   const all = useSignal(false);
-  const readAt = useSignal(Date.now());
+  const readAt = useSignal(present());
   const found = useLoaded("system", async () => {
     const system = await api.get<System>("/admin/system");
-    readAt.value = Date.now();
+    readAt.value = present();
     return system;
   });
   useEvery(3_000, found.reload);

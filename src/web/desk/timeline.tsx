@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Amount, Button, Empty, Id, Log, type LogLine, Panel, Segments, Skeleton, type StreamEvent, StatusTag, api, sentence, withQuery } from "../parts";
 import type { AuditLogEntry } from "../api/operator";
 import { Export, LoadError, type PageOf, usePaged } from "./lists";
@@ -99,9 +99,11 @@ export interface TimelineProps {
   title?: string;
   aside?: ComponentChildren;
   watched?: QueueName[];
+  /** Another number reads it again. */
+  version?: number;
 }
 
-export function Timeline({ wallet, id, title = "Timeline", aside, watched = [] }: TimelineProps) {
+export function Timeline({ wallet, id, title = "Timeline", aside, watched = [], version = 0 }: TimelineProps) {
   const show = useSignal<Show>(id ? "all" : "events");
   const [key] = useState(0);
   const list = usePaged<TimelineEntry>(
@@ -113,6 +115,9 @@ export function Timeline({ wallet, id, title = "Timeline", aside, watched = [] }
     watched,
     (row) => [row.at, row.id, row.status, row.event?.seq, row.operator_action?.sequence].join(" "),
   );
+  useEffect(() => {
+    if (version > 0) list.reload();
+  }, [version]);
   const shown = (list.rows ?? []).filter((entry) => belongs(entry, show.value));
   return (
     <Panel

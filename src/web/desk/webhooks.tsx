@@ -2,9 +2,10 @@
 
 import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { Button, Empty, Id, PageHead, Panel, Segments, Shell, StatusTag, Table, Time, type Tone, api, now, setQuery, short, span, useRoute, withQuery } from "../parts";
+import { Button, Empty, Id, PageHead, Panel, Segments, Shell, StatusTag, Table, Time, type Tone, api, now, setQuery, short, span, useRoute, withQuery, present } from "../parts";
 import type { OperatorWebhook, WebhookAttempt, WebhookDelivery } from "../api/operator";
 import { Act, Ask, useAct } from "./act";
+import { Announcements } from "./announcements";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
 
 const DELIVERY: Record<string, readonly [Tone, string]> = {
@@ -58,7 +59,7 @@ function Deliveries({ row }: { row: OperatorWebhook }) {
     const page = await api.get<{ deliveries: WebhookDelivery[]; has_more: boolean }>(withQuery("/admin/webhooks/deliveries", { webhook_id: webhook.webhook_id, status: status.value, limit: 50, starting_after: after }));
     return { rows: page.deliveries, next: page.has_more ? (page.deliveries.at(-1)?.delivery_id ?? null) : null };
   });
-  const since = new Date(Date.now() - 24 * 3_600_000).toISOString();
+  const since = new Date(present() - 24 * 3_600_000).toISOString();
   return (
     <Panel
       title={host(webhook.url)}
@@ -241,6 +242,7 @@ export default function Webhooks() {
           </ListState>
         </Panel>
         {selected && <Deliveries key={selected.webhook.webhook_id} row={selected} />}
+        <Announcements />
       </div>
     </Shell>
   );

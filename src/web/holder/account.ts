@@ -1,7 +1,7 @@
 // The account of the session, loaded once for all pages and again when an event says that it changed.
 
 import { computed, effect, signal } from "@preact/signals";
-import { type AmountValue, type ApiFailure, type StreamEvent, api, failure, frame, frozen, onEnd, onEvent, onGap, signedOut, stream, unauthorized } from "../parts";
+import { type AmountValue, type ApiFailure, type StreamEvent, api, failure, followClock, frame, frozen, onEnd, onEvent, onGap, signedOut, stream, unauthorized } from "../parts";
 
 /** `GET /account`. Fields that an older service lacks are optional. */
 export interface Account {
@@ -15,6 +15,7 @@ export interface Account {
   owner_caps: Record<string, unknown> | null;
   seq: number;
   cards: AccountCard[];
+  now?: string;
   rights?: "act" | "look";
   mode?: string;
   passkeys?: number;
@@ -24,6 +25,7 @@ export interface Account {
   identity?: { status: string; rejection_reason?: string | null; check_url?: string | null } | null;
   issuer_link?: { status: string; link_pending?: boolean } | null;
   agent_wallet?: AgentWallet | null;
+  agents_on_balance?: unknown;
   api_keys?: ApiKey[];
   connected_agents?: unknown[];
 }
@@ -72,6 +74,7 @@ let again = false;
 async function loadOnce(): Promise<void> {
   try {
     account.value = await api.get<Account>("/account");
+    followClock(account.value.now);
     accountError.value = null;
     frozen.value = null;
     signedOut.value = false;

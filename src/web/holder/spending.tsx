@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { Chart, Panel, Segments, Skeleton, api, compare, dayKey, decimal, failure, less, money, now, onEvent, onGap, sum, units } from "../parts";
+import { Chart, Panel, Segments, Skeleton, api, compare, dayKey, decimal, failure, less, money, now, onEvent, onGap, sum, units, present } from "../parts";
 
 interface Payment {
   payment_id: string;
@@ -34,11 +34,11 @@ export interface Spending {
   whole: boolean;
 }
 
-export async function loadSpending(present: number): Promise<Spending> {
-  const oldest = present - (DAYS - 1) * DAY_MS;
+export async function loadSpending(until: number): Promise<Spending> {
+  const oldest = until - (DAYS - 1) * DAY_MS;
   const byDay = new Map<string, bigint>();
   let after: string | undefined;
-  let reached = present;
+  let reached = until;
   let whole = false;
   for (let page = 0; page < PAGES && !whole; page += 1) {
     const answer = await api.get<{ payments: Payment[]; has_more: boolean }>(`/list-payments?limit=${PAGE}${after ? `&starting_after=${after}` : ""}`);
@@ -52,7 +52,7 @@ export async function loadSpending(present: number): Promise<Spending> {
   }
   const days: string[] = [];
   for (let at = 0; at < DAYS; at += 1) {
-    const moment = present - (DAYS - 1 - at) * DAY_MS;
+    const moment = until - (DAYS - 1 - at) * DAY_MS;
     if (whole || dayKey(moment) > dayKey(reached)) days.push(dayKey(moment));
   }
   return { days, amounts: days.map((key) => decimal(byDay.get(key) ?? 0n)), whole };
@@ -66,7 +66,7 @@ export function SpendingPanel() {
   const shown = useSignal(30);
   useEffect(() => {
     const load = () => {
-      loadSpending(Date.now()).then(
+      loadSpending(present()).then(
         (spending) => {
           data.value = spending;
           error.value = null;

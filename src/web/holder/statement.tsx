@@ -1,7 +1,7 @@
 // The statement: a month or any days, with a running balance, as a file and on paper.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Amount, type AmountValue, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, failure, fullTime, isZero, money, setQuery, toast, useRoute } from "../parts";
+import { Amount, type AmountValue, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, failure, fullTime, isZero, money, setQuery, toast, useRoute, present } from "../parts";
 import type { StatementLine } from "../api/public";
 import { account } from "./account";
 import { type Slice, useLoad, usePages } from "./data/load";
@@ -33,7 +33,7 @@ export default function Statement() {
   const { shown, days } = periodOf(query);
   const show = CHOICES.find((one) => one.value === query.get("show"))?.value ?? "all";
   // A period that is over does not change.
-  const types = shown.period.until !== undefined && Date.parse(shown.period.until) <= Date.now() ? [] : ["balance.*"];
+  const types = shown.period.until !== undefined && Date.parse(shown.period.until) <= present() ? [] : ["balance.*"];
   const key = `${shown.period.from} ${shown.period.until}`;
   const lines = usePages<StatementLine, string>(`statement ${key} ${show}`, (after) => statementSlice(shown.period, show, after, PAGE), {
     types,
@@ -73,7 +73,7 @@ export default function Statement() {
             <span>Statement of account</span>
           </div>
           <p class="small">
-            Account {user} · {shown.name} · made {fullTime(new Date().toISOString())}
+            Account {user} · {shown.name} · made {fullTime(new Date(present()).toISOString())}
           </p>
         </div>
         <div class="no-print">

@@ -1,7 +1,7 @@
 // Webhooks: the account's endpoints, their deliveries with every attempt, and sending again.
 
 import { useState } from "preact/hooks";
-import { Avatar, Button, Check, Confirm, CopyLine, Dialog, Empty, Field, Id, Note, Panel, Segments, Skeleton, Status, StatusTag, Time, failure, fieldErrors, setQuery, toast, useRoute } from "../parts";
+import { Avatar, Button, Check, Confirm, CopyLine, Dialog, Empty, Field, Id, Note, Panel, Segments, Skeleton, Status, StatusTag, Time, failure, fieldErrors, setQuery, toast, useRoute, present } from "../parts";
 import type { Webhook, WebhookDelivery } from "../api/public";
 import { mayAct } from "./account";
 import { useLoad, usePages } from "./data/load";
@@ -276,7 +276,7 @@ function DeliveryRow({ one, then }: { one: WebhookDelivery; then: () => void }) 
 }
 
 function SendSince({ hook, onClose, then }: { hook: Webhook; onClose: () => void; then: () => void }) {
-  const yesterday = new Date(Date.now() - 86_400_000);
+  const yesterday = new Date(present() - 86_400_000);
   const [day, setDay] = useState(`${yesterday.getFullYear()}-${String(yesterday.getMonth() + 1).padStart(2, "0")}-${String(yesterday.getDate()).padStart(2, "0")}`);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);

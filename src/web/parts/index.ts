@@ -18,13 +18,13 @@ export { Amount, type AmountProps, type AmountValue, BigAmount, type MoneyOption
 export { Empty, KeyValue, Note, PageHead, Panel, type PanelProps, Shade, Skeleton } from "./panel";
 export { PasskeyStep, addPasskey, confirmIt, hasPasskeys, passkeyPaths, signInWithPasskey } from "./passkey";
 export { type PageProps, type PageRow, Pages, navigate, setQuery, startRouter, useRoute } from "./router";
-export { type Said, actorOf, pageOf, sentence, sentenceText, thingOf } from "./sentences";
+export { type Bought, type Said, actorOf, boughtWords, pageOf, sentence, sentenceText, thingOf } from "./sentences";
 export { type AppName, type Count, type Crumb, PublicFrame, Shell, type ShellProps, ThemeChoice, frame } from "./shell";
 export { Status, type StatusKind, StatusTag, type Tone, statusOf } from "./status";
 export { Log, type LogLine, Route, type Stop, type StopState } from "./stops";
 export { type Connection as ConnectionState, type StreamEvent, canDecide, connection, onEnd, onEvent, onGap, since, stream } from "./stream";
 export { type Column, type Fold, Table } from "./table";
 export { Segments, Tabs } from "./tabs";
-export { Time, ago, clock, clockSeconds, day, dayKey, fullTime, now, span } from "./time";
+export { Time, ago, clock, clockSeconds, day, dayKey, followClock, followEvent, fullTime, now, present, span } from "./time";
 export { type Theme, setTheme, theme } from "./theme";
 export { toast } from "./toast";

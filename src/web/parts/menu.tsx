@@ -1,7 +1,7 @@
 // Menus and small popovers, native.
 
 import type { ComponentChildren } from "preact";
-import { useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { classes } from "./classes";
 
 export interface MenuProps {
@@ -37,6 +37,12 @@ export function Menu({ trigger, label, triggerClass = "button ghost", align = "s
     node.style.left = `${Math.min(Math.max(MARGIN, left), innerWidth - width - MARGIN)}px`;
     node.style.top = `${Math.max(MARGIN, above ? from.top - height - 6 : from.bottom + 6)}px`;
   };
+  // A window that is enlarged or turned must not leave it outside.
+  useEffect(() => {
+    if (!open) return undefined;
+    addEventListener("resize", place);
+    return () => removeEventListener("resize", place);
+  }, [open]);
   const items = () => [...(box.current?.querySelectorAll<HTMLElement>("a, button, input") ?? [])];
 
   return (

@@ -3,6 +3,7 @@
 import { type Signal, computed, signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { keepFocus } from "./keep-focus";
 
 interface Place {
   path: string;
@@ -57,7 +58,9 @@ const isInside = (path: string): boolean => base === "/" || path === base || pat
 /** Takes the app's links and the browser's back and forward. */
 export function startRouter(at: string): void {
   base = at;
+  keepFocus();
   addEventListener("popstate", () => {
+    moved ||= place.value.path !== location.pathname;
     place.value = here(place.value.visit + 1);
   });
   document.addEventListener("click", (event) => {

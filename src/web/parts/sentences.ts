@@ -91,7 +91,47 @@ const payoutTo = (object: Values): string =>
       ? "to a bank account"
       : `to a debit card${text(object.card_last4) ? ` •••• ${text(object.card_last4)}` : ""}`;
 const payout = (object: Values): string => `${money(text(object.amount), text(object.currency) || "USD")} ${payoutTo(object)}`;
-const paidTo = (object: Values): string => text(object.host) || short(text(object.pay_to));
+const paidTo = (object: Values): string => {
+  if (text(object.host) === "route") return "this service";
+  if (text(object.host)) return text(object.host).replace(/:443$/, "");
+  return text(object.pay_to) ? short(text(object.pay_to)) : "a bank account";
+};
+/** What a call buys at a route of the service, as in an approval. */
+export interface Bought {
+  route: string;
+  amount: string | null;
+  currency: string | null;
+}
+
+const ROUTES: Record<string, (amount: string, price: string) => string> = {
+  "/get-card": (amount) => `buy a ${amount} US card`,
+  "/order-intl-card": (amount) => `buy a ${amount} international card`,
+  // Its amount is in the currency of the product.
+  "/order-gift-card": (_, price) => `buy a gift card for ${price}`,
+  "/get-push-to-card": (amount) => `pay out ${amount} to a debit card`,
+  "/send-bank-payment": (amount) => `pay ${amount} to a bank account`,
+  "/send-payment": (amount) => `pay ${amount} through a payment app`,
+  "/fund-card-balance": (amount) => `top up the card balance with ${amount}`,
+};
+
+/** “buy a $480.00 US card”, “pay out €25.00 to a debit card” */
+export function boughtWords(bought: Bought, price: string | number): string {
+  const says = ROUTES[bought.route];
+  if (!says) return `pay ${money(price)} to this service for ${bought.route}`;
+  return says(bought.amount && units(bought.amount) !== null ? money(bought.amount, bought.currency ?? "USD") : money(price), money(price));
+}
+
+const boughtBy = (object: Values): string | null => {
+  const bought = object.purchase as Bought | null | undefined;
+  return bought ? boughtWords(bought, text(object.amount)) : null;
+};
+// What an approval is for: a payment of the managed wallet, or something from a balance of the account.
+const spends = (object: Values): string =>
+  ({ withdrawal: "withdraw", card_balance_withdrawal: "withdraw from the card balance", bank_transfer: "move" })[text(object.kind)] ?? "pay";
+const spend = (object: Values): string =>
+  ({ withdrawal: "withdrawal", card_balance_withdrawal: "withdrawal from the card balance", bank_transfer: "bank transfer" })[text(object.kind)] ?? "payment";
+const spent = (object: Values): string =>
+  ({ withdrawal: "withdrew", card_balance_withdrawal: "withdrew from the card balance", bank_transfer: "moved" })[text(object.kind)] ?? "paid";
 const agentName = (object: Values): string => text((object.agent as Values | null)?.name) || "An agent";
 const host = (value: unknown): string => {
   try {
@@ -102,7 +142,7 @@ const host = (value: unknown): string => {
 };
 const network = (value: unknown): string => text(value).replace(/^./, (letter) => letter.toUpperCase());
 
-const LIMITS: Record<string, string> = { per_call_usd: "a payment", per_day_usd: "a day", api_key_per_call_usd: "a payment with its key", api_key_per_day_usd: "a day with its key" };
+const LIMITS: Record<string, string> = { per_call_usd: "a payment", per_day_usd: "a day", api_key_per_call_usd: "a payment with its key", api_key_per_day_usd: "a day with its key", merchant_per_day_usd: "a day at this merchant", balance_per_call_usd: "at once", balance_per_day_usd: "a day" };
 function refusedSpend(object: Values): string {
   const refused = object.last_refused_spend as Values | null | undefined;
   if (!refused) return "a payment would have been over your limits";
@@ -143,7 +183,7 @@ const intl = cardRows((o) => `international card${ending(o)}`);
 
 const ROWS = {
   "account.created": { says: () => "This account was opened." },
-  "account.caps_updated": { does: () => "changed the daily limits of this account." },
+  "account.caps_updated": { does: () => "changed the limits of this account." },
   "account.frozen": { says: () => "A person at Purser froze this account.", then: () => ({ tone: "bad", word: "Frozen" }) },
   "account.unfrozen": { says: () => "This account works again.", then: () => ({ tone: "done", word: "Active" }) },
 
@@ -300,20 +340,20 @@ const ROWS = {
   "withdrawal.complete": { does: (o) => `withdrew to ${short(text(o.address))} on ${network(o.network)}.`, then: status("withdrawal"), amount: out("amount"), step: "withdrawal" },
   "withdrawal.failed": { says: (o) => `A withdrawal of ${usd(o.amount)} failed, so the money is available again.${because(o.failure_reason)}`, then: status("withdrawal"), step: "withdrawal" },
 
-  "approval.requested": { does: (o) => `asks you to let it pay ${usd(o.amount)} to ${paidTo(o)}${quoted(o.note)}.`, then: status("approval"), step: "approval" },
-  "approval.approved": { says: (o) => `A payment of ${usd(o.amount)} to ${paidTo(o)} was approved.`, then: status("approval"), step: "approval" },
-  "approval.declined": { says: (o) => `A payment of ${usd(o.amount)} to ${paidTo(o)} was declined.`, then: status("approval"), step: "approval" },
+  "approval.requested": { does: (o) => `asks you to let it ${boughtBy(o) ?? `${spends(o)} ${usd(o.amount)} to ${paidTo(o)}`}${quoted(o.note)}.`, then: status("approval"), step: "approval" },
+  "approval.approved": { says: (o) => boughtBy(o) ? `You let an agent ${boughtBy(o)}.` : `A ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)} was approved.`, then: status("approval"), step: "approval" },
+  "approval.declined": { says: (o) => boughtBy(o) ? `You did not let an agent ${boughtBy(o)}.` : `A ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)} was declined.`, then: status("approval"), step: "approval" },
   "approval.expired": {
     says: (o, event) =>
       text(event.previous?.status) === "approved"
-        ? `A payment of ${usd(o.amount)} to ${paidTo(o)} was approved, and not made in time.`
-        : `Nobody answered whether ${usd(o.amount)} may be paid to ${paidTo(o)}, so it was not.`,
+        ? `You let an agent ${boughtBy(o) ?? `${spends(o)} ${usd(o.amount)} to ${paidTo(o)}`}, and it did not do so in time.`
+        : `You did not answer whether an agent may ${boughtBy(o) ?? `${spends(o)} ${usd(o.amount)} to ${paidTo(o)}`}, so it did not.`,
     then: status("approval"),
     step: "approval",
   },
   "agent_wallet.spend_refused": { does: (o) => `was stopped: ${refusedSpend(o)}.`, then: () => ({ tone: "wait", word: "Over a limit" }) },
   "api_key.limits_updated": { does: (o) => `changed the limits of the key${named(o.name)}.` },
-  "approval.used": { does: (o) => `paid ${usd(o.amount)} to ${paidTo(o)}, as you approved.`, then: status("approval"), step: "approval" },
+  "approval.used": { does: (o) => boughtBy(o) ? `did what you approved: ${boughtBy(o)}.` : `${spent(o)} ${usd(o.amount)} to ${paidTo(o)}, as you approved.`, then: status("approval"), step: "approval" },
   "account.agents_stopped": { says: () => "Your agents were stopped.", then: () => ({ tone: "bad", word: "Stopped" }) },
   "account.agents_resumed": { says: () => "Your agents may act again.", then: () => ({ tone: "done", word: "Resumed" }) },
   "passkey.added": { does: (o) => `added the passkey${named(o.name)}.` },

@@ -3,6 +3,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { parseExact } from "./json";
+import { followEvent, present } from "./time";
 
 /** An event as the stream delivers it. The types by resource are in `api/events.ts`. */
 export interface StreamEvent {
@@ -113,7 +114,7 @@ function listen(): void {
 }
 
 function lost(): void {
-  if (since.value === null) since.value = Date.now();
+  if (since.value === null) since.value = present();
   if (connection.value === "live" || connection.value === "connecting") connection.value = "reconnecting";
   staleTimer ??= setTimeout(() => {
     if (connection.value !== "live") connection.value = "stale";
@@ -174,7 +175,8 @@ function connect(): void {
 function deliver(event: StreamEvent): void {
   if (event.seq <= lastSeq.value) return;
   lastSeq.value = event.seq;
-  lastEventAt.value = Date.now();
+  lastEventAt.value = present();
+  followEvent(event.created_at);
   for (const row of handlers) if (row.matches(event.type)) row.handler(event);
 }
 

@@ -11,14 +11,35 @@ const DAY_YEAR = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "shor
 const DAY_KEY = new Intl.DateTimeFormat("en-CA", { year: "numeric", month: "2-digit", day: "2-digit" });
 const DAY_MS = 86_400_000;
 
+/** How far the service's clock is ahead of the browser's, in milliseconds. The sandbox's can be days ahead. */
+let ahead = 0;
+/** A smaller difference is ignored: the browser's clock is a little wrong, or the answer took a while. */
+const SKEW_MS = 60_000;
+
+/** The present by the service's clock, in milliseconds. */
+export const present = (): number => Date.now() + ahead;
+
 /** The present, once a second. Relative times read it. */
 export const now = signal(Date.now());
 setInterval(() => {
-  if (!document.hidden) now.value = Date.now();
+  if (!document.hidden) now.value = present();
 }, 1_000);
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) now.value = Date.now();
+  if (!document.hidden) now.value = present();
 });
+
+/** Follows the service's clock: its present, as an answer says. */
+export function followClock(at: string | undefined): void {
+  const difference = Date.parse(at ?? "") - Date.now();
+  if (Number.isNaN(difference)) return;
+  ahead = Math.abs(difference) > SKEW_MS ? difference : 0;
+  now.value = present();
+}
+
+/** Follows the service's clock to an event that came now, if the clock was moved forward. */
+export function followEvent(at: string): void {
+  if (Date.parse(at) - present() > SKEW_MS) followClock(at);
+}
 
 /** A span in words: `19 s`, `4 min`, `20 h 48 min`, `3 days`. */
 export function span(seconds: number): string {

@@ -4,7 +4,7 @@ import "./browser";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EVENT_TYPES } from "../api/events";
-import { sentence, sentenceText } from "../parts/sentences";
+import { boughtWords, sentence, sentenceText } from "../parts/sentences";
 import type { StreamEvent } from "../parts/stream";
 
 function event(type: string, object: Record<string, unknown> = {}, more: Partial<StreamEvent> = {}): StreamEvent {
@@ -54,4 +54,15 @@ test("a refused spend names the limit", () => {
 
 test("an unknown event is shown by its name", () => {
   assert.equal(sentenceText(event("some_thing.happened", {})), "Some thing happened.");
+});
+
+test("an approval says what it buys", () => {
+  const says = (route: string, amount: string | null, currency: string | null) => boughtWords({ route, amount, currency }, "486.50");
+  assert.equal(says("/get-card", "480", null), "buy a $480.00 US card");
+  assert.equal(says("/order-intl-card", "100", null), "buy a $100.00 international card");
+  assert.equal(says("/order-gift-card", "50", null), "buy a gift card for $486.50");
+  assert.equal(says("/get-push-to-card", "25", "EUR"), "pay out €25.00 to a debit card");
+  assert.equal(says("/fund-card-balance", "40", null), "top up the card balance with $40.00");
+  assert.equal(says("/get-card", null, null), "buy a $486.50 US card");
+  assert.equal(says("/anything", null, null), "pay $486.50 to this service for /anything");
 });

@@ -9,6 +9,14 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 
 /** A phone and a desktop. */
 export const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1440, height: 900 } }
+/** The least width that a page must fit in, a desktop at 200 %, and a desktop whose browser shows text at 200 %. */
+const ENLARGED = {
+  '320 px': { width: 320, height: 640 },
+  'zoom 200 %': { width: 720, height: 450 },
+  'text 200 %': { ...SIZES.desktop, text: 32 },
+}
+/** What browsers have by default, in pixels. */
+const TEXT = 16
 const SCHEMES = ['light', 'dark']
 const PATIENCE_MS = 30_000
 
@@ -49,6 +57,20 @@ export class Browser {
     const visitor = new Visitor(context, await context.newPage(), this.#pictures)
     await visitor.begin(options)
     return visitor
+  }
+
+  /** What the open pages show: what a failed scenario saw. */
+  async shows() {
+    const texts = []
+    for (const context of this.#browser.browserContexts()) {
+      for (const page of await context.pages()) {
+        const shown = await page.evaluate(() => document.body?.innerText ?? '').catch((error) => `no answer: ${error.message}`)
+        if (page.url() !== 'about:blank') texts.push(`${page.url()} shows:\n${shown}`)
+      }
+      // The next scenario begins without them.
+      if (context !== this.#browser.defaultBrowserContext()) await context.close().catch(() => {})
+    }
+    return texts.join('\n')
   }
 
   async close() {
@@ -192,10 +214,13 @@ export class Visitor {
       { name: 'prefers-color-scheme', value: scheme },
       { name: 'prefers-reduced-motion', value: 'reduce' },
     ])
-    await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
+    await this.settled()
   }
 
-  /** Checks accessibility and width of what the page shows now, on a phone and a desktop, light and dark. */
+  /**
+   * Checks accessibility and width of what the page shows now, on a phone and a desktop, light and dark; that nothing is
+   * lost when it is enlarged; and the order in which it is read.
+   */
   async inspect(name) {
     const found = []
     const before = this.page.viewport()
@@ -206,14 +231,42 @@ export class Visitor {
         const wide = await this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
         if (wide > 0) found.push(`${where}: ${wide} px too wide`)
         for (const violation of await this.violations()) found.push(`${where}: ${violation}`)
+        if (scheme === 'light') for (const wrong of await this.reading()) found.push(`${where}: ${wrong}`)
         if (this.#pictures) {
           mkdirSync(this.#pictures, { recursive: true })
           await this.page.screenshot({ path: path.join(this.#pictures, `${name}-${size}-${scheme}.png`), fullPage: true })
         }
       }
     }
+    for (const [where, view] of Object.entries(ENLARGED)) {
+      for (const lost of await this.enlarged(view)) found.push(`${name}, ${where}: ${lost}`)
+    }
     await this.page.setViewport(before)
     check(found.length === 0, found.join('\n'))
+  }
+
+  async settled() {
+    await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
+  }
+
+  /** What is too wide, cut or covered in such a view. */
+  async enlarged({ width, height, text = TEXT }) {
+    await this.page.setViewport({ width, height, deviceScaleFactor: 1 })
+    await this.cdp.send('Page.setFontSizes', { fontSizes: { standard: text, fixed: Math.round(text * 0.8125) } })
+    await this.settled()
+    const lost = await this.page.evaluate(lostWhenEnlarged)
+    if (text !== TEXT) await this.cdp.send('Page.setFontSizes', { fontSizes: { standard: TEXT, fixed: 13 } })
+    return lost
+  }
+
+  /** What is wrong with the order and the parts of what a screen reader reads. */
+  async reading() {
+    const found = await this.page.evaluate(wrongOrder)
+    const { nodes } = await this.cdp.send('Accessibility.getFullAXTree')
+    const controls = ['button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'radio', 'dialog', 'img', 'table']
+    const nameless = nodes.filter((node) => !node.ignored && controls.includes(node.role?.value) && !node.name?.value?.trim())
+    if (nameless.length > 0) found.push(`without a name: ${nameless.map((node) => node.role.value).join(', ')}`)
+    return found
   }
 
   async violations() {
@@ -227,8 +280,8 @@ export class Visitor {
     }, RULES)
   }
 
-  /** A passkey device without a person: it confirms by itself. */
-  async passkeyDevice() {
+  /** A passkey device without a person: it confirms by itself. It can have the passkeys of an earlier one. */
+  async passkeyDevice(passkeys = []) {
     await this.cdp.send('WebAuthn.enable', { enableUI: false })
     const { authenticatorId } = await this.cdp.send('WebAuthn.addVirtualAuthenticator', {
       options: {
@@ -241,6 +294,7 @@ export class Visitor {
         automaticPresenceSimulation: true,
       },
     })
+    for (const credential of passkeys) await this.cdp.send('WebAuthn.addCredential', { authenticatorId, credential })
     return {
       credentials: async () => (await this.cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
       refuse: (refused) => this.cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: !refused }),
@@ -250,4 +304,79 @@ export class Visitor {
   async close() {
     await this.#context.close()
   }
+}
+
+/** Runs in the page: what is too wide, cut, or cannot be reached. */
+function lostWhenEnlarged() {
+  const found = []
+  const said = (element) => `<${element.localName} class="${element.className?.baseVal ?? element.className}"> ${(element.innerText || element.ariaLabel || element.title || '').trim().slice(0, 60)}`
+  const root = document.documentElement
+  if (root.scrollWidth > root.clientWidth) {
+    const wide = [...document.querySelectorAll('body *')].filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && element.checkVisibility())
+    found.push(`${root.scrollWidth - root.clientWidth} px too wide: ${wide.slice(-3).map(said).join(' | ')}`)
+  }
+  const before = { x: scrollX, y: scrollY }
+  // Behind a dialog or a menu nothing can be reached, and needs not.
+  const whole = document.querySelector('.menu:popover-open') ?? document.querySelector('dialog[open]') ?? document.body
+  const aside = '.only-read, [aria-hidden=true], svg, pre, .uplot'
+  for (const element of whole.querySelectorAll('*')) {
+    if (element.closest(aside) || !element.checkVisibility() || !element.innerText?.trim()) continue
+    const style = getComputedStyle(element)
+    // Read aloud only.
+    if (style.clipPath !== 'none' || element.closest('thead')?.clientWidth === 1) continue
+    const isShort = style.textOverflow === 'ellipsis' && element.scrollWidth > element.clientWidth + 1 && element.clientWidth < 3 * Number.parseFloat(style.fontSize)
+    if (isShort) found.push(`cut to nothing: ${said(element)}`)
+    const hides = /hidden|clip/.test(style.overflowX) && style.textOverflow !== 'ellipsis'
+    if (hides && element.scrollWidth > element.clientWidth + 1) found.push(`cut: ${said(element)}`)
+    if (/hidden|clip/.test(style.overflowY) && element.scrollHeight > element.clientHeight + 2 && element.clientHeight > 2) found.push(`cut below: ${said(element)}`)
+  }
+  for (const control of whole.querySelectorAll('a[href], button, input, select, textarea, summary')) {
+    if (control.closest('.only-read, .toasts') || !control.checkVisibility({ visibilityProperty: true }) || control.matches('.skip, [type=hidden]')) continue
+    control.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' })
+    const [box] = control.getClientRects()
+    if (!box || box.width === 0) continue
+    const [x, y] = [box.left + box.width / 2, box.top + box.height / 2]
+    if (x < 0 || x > innerWidth || y < 0 || y > innerHeight) {
+      found.push(`out of reach: ${said(control)}`)
+      continue
+    }
+    const hit = document.elementFromPoint(x, y)
+    const own = hit && (control.contains(hit) || hit.contains(control) || control.closest('label')?.contains(hit) || hit.closest('.toasts'))
+    if (!own) found.push(`${said(control)} is covered by ${hit ? said(hit) : 'nothing'}`)
+  }
+  scrollTo(before.x, before.y)
+  return found
+}
+
+/** Runs in the page: headings, landmarks, live regions and the order of the tab key. */
+function wrongOrder() {
+  const found = []
+  const shown = (element) => element.checkVisibility({ visibilityProperty: true })
+  const headings = [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].filter(shown)
+  const dialog = document.querySelector('dialog[open]')
+  const ofPage = headings.filter((heading) => !heading.closest('dialog'))
+  const levels = ofPage.map((heading) => Number(heading.localName[1]))
+  if (levels.filter((level) => level === 1).length !== 1) found.push(`${levels.filter((level) => level === 1).length} headings of the first level`)
+  if (levels[0] !== 1) found.push(`the first heading is "${ofPage[0]?.innerText}"`)
+  levels.forEach((level, at) => {
+    if (level > (levels[at - 1] ?? 0) + 1) found.push(`"${ofPage[at].innerText}" skips a level`)
+  })
+  if (dialog && dialog.querySelector('h2') === null) found.push('a dialog without a heading')
+  const mains = [...document.querySelectorAll('main')].filter(shown)
+  if (mains.length !== 1 || !mains[0].contains(ofPage[0] ?? null)) found.push('the first heading is not in the one main part')
+  const positive = document.querySelectorAll('[tabindex]:not([tabindex="0"]):not([tabindex="-1"])')
+  if (positive.length > 0) found.push('an order of the tab key besides that of the page')
+  if (document.querySelector('[aria-live=assertive]')) found.push('a live region that interrupts')
+  const skip = document.querySelector('.skip')
+  const first = document.querySelector('a[href], button, input, select, textarea, summary')
+  if (skip && first !== skip) found.push('the link that skips is not the first')
+  if (document.title.trim() === '' || document.documentElement.lang === '') found.push('no title or no language')
+  // In one column, what is read earlier stands higher.
+  if (innerWidth < 640 && !dialog) {
+    const tops = ofPage.filter((heading) => heading.offsetWidth > 1).map((heading) => [heading.getBoundingClientRect().top, heading.innerText])
+    tops.forEach(([top, text], at) => {
+      if (at > 0 && top < tops[at - 1][0] - 1) found.push(`"${text}" is read after "${tops[at - 1][1]}" and stands above it`)
+    })
+  }
+  return found
 }

@@ -1,18 +1,10 @@
 // The dashboard of an account's owner, who watches and acts while agents call the service from other processes.
 import { check, until } from './browser.mjs'
-import { HOSTILE, assertNotOwned, assertNotReloaded, mark, signIn } from './people.mjs'
+import { HOSTILE, assertNotOwned, assertNotReloaded, dashboard, loaded, mark } from './people.mjs'
 
 export const settings = {}
 
 const PAGES = ['', '/cards', '/transfers', '/agents', '/statement', '/settings']
-
-async function dashboard({ browser, service }, agent, page = '') {
-  const visitor = await browser.visitor()
-  await signIn(visitor, agent)
-  await visitor.open(`${service.url}/dashboard${page}`)
-  await visitor.sees('.connection', 'Live')
-  return visitor
-}
 
 export const scenarios = {
   async 'an agent buys while a person watches, without a reload'({ browser, service }) {
@@ -39,19 +31,102 @@ export const scenarios = {
   async 'every page is accessible, in both schemes and sizes'({ browser, service }) {
     const agent = service.agent('inspected')
     await agent.pay('/get-card?amount=20')
-    await agent.pay('/order-intl-card?amount=100')
-    await agent.pay('/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR')
+    const order = await agent.pay('/order-intl-card?amount=100')
+    const gift = await agent.pay('/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR')
     const payout = await agent.pay('/get-push-to-card?amount=25&currency=EUR')
     const visitor = await dashboard({ browser, service }, agent)
-    for (const page of PAGES) {
+    visitor.expects(/status of 40[34]/)
+    const states = [
+      ...PAGES.map((page) => [page, `holder${page.replace('/', '-') || '-home'}`]),
+      [`/transfers/${payout.payout_id}`, 'holder-payout'],
+      [`/cards/${order.intl_card_order.card_id}`, 'holder-card-ordered'],
+      [`/cards/${gift.card_id}`, 'holder-card-gift'],
+      ['/cards?kind=reloadable&state=ended', 'holder-cards-none'],
+      ['/cards/card_00000000000000000000000000000001', 'holder-card-missing'],
+      ['/no/such', 'holder-no-page'],
+    ]
+    for (const [page, name] of states) {
       await visitor.open(`${service.url}/dashboard${page}`)
       await visitor.sees('.connection', 'Live')
-      await until('the page', async () => (await visitor.count('[aria-busy=true]')) === 0)
-      await visitor.inspect(`holder${page.replace('/', '-') || '-home'}`)
+      await loaded(visitor)
+      await visitor.inspect(name)
     }
-    await visitor.open(`${service.url}/dashboard/transfers/${payout.payout_id}`)
-    await until('the page', async () => (await visitor.count('[aria-busy=true]')) === 0)
-    await visitor.inspect('holder-payout')
+    for (const [page, button, title, name] of [
+      ['', 'Add money', 'Add money', 'holder-add-money'],
+      ['', 'Withdraw', 'Withdraw', 'holder-withdraw'],
+      ['/cards', 'Order a card', 'Cards are bought by your agents', 'holder-order-card'],
+      ['/agents', 'Let an agent in', 'Let an agent in', 'holder-let-in'],
+    ]) {
+      await visitor.open(`${service.url}/dashboard${page}`)
+      await visitor.sees('.connection', 'Live')
+      await visitor.press('main button', button)
+      await visitor.sees('dialog', title)
+      await visitor.inspect(name)
+    }
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
+  async 'an account that has everything is accessible'({ browser, service }) {
+    const agent = service.agent('furnished')
+    await agent.call('createAgentWallet')
+    const wallet = await agent.address()
+    await agent.key('Courier')
+    await service.post('/sandbox/link', { wallet, linked: true })
+    const { card_id } = await agent.pay('/get-card?amount=20')
+    await agent.pay('/get-card?amount=6.66')
+    const { top_up_id } = await agent.pay('/fund-card-balance?amount=100')
+    await until('the top-up', async () => (await agent.get('/list-card-transactions?limit=10')).body.top_ups.some((one) => one.top_up_id === top_up_id && one.status === 'credited') || null)
+    const reloadable = (await agent.post('/create-reloadable-card', { usd_amount: '20' })).body.card.card_id
+    const taken = (await agent.post('/withdraw-card-balance', { amount: '30', destination_address: wallet })).body.withdrawal.id
+    await until('the credit', async () => Number((await agent.get('/get-account-balance')).body.available) > 1 || null)
+    const withdrawn = await agent.post('/withdraw', { amount: '1' })
+    check(withdrawn.status < 300, withdrawn.text)
+    await agent.call('saveAddressBookEntry', { name: 'Office', address: wallet })
+    await agent.call('agentWalletTransfer', { toAddress: wallet, amountUsdc: '1.00', note: 'Lunch' })
+    const hook = (await agent.post('/register-webhook', { url: 'https://hooks.unused.example/purser' })).body.webhook_id
+    await until('the card', async () => (await agent.get(`/get-card-data?card_id=${card_id}`)).body.status === 'ready' || null)
+    await service.post('/sandbox/charge', { card_id, amount: '3.50', merchant: 'Corner Shop' })
+    const visitor = await dashboard({ browser, service }, agent)
+    for (const [page, button, name] of [
+      ['', '', 'holder-home-full'],
+      [`/cards/${card_id}`, '', 'holder-card'],
+      [`/cards/${card_id}`, 'Close card', 'holder-card-close'],
+      [`/cards/${reloadable}`, '', 'holder-card-reloadable'],
+      ['/transfers', '', 'holder-transfers-full'],
+      [`/transfers/${taken}`, '', 'holder-card-withdrawal'],
+      ['/agents', 'More for Courier', 'holder-agent-menu'],
+      ['/statement', '', 'holder-statement-full'],
+      [`/settings?endpoint=${hook}`, 'Add an endpoint', 'holder-webhook-add'],
+      [`/settings?endpoint=${hook}`, '', 'holder-settings-full'],
+    ]) {
+      await visitor.open(`${service.url}/dashboard${page}`)
+      await visitor.sees('.connection', 'Live')
+      await loaded(visitor)
+      if (button !== '') await visitor.press('main button', button)
+      await visitor.settled()
+      await visitor.inspect(name)
+    }
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
+  async 'the steps of a top-up move while a person watches'({ browser, service }) {
+    const agent = service.agent('topped')
+    await agent.token()
+    await service.post('/sandbox/link', { wallet: await agent.address(), linked: true })
+    await service.post('/sandbox/card-balances', { hold_credits: true })
+    const { top_up_id } = await agent.pay('/fund-card-balance?amount=30')
+    const visitor = await dashboard({ browser, service }, agent, `/transfers/${top_up_id}`)
+    await visitor.sees('main .stop.now', 'Crediting your cards')
+    await visitor.sees('main .stop.done', 'Delivered on Base')
+    await mark(visitor)
+    await visitor.inspect('holder-top-up')
+    await service.post('/sandbox/card-balances', { hold_credits: false })
+    await visitor.sees('main .stop.done', 'Credited to your cards')
+    check((await visitor.count('main .stop.now')) === 0, 'it is over')
+    await assertNotReloaded(visitor)
+    await visitor.inspect('holder-top-up-credited')
     visitor.assertClean(service.url)
     await visitor.close()
   },
@@ -103,7 +178,7 @@ export const scenarios = {
     const visitor = await dashboard({ browser, service }, agent)
     for (const page of PAGES) {
       await visitor.open(`${service.url}/dashboard${page}`)
-      await until('the page', async () => (await visitor.count('[aria-busy=true]')) === 0)
+      await loaded(visitor)
       await assertNotOwned(visitor)
     }
     check((await visitor.count('img[src="x"]')) === 0, 'no markup of others')

@@ -13,7 +13,7 @@ const HOLDER_PAGES = [
   { page: 'transfers', path: '/dashboard/transfers', rows: 'main tbody tr' },
   { page: 'agents', path: '/dashboard/agents', rows: 'main .panel' },
   { page: 'statement, everything', path: '/dashboard/statement?from=2020-01-01', rows: 'main tbody tr' },
-  { page: 'webhooks', path: '/dashboard/webhooks', rows: 'main .panel' },
+  { page: 'webhooks', path: '/dashboard/webhooks', rows: 'main .panel, main .empty' },
 ]
 const DESK_PAGES = [{ page: 'desk: customer', path: `/desk/customers/${wallet}`, rows: '.log > li', more: 'Further back' }]
 

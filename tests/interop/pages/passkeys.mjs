@@ -21,6 +21,13 @@ export const scenarios = {
     await until('the passkey', async () => ((await device.credentials()).length === 1) || null)
     await visitor.sees('#passkeys', 'Passkey, on')
     await visitor.inspect('holder-settings-passkey')
+    // A link counts no more once there is a passkey.
+    visitor.expects(/status of 403/)
+    await visitor.open(`${service.url}/dashboard/cards/${bought.card_id}`)
+    await visitor.press('main button', 'Show number')
+    await visitor.sees('dialog', 'Only a person may do this')
+    await visitor.inspect('holder-confirm')
+    await visitor.press('dialog button', 'Cancel')
 
     // Signed out, the dashboard asks for the passkey, and no link is needed.
     visitor.expects(/status of 401/)

@@ -189,6 +189,30 @@ export const scenarios = {
     await visitor.close()
   },
 
+  async 'a login link says what it does, and that it was used'({ browser, service }) {
+    const link = await service.agent('linked').link()
+    const visitor = await browser.visitor({ size: 'phone' })
+    visitor.expects(/status of 401/)
+    await visitor.page.setJavaScriptEnabled(false)
+    await visitor.open(link)
+    await visitor.page.setJavaScriptEnabled(true)
+    await visitor.sees('h1', 'Open your account')
+    await visitor.inspect('public-login')
+    await visitor.follow('button', 'Open my account')
+    await visitor.sees('.connection', 'Live')
+    const stranger = await browser.visitor()
+    stranger.expects(/status of 4\d\d/)
+    await stranger.open(link)
+    await stranger.sees('h1', 'This link does not work')
+    await stranger.inspect('public-link-used')
+    await stranger.open(`${service.url}/dashboard`)
+    await stranger.sees('h1', 'Sign in to your account')
+    for (const one of [visitor, stranger]) {
+      one.assertClean(service.url)
+      await one.close()
+    }
+  },
+
   async 'an incomplete link opens nothing'({ browser, service }) {
     const visitor = await browser.visitor()
     const error = await visitor.open(`${service.url}/claim?signup=x`)

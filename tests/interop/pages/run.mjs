@@ -16,7 +16,7 @@ for (const [title, scenario] of Object.entries(scenarios)) {
     console.log(`passed in ${Date.now() - begin} ms: ${title}`)
   } catch (error) {
     console.log(`FAILED in ${Date.now() - begin} ms: ${title}`)
-    failed.push(`${title}: ${error?.stack ?? error}`)
+    failed.push(`${title}: ${error?.stack ?? error}\n${await browser.shows()}`)
   }
 }
 await browser.close()

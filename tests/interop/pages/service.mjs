@@ -6,8 +6,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { check } from './browser.mjs'
+import { check, until } from './browser.mjs'
 
 const run = promisify(execFile)
 
@@ -99,6 +100,16 @@ export class Service {
     return this.cli(['admin', '--url', this.deskUrl, '--data', this.data, ...args])
   }
 
+  /** What its processes have logged. */
+  log() {
+    return readFileSync(path.join(this.folder, 'log'), 'utf8')
+  }
+
+  /** An agent that works in a process of its own until it is ended; see `agent.mjs`. */
+  works(work) {
+    return new WorkingAgent({ url: this.url, ...work })
+  }
+
   async get(route, headers = {}) {
     return this.#answer(await fetch(this.url + route, { headers, redirect: 'manual' }))
   }
@@ -163,5 +174,47 @@ export class Agent {
 
   async address() {
     return (await this.get('/get-account-balance')).body.user_id
+  }
+
+  /** A callable function, as the wallet itself. It must succeed. */
+  async call(name, data = {}, token = undefined) {
+    const headers = token ? { authorization: `Bearer ${token}` } : await this.bearer()
+    const answer = await this.#service.post(`/${name}`, { data }, headers)
+    check(answer.status < 300, `${name}: ${answer.status} ${answer.text}`)
+    return answer.body.result
+  }
+
+  /** An API key of the account, with a token of it. */
+  async key(name) {
+    const made = await this.call('createAgentApiKey', { name })
+    const exchanged = await this.call('agentAuth', {}, made.apiKey)
+    return { id: made.key.apiKeyId, secret: made.apiKey, token: exchanged.idToken }
+  }
+}
+
+/** A process that runs `agent.mjs`. */
+export class WorkingAgent {
+  #child
+  lines = []
+
+  constructor(work) {
+    const script = path.join(path.dirname(fileURLToPath(import.meta.url)), 'agent.mjs')
+    this.#child = spawn(process.execPath, [script], { env: { ...process.env, AGENT: JSON.stringify(work) }, stdio: ['pipe', 'pipe', 'inherit'] })
+    createInterface({ input: this.#child.stdout }).on('line', (line) => this.lines.push(JSON.parse(line)))
+  }
+
+  /** The first line that has this member. */
+  async says(member) {
+    return until(`the agent says ${member}`, () => {
+      check(this.#child.exitCode === null || this.lines.some((line) => member in line), `the agent ended: ${JSON.stringify(this.lines)}`)
+      return this.lines.find((line) => member in line)
+    })
+  }
+
+  async end() {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    const ended = once(this.#child, 'exit')
+    this.#child.stdin.end()
+    await ended
   }
 }

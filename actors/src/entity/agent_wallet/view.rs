@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{RefusedSpendView, State};
+use super::{MerchantCapsView, RefusedSpendView, State};
 use crate::answer::{Address, ExactDecimal, Time, UserId};
 
 /// A managed wallet.
@@ -47,4 +47,7 @@ pub struct AgentWalletLimits {
     pub per_day_usd: Option<ExactDecimal>,
     /// Whether a spend over a limit waits for the owner's approval.
     pub approvals: bool,
+    /// Caps per merchant and day (UTC), if the owner has set any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merchants: Option<MerchantCapsView>,
 }

@@ -1,6 +1,6 @@
 // The statement: every change of the balance, by period, with sums and as a file.
 
-import { ApiFailure, api, decimal, money, units, withQuery } from "../../parts";
+import { ApiFailure, api, decimal, money, units, withQuery, present } from "../../parts";
 import type { ExactDecimal, StatementLine, StatementResponse } from "../../api/public";
 import type { Slice } from "./load";
 
@@ -212,7 +212,7 @@ const two = (n: number): string => String(n).padStart(2, "0");
 const monthKey = (date: Date): string => `${date.getFullYear()}-${two(date.getMonth() + 1)}`;
 
 export function thisMonth(): string {
-  return monthKey(new Date());
+  return monthKey(new Date(present()));
 }
 
 export function monthPeriod(key: string): Shown {

@@ -1,0 +1,365 @@
+//! Announces what waits for operators at their webhook: a signed POST for each new item of a queue.
+//!
+//! An announcement is durable before it is sent, and is delivered at least once, across restarts, under one id. An item is
+//! announced when it is first seen in its queue, and again only after it has left the queue. The message has ids and no
+//! other data of a customer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_actors::announcement::{Announcement, AnnouncementDelivery};
+use purser_actors::answer::rfc3339;
+use purser_actors::id::EventId;
+use purser_actors::kernel::table;
+use purser_actors::port::{
+    Clock, Entropy, Timestamp, WebhookPostError, WebhookPostRequest, WebhookResponse, WebhookSender as _,
+};
+use purser_storage::{Batch, CommitError, RowKey, Store, StoreError, Write, codec};
+use serde_json::json;
+use tokio::sync::{Mutex, Notify, oneshot};
+
+use crate::metrics::Metrics;
+use crate::webhooks::HttpWebhookSender;
+
+/// Longest time between two looks for attempts that are due. The sandbox's clock can be advanced meanwhile.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// Announcements of items that have left their queue are removed after this time.
+const RETENTION_MS: u64 = 30 * 24 * 3_600 * 1_000;
+/// Announcements removed or read at once.
+const PAGE: usize = 500;
+/// Queue of the announcement that an operator sends as a test.
+pub const TEST_QUEUE: &str = "test";
+
+/// An item of a queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingItem {
+    pub queue: &'static str,
+    /// Its id, or the name of a line.
+    pub item: String,
+    /// Since when it waits.
+    pub since: Option<Timestamp>,
+}
+
+/// The operators' webhook.
+pub struct OperatorWebhook {
+    pub sender: HttpWebhookSender,
+    /// Its URL, already checked.
+    pub url: String,
+    /// The signing secret: a sealed record of the vault with its number.
+    pub secret: (u128, Vec<u8>),
+}
+
+/// Why an announcement was not recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum AnnouncementError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+}
+
+/// Items that wait and attempts that are due, by row key.
+#[derive(Default)]
+struct State {
+    is_loaded: bool,
+    open: BTreeMap<RowKey, Announcement>,
+}
+
+/// Records announcements and delivers them.
+pub struct Announcer {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    webhook: Arc<OperatorWebhook>,
+    /// Delay before each attempt.
+    pauses_ms: Vec<u64>,
+    state: Mutex<State>,
+    recorded: Notify,
+}
+
+impl Announcer {
+    /// `pauses_ms` is the delay before each attempt; there are as many attempts.
+    pub fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        webhook: Arc<OperatorWebhook>,
+        pauses_ms: Vec<u64>,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            entropy,
+            webhook,
+            pauses_ms,
+            state: Mutex::default(),
+            recorded: Notify::new(),
+        }
+    }
+
+    /// Scheme, host and port of the URL. The rest of it can contain a credential.
+    pub fn origin(&self) -> String {
+        let end = self.webhook.url.find("://").map_or(0, |scheme| scheme + 3);
+        let host = self.webhook.url[end..].find(['/', '?', '#']);
+        host.map_or(&*self.webhook.url, |host| &self.webhook.url[..end + host])
+            .to_owned()
+    }
+
+    /// Records an announcement for each item that was not in its queue before. `items` are all that wait now.
+    ///
+    /// # Errors
+    /// When the store rejects it: the same call can be repeated.
+    pub async fn observe(&self, items: &[WaitingItem]) -> Result<(), AnnouncementError> {
+        let mut state = self.state.lock().await;
+        self.load(&mut state).await?;
+        let now = self.clock.now();
+        let waiting: BTreeSet<_> = items.iter().map(|one| (one.queue, one.item.as_str())).collect();
+        let is_known = |known: &Announcement| waiting.contains(&(known.queue.as_str(), known.item.as_str()));
+        let known = state.open.values().filter(|one| one.waits);
+        let known: BTreeSet<_> = known.map(|one| (one.queue.as_str(), one.item.as_str())).collect();
+        let mut changed: Vec<Announcement> = items
+            .iter()
+            .filter(|one| !known.contains(&(one.queue, one.item.as_str())))
+            .map(|one| self.announcement(one.queue, &one.item, one.since, now))
+            .collect();
+        let has_new = !changed.is_empty();
+        let left = state.open.values().filter(|one| one.waits && !is_known(one));
+        changed.extend(left.cloned().map(|one| Announcement { waits: false, ..one }));
+        self.put(&mut state, changed).await?;
+        if has_new {
+            self.recorded.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Records an announcement that only tests the webhook.
+    ///
+    /// # Errors
+    /// When the store rejects it.
+    pub async fn send_test(&self, operator: &str) -> Result<Announcement, AnnouncementError> {
+        let mut state = self.state.lock().await;
+        self.load(&mut state).await?;
+        let test = Announcement {
+            waits: false,
+            ..self.announcement(TEST_QUEUE, operator, None, self.clock.now())
+        };
+        self.put(&mut state, vec![test.clone()]).await?;
+        self.recorded.notify_one();
+        Ok(test)
+    }
+
+    fn announcement(&self, queue: &str, item: &str, since: Option<Timestamp>, now: Timestamp) -> Announcement {
+        Announcement {
+            id: EventId(self.entropy.random()),
+            queue: queue.to_owned(),
+            item: item.to_owned(),
+            since,
+            at: now,
+            waits: true,
+            attempts: 0,
+            delivery: AnnouncementDelivery::Pending(now.plus_ms(self.pauses_ms.first().copied().unwrap_or(0))),
+            last_error: None,
+        }
+    }
+
+    /// Delivers what is due until the service stops.
+    pub async fn run(self: Arc<Self>, metrics: Arc<Metrics>) {
+        loop {
+            match self.deliver_next().await {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => tracing::error!(%error, "an announcement to operators could not be recorded"),
+            }
+            tokio::select! {
+                () = self.recorded.notified() => {}
+                () = tokio::time::sleep(LOOK_INTERVAL) => {}
+                () = metrics.hub.stopped() => return,
+            }
+        }
+    }
+
+    /// Makes the attempt that is due first. Returns whether there was one.
+    async fn deliver_next(&self) -> Result<bool, AnnouncementError> {
+        let next = {
+            let mut state = self.state.lock().await;
+            self.load(&mut state).await?;
+            let now = self.clock.now();
+            let due = state.open.iter().filter_map(|(key, one)| match one.delivery {
+                AnnouncementDelivery::Pending(at) if at <= now => Some((at, key.clone(), one.clone())),
+                _ => None,
+            });
+            due.min_by_key(|(at, key, _)| (*at, std::cmp::Reverse(key.clone())))
+        };
+        let Some((_, key, announcement)) = next else {
+            return Ok(false);
+        };
+        let answered = self.post(&announcement).await;
+        let mut state = self.state.lock().await;
+        // Whether the item still waits can have changed during the attempt.
+        let Some(mut announcement) = state.open.get(&key).cloned() else {
+            return Ok(true);
+        };
+        self.record_attempt(&mut announcement, answered);
+        self.put(&mut state, vec![announcement]).await?;
+        Ok(true)
+    }
+
+    async fn post(&self, announcement: &Announcement) -> Result<WebhookResponse, WebhookPostError> {
+        let body = body_of(announcement).to_string();
+        let (record, sealed) = &self.webhook.secret;
+        let request = WebhookPostRequest {
+            url: &self.webhook.url,
+            secrets: vec![(*record, sealed.clone())],
+            event: announcement.id,
+            at: self.clock.now(),
+            body: &body,
+        };
+        self.webhook.sender.post(request).await
+    }
+
+    fn record_attempt(&self, announcement: &mut Announcement, answered: Result<WebhookResponse, WebhookPostError>) {
+        let now = self.clock.now();
+        announcement.attempts = announcement.attempts.saturating_add(1);
+        let (error, asked_ms) = match answered {
+            Ok(response) if (200..300).contains(&response.status) => {
+                announcement.delivery = AnnouncementDelivery::Delivered(now);
+                announcement.last_error = None;
+                return;
+            }
+            Ok(response) => (format!("it answered {}", response.status), response.retry_after_ms),
+            Err(WebhookPostError::Failed(reason)) => (reason.to_owned(), None),
+            Err(WebhookPostError::Internal(error)) => (error.operation.to_owned(), None),
+        };
+        let attempts = usize::try_from(announcement.attempts).unwrap_or(usize::MAX);
+        announcement.delivery = match self.pauses_ms.get(attempts) {
+            Some(pause) => {
+                let longest = self.pauses_ms.iter().copied().max().unwrap_or(0);
+                let pause = asked_ms.unwrap_or(0).min(longest).max(*pause);
+                AnnouncementDelivery::Pending(now.plus_ms(pause))
+            }
+            None => {
+                let (id, queue) = (announcement.id, &announcement.queue);
+                tracing::error!(%id, queue, error, "an announcement could not be delivered to the operators' webhook");
+                AnnouncementDelivery::Failed(now)
+            }
+        };
+        announcement.last_error = Some(error);
+    }
+
+    /// Reads the rows, once. Removes those that are of no use any more.
+    async fn load(&self, state: &mut State) -> Result<(), StoreError> {
+        if state.is_loaded {
+            return Ok(());
+        }
+        let oldest = self.clock.now().0.saturating_sub(RETENTION_MS);
+        let (mut after, mut removed) = (None, Vec::new());
+        loop {
+            let rows = self.store.scan(&[table::ANNOUNCEMENT], after.as_deref(), PAGE).await?;
+            let is_last = rows.len() < PAGE;
+            for (key, row) in rows {
+                after = Some(key.clone());
+                let read: Result<Announcement, _> = codec::decode(&row.value);
+                match read {
+                    Ok(one) if is_open(&one) => drop(state.open.insert(key, one)),
+                    Ok(one) if one.at.0 < oldest => removed.push(Write::Delete { key }),
+                    Ok(_) => {}
+                    Err(error) => tracing::error!(row = hex::encode(&key), %error, "corrupt announcement: skipped"),
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        state.is_loaded = true;
+        while !removed.is_empty() {
+            let some = removed.split_off(removed.len().saturating_sub(PAGE));
+            if let Err(error) = self.commit(some).await {
+                tracing::warn!(%error, "old announcements could not be removed");
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores announcements, then knows them.
+    async fn put(&self, state: &mut State, changed: Vec<Announcement>) -> Result<(), CommitError> {
+        for some in changed.chunks(PAGE) {
+            let put = |one: &Announcement| Write::Put {
+                key: table::announcement(one.at, one.id),
+                revision: 0,
+                value: codec::encode(one),
+            };
+            self.commit(some.iter().map(put).collect()).await?;
+            for one in some {
+                let key = table::announcement(one.at, one.id);
+                match is_open(one) {
+                    true => drop(state.open.insert(key, one.clone())),
+                    false => drop(state.open.remove(&key)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn commit(&self, writes: Vec<Write>) -> Result<(), CommitError> {
+        let batch = Batch {
+            writes,
+            ..Batch::default()
+        };
+        let (done, committed) = oneshot::channel();
+        self.store
+            .commit(batch, Box::new(move |result| drop(done.send(result))));
+        committed.await.unwrap_or(Err(CommitError::Stopped)).map(drop)
+    }
+}
+
+/// Whether it has to be known: the item waits, or an attempt is due.
+const fn is_open(announcement: &Announcement) -> bool {
+    announcement.waits || matches!(announcement.delivery, AnnouncementDelivery::Pending(_))
+}
+
+/// The message. Ids only: the receiver is outside the service.
+fn body_of(announcement: &Announcement) -> serde_json::Value {
+    let Announcement {
+        id,
+        queue,
+        item,
+        since,
+        at,
+        ..
+    } = announcement;
+    let (kind, text) = match queue.as_str() {
+        TEST_QUEUE => ("webhook.test", format!("{item} tests this webhook.")),
+        _ => ("queue.item_added", format!("{}: {item}", title(queue))),
+    };
+    json!({
+        "id": id.to_string(),
+        "type": kind,
+        "created_at": rfc3339(*at),
+        "text": text,
+        "data": {"object": {
+            "queue": queue,
+            "item": item,
+            "waiting_since": since.map(rfc3339),
+        }},
+    })
+}
+
+/// What a new item of this queue is, for people.
+fn title(queue: &str) -> &'static str {
+    match queue {
+        "intl_orders" => "An international order waits",
+        "card_withdrawals" => "A card withdrawal waits",
+        "card_actions" => "An account owner requests a card action",
+        "dead_letters" => "A job is dead-lettered",
+        "unknown_payments" => "The outcome of a payment is unknown",
+        "approvals" => "An action waits for approval",
+        "refunds" => "A refund waits for approval",
+        "incoming_transfers" => "An incoming transfer belongs to no payment",
+        "untracked_transfers" => "An outgoing transfer is missing from the ledger",
+        "discrepancies" => "Reconciliation found a discrepancy",
+        "lines_not_sold" => "A product line is not sold",
+        _ => "Something waits",
+    }
+}

@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-LZ5ORYII.js";import"/assets/chunk-C3H6XVW3.js";import"/assets/chunk-C4SQGYUP.js";import"/assets/chunk-CTOUEFWI.js";import"/assets/chunk-Y76ODJMD.js";import"/assets/chunk-QT3E6IDR.js";export{c as default,a as pageOfHit,b as remember};

@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-JIXEJA3C.js";import"/assets/chunk-MWMXWLSJ.js";import"/assets/chunk-GOD6Z6WP.js";import"/assets/chunk-CTOUEFWI.js";import"/assets/chunk-ZFTXAGAP.js";import"/assets/chunk-Y76ODJMD.js";import"/assets/chunk-QT3E6IDR.js";export{a as OrderTabs,b as default};

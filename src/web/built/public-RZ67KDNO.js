@@ -1,1 +1,0 @@
-import"/assets/chunk-INTFOLL3.js";import{Sa as o,b as e,n as r}from"/assets/chunk-QT3E6IDR.js";var m=document.getElementById("app");m&&e(r(o,{title:"Purser",children:r("h1",{children:"Purser"})}),m);
