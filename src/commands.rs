@@ -12,7 +12,7 @@ pub mod store_commands;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use purser_cli::{CliError, admin, call, listen, pay, terminal, token, trigger, wallet};
+use purser_cli::{CliError, admin, call, listen, pay, recover, terminal, token, trigger, wallet};
 
 pub use self::running_service::TokenArgs;
 
@@ -39,6 +39,7 @@ enum Command {
     Wallet(wallet::Args),
     Listen(listen::Args),
     Token(token::Args),
+    Recover(recover::Args),
     Trigger(trigger::Args),
     Admin(admin::Args),
     Verify(store_commands::VerifyArgs),
@@ -67,6 +68,7 @@ pub fn run() -> ExitCode {
             Some(Command::Wallet(args)) => wallet::run(args).await,
             Some(Command::Listen(args)) => listen::run(args).await,
             Some(Command::Token(args)) => token::run(args).await,
+            Some(Command::Recover(args)) => recover::run(args).await,
             Some(Command::Trigger(args)) => trigger::run(args).await,
             Some(Command::Admin(args)) => admin::run(args, serve::settings_of).await,
             Some(Command::Verify(args)) => store_commands::verify(args).await,

@@ -39,6 +39,7 @@ pub mod operator;
 mod outgoing_holds;
 mod overview;
 pub mod owner;
+pub mod page_address;
 mod page_session;
 pub mod passkeys;
 pub mod payments;
@@ -46,6 +47,7 @@ pub mod payouts;
 pub mod pricing;
 mod readable;
 pub mod recipients;
+mod recovery;
 pub mod redeem;
 pub mod reloadable_cards;
 pub mod route;
@@ -95,6 +97,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &payments::ROUTES,
     &payouts::ROUTES,
     &recipients::ROUTES,
+    &recovery::ROUTES,
     &redeem::ROUTES,
     &reloadable_cards::ROUTES,
     &sessions::ROUTES,

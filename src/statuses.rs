@@ -33,6 +33,7 @@ pub use purser_actors::entity::passkey::State as PasskeyStatus;
 pub use purser_actors::entity::payment::{Resolution as PaymentResolution, State as PaymentStatus};
 pub use purser_actors::entity::payment_recipient::State as RecipientStatus;
 pub use purser_actors::entity::payout::{PayoutProduct, State as PayoutStatus};
+pub use purser_actors::entity::recovery::{CancelledBy as RecoveryCancelledBy, State as RecoveryStatus};
 pub use purser_actors::entity::refund::State as RefundStatus;
 pub use purser_actors::entity::reloadable_card::{ReloadableCardType, State as ReloadableCardStatus};
 pub use purser_actors::entity::session::{SessionEndReason, State as SessionStatus};

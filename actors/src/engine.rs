@@ -34,6 +34,7 @@ mod preconditions;
 mod provider_events;
 mod reads;
 mod reconciler;
+mod recoveries;
 mod refunds;
 mod registries;
 mod reloadable_cards;

@@ -189,7 +189,7 @@ impl Caller<'_> {
                 None => self.remote.get(route, &[("authorization", &bearer)]).await,
                 Some(body) => {
                     let headers = [("authorization", bearer.as_str()), ("idempotency-key", key)];
-                    let sent = self.remote.post_with(route, &headers, body).await;
+                    let sent = self.remote.post_with(route, &headers, Some(body)).await;
                     sent.inspect_err(|_| {
                         terminal::progress(&format!(
                             "whether the call was executed is not known: repeat it with --idempotency-key {key}"

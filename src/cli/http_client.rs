@@ -105,14 +105,14 @@ impl HttpClient {
         self.send(Method::POST, url, &[], Some(body)).await
     }
 
-    /// A POST with these headers.
+    /// A POST with these headers and, if there is one, a body.
     pub(super) async fn post_with(
         &self,
         url: &Url,
         headers: &[(&'static str, &str)],
-        body: &Value,
+        body: Option<&Value>,
     ) -> Result<HttpResponse, CliError> {
-        self.send(Method::POST, url, headers, Some(body)).await
+        self.send(Method::POST, url, headers, body).await
     }
 
     /// A POST with a token.

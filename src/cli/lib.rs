@@ -1,4 +1,4 @@
-//! Client commands (`purser wallet`, `pay`, `call`, `token`, `listen`, `trigger`) and operator commands (`purser admin`).
+//! Client commands (`purser wallet`, `pay`, `call`, `token`, `recover`, `listen`, `trigger`) and operator commands (`purser admin`).
 //!
 //! Results go to standard output, progress and errors to standard error, so that results can be piped. A payment is
 //! signed only after its price was compared with `--max-usd`.
@@ -8,6 +8,7 @@ pub mod call;
 pub mod http_client;
 pub mod listen;
 pub mod pay;
+pub mod recover;
 mod session;
 pub mod terminal;
 mod tls;

@@ -11,7 +11,7 @@ use purser_actors::answer::Time;
 use purser_actors::engine::{OperationError, SpendNotApproved};
 use purser_actors::entity::bank_destination::BankDestination;
 use purser_actors::entity::session::AgentInfo;
-use purser_actors::entity::spend_approval::{Rejection, SpendApproval, SpendApprovalView, SpendPayee};
+use purser_actors::entity::spend_approval::{Rejection, SpendApproval, SpendApprovalView, SpendPayee, sees_request_of};
 use purser_actors::id::{SpendApprovalId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use serde::{Deserialize, Serialize};
@@ -128,30 +128,38 @@ struct ApprovalList<'a> {
 
 /// List the spends that asked for the owner's approval
 ///
-/// Newest first, with the limits that each exceeds and the agent that asked. Authenticated by the session cookie only.
+/// Newest first, with the limits that each exceeds and the agent that asked. A page that an agent's link opened shows what
+/// that agent asked for. Authenticated by the session cookie only.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/account/approvals", operation_id = "listApprovals", tag = "Account pages",
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `approval_id` of the page before.")),
     responses((status = 200, description = "`approvals`, `has_more`.", body = ApprovalList<'static>),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No session."),
-        (status = 403, description = "Another page's request, frozen, or `starting_after` is another wallet's."),
+        (status = 403, description = "Another page's request, frozen, or `starting_after` is another wallet's or agent's."),
         (status = 404, description = "`starting_after` is no approval."))))]
 async fn list_approvals(
     State(app): SharedState,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, app.origin.as_str())?;
+    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
     let claims = session(&app, &headers).await?;
     refuse_frozen(&app.engine, &claims).await?;
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let after = match query.get("starting_after") {
         None => None,
-        Some(text) => Some(app.load_owned_approval(&claims.wallet, text).await?.0),
+        Some(text) => {
+            let (id, approval) = app.load_owned_approval(&claims.wallet, text).await?;
+            check_agent(&claims, &approval)?;
+            Some(id)
+        }
     };
-    let found = app.engine.spend_approvals_of(&claims.wallet, after, limit).await;
+    let found = app
+        .engine
+        .spend_approvals_of(&claims.wallet, claims.amr, after, limit)
+        .await;
     let (found, has_more) = found.map_err(|_| ApiError::internal())?;
     let mut approvals = Vec::with_capacity(found.len());
     for (id, approval) in &found {
@@ -242,11 +250,9 @@ async fn get_approval(
 
 /// What one agent asked for is not another agent's to see.
 fn check_agent(claims: &AuthClaims, approval: &SpendApproval) -> Result<(), ApiError> {
-    match claims.amr.key() {
-        Some(key) if approval.agent.key != Some(key) => {
-            Err(access_denied("This approval was asked for by another agent."))
-        }
-        _ => Ok(()),
+    match sees_request_of(claims.amr, approval.agent.key) {
+        true => Ok(()),
+        false => Err(access_denied("This approval was asked for by another agent.")),
     }
 }
 

@@ -11,6 +11,7 @@ use purser_actors::entity::agent_wallet::{AgentWallet, AgentWalletView};
 use purser_actors::entity::api_key::{ApiKey, ApiKeyView};
 use purser_actors::entity::identity_verification::{IdentityVerification, IdentityView, Status as IdentityStatus};
 use purser_actors::entity::issuer_link::IssuerLinkView;
+use purser_actors::entity::recovery::{Recovery, RecoveryView};
 use purser_actors::id::{ApiKeyId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Cents;
@@ -198,6 +199,11 @@ struct AccountOverview<'a> {
     /// Until when this session may do what needs a confirmation (RFC 3339).
     #[cfg_attr(feature = "documents", schema(required))]
     confirmed_until: Option<Time>,
+    /// The recovery that the wallet asked for, while it is in progress. A passkey cancels it
+    /// (`POST /account/recovery/cancel`).
+    recovery: Option<RecoveryView>,
+    /// Where programs call the service. Pages of a loopback address are at `localhost`.
+    service_url: &'a str,
 }
 
 /// Read the account overview
@@ -208,7 +214,7 @@ struct AccountOverview<'a> {
     responses((status = 200, description = "The balance, the newest cards of all kinds, what the owner has set, and the cursor for `/stream`.", body = AccountOverview),
         (status = 401, description = "No session."), (status = 403, description = "Another page's request, or frozen."))))]
 async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, app.origin.as_str())?;
+    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
     let claims = session(&app, &headers).await?;
     refuse_frozen(&app.engine, &claims).await?;
     let (engine, wallet) = (&app.engine, claims.wallet);
@@ -223,6 +229,7 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
     let link = engine.issuer_link(&wallet).await.map_err(|_| ApiError::internal())?;
     let keys = engine.api_keys_of(&wallet).await.map_err(|_| ApiError::internal())?;
     let passkeys = engine.passkeys_of(&wallet).await.map_err(|_| ApiError::internal())?;
+    let recovery = app.recovery_of(&wallet).await?;
     let mut api_keys = Vec::with_capacity(keys.len());
     for (id, key) in &keys {
         api_keys.push(app.key_overview(*id, key).await?);
@@ -247,7 +254,7 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
             .as_ref()
             .map(|identity| IdentityOverview::of(identity, &claims)),
         issuer_link: link.as_ref().map(|link| link.view(&wallet)),
-        agent_wallet: app.wallet_of(&wallet).await?,
+        agent_wallet: app.wallet_of(&claims).await?,
         agents_on_balance: app.balance_limits_of(&wallet, account.balance_limits).await?,
         api_keys,
         connected_agents: sessions
@@ -258,6 +265,10 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
             .collect(),
         passkeys: passkeys.len(),
         confirmed_until: confirmation::until(&app, &claims).await?,
+        recovery: recovery
+            .filter(Recovery::is_open)
+            .map(|recovery| recovery.view(&wallet)),
+        service_url: &app.public_url,
     }))
 }
 
@@ -339,21 +350,21 @@ impl App {
         BUDGETS.into_iter().map(of).collect()
     }
 
-    /// The managed wallet of an account, if it has one.
+    /// The managed wallet of the caller's account, if it has one.
     ///
     /// # Errors
     /// 500 when storage fails.
-    pub(super) async fn wallet_of(&self, owner: &Wallet) -> Result<Option<AgentWalletOverview>, ApiError> {
+    pub(super) async fn wallet_of(&self, claims: &AuthClaims) -> Result<Option<AgentWalletOverview>, ApiError> {
         let read = self
             .engine
-            .agent_wallet(owner)
+            .agent_wallet(&claims.wallet)
             .await
             .map_err(|_| ApiError::internal())?;
         let now = self.clock.now();
         Ok(read.map(|wallet| AgentWalletOverview {
             used_today_usd: wallet.used_on(now).into(),
             merchants_today: MerchantOverview::all(&wallet, now),
-            wallet: wallet.view(owner),
+            wallet: wallet.seen_by(claims.amr),
         }))
     }
 

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use axum::extract::ws::Utf8Bytes;
+use purser_actors::entity::session::AuthMethod;
+use purser_actors::entity::spend_approval::{as_seen_by, is_same_for_all};
 use purser_actors::kernel::event_record::{EventRecord, PublicEvent};
 use purser_storage::{Cursor, StoredEvent};
 use serde::{Deserialize, Serialize};
@@ -199,6 +201,24 @@ impl StreamEvent {
                 tracing::error!(seq = event.seq, %error, "a stored event cannot be read");
                 None
             }
+        }
+    }
+
+    /// The event as the holder of these credentials sees it; `None` if it is about another agent's request.
+    pub fn seen_by(self, reader: AuthMethod) -> Option<Self> {
+        let announcement = as_seen_by(Some(reader), self.announcement)?;
+        Some(Self {
+            seq: self.seq,
+            announcement,
+            frame: OnceLock::new(),
+        })
+    }
+
+    /// The same of an event that others read too. What all see as it is stays shared, with its frame.
+    pub(super) fn shared_with(event: &Arc<Self>, reader: AuthMethod) -> Option<Arc<Self>> {
+        match is_same_for_all(event.kind()) {
+            true => Some(Arc::clone(event)),
+            false => (**event).clone().seen_by(reader).map(Arc::new),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use purser_actors::entity::session::AuthMethod;
 use purser_storage::{Cursor, Span, Store, StoreError};
 
 use super::frame::{EventFilter, QueuedEvent, StreamEvent};
@@ -16,6 +17,8 @@ pub struct SubscriberFeed {
     store: Arc<dyn Store>,
     subscription: Subscription,
     filter: EventFilter,
+    /// Whose credentials opened the stream, if it is an account's.
+    reader: Option<AuthMethod>,
     /// Everything up to here has been yielded or filtered out.
     cursor: Cursor,
     /// Whether events may be missing from the queue.
@@ -30,10 +33,18 @@ impl SubscriberFeed {
             store,
             subscription,
             filter,
+            reader: None,
             cursor: after,
             behind: true,
             ready: VecDeque::new(),
         }
+    }
+
+    /// Leaves out what the holder of these credentials may not see.
+    #[must_use]
+    pub fn for_reader(self, reader: AuthMethod) -> Self {
+        let reader = Some(reader);
+        Self { reader, ..self }
     }
 
     /// Restarts from another cursor or with another filter.
@@ -66,8 +77,15 @@ impl SubscriberFeed {
                     continue;
                 }
                 self.cursor = event.stored.cursor;
-                if let Some(event) = event.public().filter(|e| self.filter.matches(e.kind())) {
-                    return Ok(Some(Arc::clone(event)));
+                let Some(event) = event.public().filter(|e| self.filter.matches(e.kind())) else {
+                    continue;
+                };
+                let seen = match self.reader {
+                    Some(reader) => StreamEvent::shared_with(event, reader),
+                    None => Some(Arc::clone(event)),
+                };
+                if seen.is_some() {
+                    return Ok(seen);
                 }
             }
             if self.behind {

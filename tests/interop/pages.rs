@@ -59,11 +59,27 @@ fn owner_uses_passkeys() {
 }
 
 #[test]
+fn owner_returns_without_passkeys_and_after_a_stop() {
+    // Checks: at the default address a page leads to localhost, where the virtual device adds a passkey that Home offers.
+    // A recovery that the wallet begins is seen without a reload and cancelled with the passkey; another one brings back an
+    // owner who lost it. The stop offers a passkey first, and an owner without one returns by a link of the wallet.
+    run("recovery");
+}
+
+#[test]
 fn operators_work_at_their_own_address() {
     // Checks: the first sign-in by token adds a passkey, and the token stays nowhere. Every page and state is accessible
     // in both schemes and sizes. A fulfilled order appears on its owner's open page, and its number stays nowhere. A
     // second operator approves a refund. After a kill both pages say that they are stale, resume, and show nothing twice.
     run("desk");
+}
+
+#[test]
+fn owner_follows_money_on_its_way() {
+    // Checks: each leg of a top-up appears without a reload, with its transaction and who did it. A failed payout says
+    // where the money is, and leads to its line in the statement and back. A card that was not made is listed with what
+    // came back.
+    run("transfers");
 }
 
 #[test]

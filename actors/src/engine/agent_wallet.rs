@@ -155,9 +155,22 @@ impl Engine {
                     let exceeded = exceeded.unwrap_or_default();
                     // The limits may have been raised in between.
                     let Some(over) = exceeded.first() else { continue };
-                    match self.consent(owner, &asked, &exceeded).await.map_err(unreadable)? {
+                    // A call that names an approval asks for no other one, even if that was used meanwhile.
+                    let consent = match approval {
+                        Some(id) => self.named_consent(&owner, &asked.terms, id).await,
+                        None => self.consent(owner, &asked, &exceeded).await,
+                    };
+                    match consent.map_err(unreadable)? {
                         Consent::Given(approval) if given.is_none() => given = Some(approval),
-                        Consent::Missing(why) => return Err(OperationError::Specific(why)),
+                        Consent::Missing(why) => {
+                            // The same request has used it, and its response is known.
+                            if let Some(recorder) = &recorder
+                                && self.is_recorded(recorder.slot()).await.map_err(unread_row)?
+                            {
+                                return Err(OperationError::AlreadyUsed);
+                            }
+                            return Err(OperationError::Specific(why));
+                        }
                         // It was given for other limits than those that are exceeded now, or there are too many.
                         Consent::Given(_) | Consent::TooMany => {
                             self.record_refusal(owner, &spend, exceeded.clone()).await;

@@ -136,7 +136,12 @@ impl Engine {
                 if let Some(why) = refusal(allowance.account.as_ref()) {
                     return Err(OperationError::Rejected(why));
                 }
-                match self.consent(owner, asked, &exceeded).await.map_err(unread)? {
+                // A call that names an approval asks for no other one, even if that was used meanwhile.
+                let consent = match asked.approval {
+                    Some(named) => self.named_consent(&owner, &asked.terms, named).await,
+                    None => self.consent(owner, asked, &exceeded).await,
+                };
+                match consent.map_err(unread)? {
                     Consent::Given(approval) if given.is_none() => {
                         given = Some(approval);
                         continue;

@@ -137,6 +137,8 @@ tables! {
     KEY_USAGE = b'4',
     /// What agents took from the balances of an account on one day, by owner.
     BALANCE_USAGE = b'5',
+    /// Accounts with a recovery in progress.
+    OPEN_RECOVERY = b'7',
     /// Metadata of the store itself.
     META = b'm',
 }
@@ -443,6 +445,11 @@ pub fn passkey_slot(owner: &Wallet, slot: u8) -> RowKey {
 pub fn passkey_credential(credential: &[u8]) -> RowKey {
     use sha2::{Digest as _, Sha256};
     key(&[&[PASSKEY_CREDENTIAL], &Sha256::digest(credential)])
+}
+
+/// Present while a recovery of the account is in progress. The value is empty, the key has the wallet.
+pub fn open_recovery(account: &Wallet) -> RowKey {
+    key(&[&[OPEN_RECOVERY], &account.key()])
 }
 
 /// What the sessions of an API key spent on one day.

@@ -42,7 +42,10 @@ async fn read_pages(world: &Harness) -> Vec<(&'static str, usize)> {
         let found = engine.cards_of(&OWNER, start, LIMIT).await.expect("readable");
         assert_eq!((found.0.len(), found.1), (LIMIT, true));
         note("cards");
-        let found = engine.statement(&OWNER, start.at::<StatementLineId>(None), LIMIT).await.expect("readable");
+        let found = engine
+            .statement(&OWNER, start.at::<StatementLineId>(None), LIMIT)
+            .await
+            .expect("readable");
         assert_eq!((found.0.len(), found.1), (LIMIT, true));
         note("statement");
     }

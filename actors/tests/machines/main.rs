@@ -29,6 +29,7 @@ mod payouts;
 mod provisional_credits;
 mod recipients;
 mod reconciliation;
+mod recoveries;
 mod refunded_cards;
 mod refunds;
 mod reloadable_cards;

@@ -1,6 +1,6 @@
 // Spends over the owner's limits that wait for a yes.
 
-import { type Bought, api, boughtWords, money, short, toast } from "../parts";
+import { type Bought, api, boughtWords, failure, money, short, toast } from "../parts";
 
 /** As in `GET /account/approvals`. */
 export interface Approval {
@@ -36,10 +36,12 @@ export const LIMITS: Record<string, string> = {
 
 export async function loadApprovals(): Promise<Approval[]> {
   try {
-    const answer = await api.get<{ approvals?: Approval[] }>("/account/approvals?limit=50");
-    return (answer.approvals ?? []).filter((one) => one.status === "pending");
-  } catch {
-    return [];
+    const answer = await api.get<{ approvals: Approval[] }>("/account/approvals?limit=50");
+    return answer.approvals.filter((one) => one.status === "pending");
+  } catch (error) {
+    // A session that only looks has nothing to approve.
+    if (failure(error).code === "sign_in_required") return [];
+    throw error;
   }
 }
 

@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-VMELITDW.js";import"/assets/chunk-UMAF5O7P.js";import"/assets/chunk-EGT5ODNU.js";import"/assets/chunk-22X3J2OD.js";import"/assets/chunk-XWXH324V.js";import"/assets/chunk-TAS4QGM7.js";export{c as default,a as pageOfHit,b as remember};

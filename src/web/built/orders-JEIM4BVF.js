@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-4HAC3ZCU.js";import"/assets/chunk-3U3FLZS5.js";import"/assets/chunk-75TS3M5Y.js";import"/assets/chunk-22X3J2OD.js";import"/assets/chunk-N2Q52F6N.js";import"/assets/chunk-XWXH324V.js";import"/assets/chunk-TAS4QGM7.js";export{a as OrderTabs,b as default};
