@@ -33,10 +33,7 @@ pub fn sees_event(reader: Option<AuthMethod>, event: &PublicEvent) -> bool {
 
 /// Whether everybody who may read the account sees events of this type, and sees them as they are.
 pub fn is_same_for_all(kind: &str) -> bool {
-    kind != SPEND_REFUSED
-        && !["approval.", "agent_wallet."]
-            .iter()
-            .any(|begin| kind.starts_with(begin))
+    !kind.starts_with("approval.") && !kind.starts_with("agent_wallet.")
 }
 
 /// The event as the holder of these credentials sees it. `None` if they don't.
