@@ -6,7 +6,7 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::agent_wallet::{assert_error, fund_wallet, keyed, opened, outgoing_amounts, service_with_seller};
+use super::agent_wallet::{assert_error, keyed, opened, outgoing_amounts, service_with_seller};
 use super::banking::{approve, call, open_account, quick, result};
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
@@ -61,7 +61,6 @@ async fn merchants_have_limits_of_their_own() {
     let (seller, host, service) = service_with_seller().await;
     let site = ServiceClient::of(&service);
     let (agent, token, wallet) = opened(&site, Network::Base).await;
-    fund_wallet(&site, wallet["addresses"]["base"].as_str().unwrap()).await;
     let owner = Owner::of(&site, &agent).await;
     let unsigned = site.request("POST", MERCHANTS).header("origin", &site.service.url);
     let unsigned = send(unsigned.json(&json!({"hosts": []}))).await.unwrap();

@@ -34,7 +34,7 @@ pub enum SpendDenied {
 pub(super) struct BalanceSpend<'a> {
     /// Account whose money it is.
     pub(super) owner: Wallet,
-    /// The agent's wish; `None` if the owner does it at the account page.
+    /// What the agent asks for; `None` if the owner does it at the account page.
     pub(super) asked: Option<&'a AgentSpend>,
     /// What it will be.
     pub(super) used_by: SpendUse,
