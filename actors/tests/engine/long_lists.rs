@@ -3,6 +3,7 @@
 use purser_actors::engine::ListStart;
 use purser_actors::id::{CardId, StatementLineId, Wallet};
 use purser_actors::money::Usdc;
+use purser_actors::port::Timestamp;
 use purser_storage::{Span, Store as _};
 
 use crate::support::harness::{Harness, card_for, evm};
@@ -97,7 +98,7 @@ async fn sums_of_a_period_are_those_of_its_lines() {
     let times: Vec<_> = some.chain([None]).collect();
     for from in &times {
         for until in &times {
-            let is_inside = |at| from.is_none_or(|from| at >= from) && until.is_none_or(|until| at < until);
+            let is_inside = |at: Timestamp| from.is_none_or(|from| at >= from) && until.is_none_or(|until| at < until);
             let inside = || lines.iter().filter(|line| is_inside(line.at));
             let credited: u64 = inside().map(|line| line.amount.atomic()).sum();
             let before = rows_read();
@@ -108,7 +109,7 @@ async fn sums_of_a_period_are_those_of_its_lines() {
             assert_eq!((sums.credited.atomic(), sums.debited), (credited, Usdc::ZERO));
             let closing = sums.opening.checked_add(sums.credited).expect("it fits");
             assert_eq!(sums.closing, closing);
-            if let Some(last) = inside().last() {
+            if let Some(last) = inside().next_back() {
                 assert_eq!((sums.closing, sums.held), (last.balance, last.held));
             }
         }
