@@ -241,7 +241,7 @@ function WhereItIs({ transfer, where }: { transfer: Transfer; where: ReturnType<
   return (
     <div aria-live="polite" id="where">
       <Note
-        tone={failed ? "wait" : where.next ? "info" : "done"}
+        tone={failed || where.next ? "info" : "done"}
         title="Where the money is"
         actions={
           where.back && (
