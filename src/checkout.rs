@@ -24,8 +24,8 @@ use axum::response::Response;
 use http::HeaderMap;
 use purser_actors::engine::{ClaimError, Engine, PaymentRequest, PaymentResult};
 use purser_actors::entity::Purchase;
-use purser_actors::entity::payment::Outcome;
-use purser_actors::id::PaymentId;
+use purser_actors::entity::payment::{Outcome, SessionSeed};
+use purser_actors::id::{ApiKeyId, PaymentId};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{Authorization, Clock, Timestamp};
 use tokio::time::error::Elapsed;
@@ -121,6 +121,14 @@ pub struct PaidCall<'a> {
     pub description: String,
     /// Whether the client requested a page instead of JSON.
     pub html: bool,
+}
+
+/// The API key whose token came with the payment.
+fn presented_key(call: &PaidCall<'_>) -> Option<ApiKeyId> {
+    match call.bearer {
+        BearerAuth::Valid(claims) => claims.key,
+        BearerAuth::Absent | BearerAuth::Invalid(_) => None,
+    }
 }
 
 impl Checkout {
@@ -236,6 +244,7 @@ impl Checkout {
             payment: id,
             account: self.engine.account_of(&authorization.payer()),
             authorization,
+            presented_key: presented_key(&call),
             challenge,
         };
         match paid.outcome {
@@ -274,7 +283,10 @@ impl Checkout {
             worth: quote.map_or(Cents::ZERO, |quote| quote.worth),
             quoted: own.map(|quote| Box::new(quote.facts())),
             request: request_fingerprint(call.route, &call.purchase),
-            session: self.credentials.new_session(&authorization.payer()),
+            session: SessionSeed {
+                presented_key: presented_key(call),
+                ..self.credentials.new_session(&authorization.payer())
+            },
             authorization: authorization.clone(),
             // Stored until it expires by the wallets' time, which the engine does not know.
             challenge: answers.map(|answers| {

@@ -12,7 +12,7 @@ pub mod store_commands;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use purser_cli::{CliError, admin, listen, pay, terminal, token, trigger, wallet};
+use purser_cli::{CliError, admin, call, listen, pay, recover, terminal, token, trigger, wallet};
 
 pub use self::running_service::TokenArgs;
 
@@ -35,9 +35,11 @@ struct Cli {
 enum Command {
     Serve(serve::Args),
     Pay(pay::Args),
+    Call(call::Args),
     Wallet(wallet::Args),
     Listen(listen::Args),
     Token(token::Args),
+    Recover(recover::Args),
     Trigger(trigger::Args),
     Admin(admin::Args),
     Verify(store_commands::VerifyArgs),
@@ -62,9 +64,11 @@ pub fn run() -> ExitCode {
             None => serve::run(cli.serve).await,
             Some(Command::Serve(args)) => serve::run(args).await,
             Some(Command::Pay(args)) => pay::run(args).await,
+            Some(Command::Call(args)) => call::run(args).await,
             Some(Command::Wallet(args)) => wallet::run(args).await,
             Some(Command::Listen(args)) => listen::run(args).await,
             Some(Command::Token(args)) => token::run(args).await,
+            Some(Command::Recover(args)) => recover::run(args).await,
             Some(Command::Trigger(args)) => trigger::run(args).await,
             Some(Command::Admin(args)) => admin::run(args, serve::settings_of).await,
             Some(Command::Verify(args)) => store_commands::verify(args).await,

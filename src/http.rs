@@ -9,6 +9,8 @@ pub mod agent_wallet;
 pub mod api_keys;
 pub mod app;
 pub mod approvals;
+pub mod balance_limits;
+mod balance_spends;
 pub mod banking;
 pub mod callable;
 pub mod callbacks;
@@ -30,12 +32,14 @@ pub mod kyc;
 mod list_order;
 pub mod login;
 pub mod login_page;
+pub mod merchant_limits;
 pub mod merchants;
 pub mod openapi;
 pub mod operator;
 mod outgoing_holds;
 mod overview;
 pub mod owner;
+pub mod page_address;
 mod page_session;
 pub mod passkeys;
 pub mod payments;
@@ -43,6 +47,7 @@ pub mod payouts;
 pub mod pricing;
 mod readable;
 pub mod recipients;
+mod recovery;
 pub mod redeem;
 pub mod reloadable_cards;
 pub mod route;
@@ -68,6 +73,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &agent_wallet::ROUTES,
     &api_keys::ROUTES,
     &approvals::ROUTES,
+    &balance_limits::ROUTES,
     &banking::ROUTES,
     &callbacks::ROUTES,
     &card_actions::ROUTES,
@@ -80,6 +86,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &key_limits::ROUTES,
     &kyc::ROUTES,
     &login::ROUTES,
+    &merchant_limits::ROUTES,
     &merchants::ROUTES,
     &overview::ROUTES,
     &owner::ROUTES,
@@ -89,6 +96,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &payments::ROUTES,
     &payouts::ROUTES,
     &recipients::ROUTES,
+    &recovery::ROUTES,
     &redeem::ROUTES,
     &reloadable_cards::ROUTES,
     &sessions::ROUTES,

@@ -12,7 +12,7 @@ mod routes;
 mod store_chains;
 pub mod store_version;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,6 +26,7 @@ use self::store_version::StoreVersionError;
 use crate::config::{Config, DataDir, DataDirError};
 use crate::http::front::Front;
 use crate::http::operator;
+use crate::http::page_address::PageAddress;
 use crate::http::server::{Server, StopHandle};
 use crate::sandbox::keys::identity_callback;
 use crate::settlement::real::RealPorts;
@@ -62,8 +63,12 @@ pub struct Service {
     pub address: SocketAddr,
     /// Base URL for clients.
     pub public_url: String,
+    /// Base URL of the pages for people: at `localhost` for a loopback address.
+    pub pages_url: String,
     /// Bound address of the operator server, if enabled.
     pub operator: Option<SocketAddr>,
+    /// URL of the operators' desk.
+    pub desk_url: Option<String>,
     /// The engine, for tests and benchmarks.
     pub engine: Engine,
     store: Arc<JournalStore>,
@@ -83,9 +88,9 @@ struct ServerTask {
 }
 
 impl ServerTask {
-    fn start(config: &Config, listener: TcpListener, front: Arc<Front>) -> Self {
+    fn start(config: &Config, listener: TcpListener, localhost: Localhost, front: Arc<Front>) -> Self {
         let (server, stop) = Server::new(config, listener, front);
-        let task = tokio::spawn(server.run());
+        let task = tokio::spawn(server.also_at(localhost.also).run());
         Self { stop, task }
     }
 
@@ -133,6 +138,49 @@ async fn bind(
     Ok((listener, address))
 }
 
+/// What `localhost` leads to at the port of a loopback address.
+struct Localhost {
+    /// The other loopback address.
+    also: Option<TcpListener>,
+    /// Whether this program has the port at both, as far as this machine has both.
+    is_ours: bool,
+}
+
+impl Localhost {
+    const fn unused() -> Self {
+        Self {
+            also: None,
+            is_ours: true,
+        }
+    }
+
+    /// Binds the other loopback address too. Browsers try `[::1]` for `localhost`, and another program that listens there
+    /// would get the session cookies of pages that are at `localhost`.
+    async fn bind(address: SocketAddr, setting: &'static str) -> Self {
+        let port = address.port();
+        let other = match address.ip() {
+            IpAddr::V4(Ipv4Addr::LOCALHOST) => SocketAddr::from((Ipv6Addr::LOCALHOST, port)),
+            IpAddr::V6(Ipv6Addr::LOCALHOST) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            _ => return Self::unused(),
+        };
+        match TcpListener::bind(other).await {
+            Ok(listener) => Self {
+                also: Some(listener),
+                is_ours: true,
+            },
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+                tracing::warn!(setting, %address, taken = %other, "another program has this port at localhost; pages stay at the address, where browsers offer no passkeys");
+                Self {
+                    also: None,
+                    is_ours: false,
+                }
+            }
+            // This machine does not have that address, so `localhost` does not lead there.
+            Err(_) => Self::unused(),
+        }
+    }
+}
+
 async fn bind_operator(config: &Config) -> Result<Option<(TcpListener, SocketAddr)>, ServiceError> {
     match config.operator.listen {
         Some(listen) => bind(listen, config.operator.moves_on, "operator.listen")
@@ -146,12 +194,21 @@ async fn bind_operator(config: &Config) -> Result<Option<(TcpListener, SocketAdd
 fn callback_url(mut address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         address.set_ip(if address.is_ipv4() {
-            std::net::Ipv4Addr::LOCALHOST.into()
+            Ipv4Addr::LOCALHOST.into()
         } else {
-            std::net::Ipv6Addr::LOCALHOST.into()
+            Ipv6Addr::LOCALHOST.into()
         });
     }
     format!("http://{address}/identity-callback")
+}
+
+/// Where an operator's browser opens the desk.
+fn desk_url(mut address: SocketAddr, owns_localhost: bool) -> Result<String, ServiceError> {
+    if address.ip().is_unspecified() {
+        address.set_ip(Ipv4Addr::LOCALHOST.into());
+    }
+    let pages = PageAddress::new(routes::origin_of(&format!("http://{address}"))?, owns_localhost);
+    Ok(format!("{}/desk", pages.origin().as_str()))
 }
 
 impl Service {
@@ -173,6 +230,16 @@ impl Service {
         let (listener, address) = bind(config.server.listen, config.server.moves_on, "server.listen").await?;
         let watched = bind_operator(&config).await?;
         let public_url = config.server.public_url(address);
+        let called = routes::origin_of(&public_url)?;
+        let localhost = match called.is_loopback() && !called.is_https() {
+            true => Localhost::bind(address, "server.listen").await,
+            false => Localhost::unused(),
+        };
+        let pages = PageAddress::new(called, localhost.is_ours);
+        let desk_localhost = match &watched {
+            Some((_, address)) => Localhost::bind(*address, "operator.listen").await,
+            None => Localhost::unused(),
+        };
         data.write_addresses(address, watched.as_ref().map(|(_, address)| *address))?;
         // An acknowledged response may rest on data that a failed disk lost: this process must send nothing more.
         store.on_fatal(Box::new(|what| {
@@ -212,6 +279,8 @@ impl Service {
             hub: hub.clone(),
             deps: world,
             public_url: public_url.clone(),
+            pages: pages.clone(),
+            desk_owns_localhost: desk_localhost.is_ours,
             revocations,
             nonces_valid_from: begun,
         };
@@ -222,17 +291,23 @@ impl Service {
         let public = Arc::new(public);
         calling.set_local_service(&public);
         let operator = watched.as_ref().map(|(_, address)| *address);
+        let desk_url = operator
+            .map(|address| desk_url(address, desk_localhost.is_ours))
+            .transpose()?;
         Ok(Self {
             address,
             public_url,
+            pages_url: pages.origin().as_str().to_owned(),
             operator,
+            desk_url,
             engine,
             store,
             chains,
             hub,
             serving,
-            running: ServerTask::start(&config, listener, public),
-            operator_server: watched.map(|(listener, _)| ServerTask::start(&config, listener, Arc::new(watch))),
+            running: ServerTask::start(&config, listener, localhost, public),
+            operator_server: watched
+                .map(|(listener, _)| ServerTask::start(&config, listener, desk_localhost, Arc::new(watch))),
         })
     }
 

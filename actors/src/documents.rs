@@ -16,8 +16,8 @@ use crate::{
     entity::{
         self, account, agent_wallet, api_key, bank_destination, banking, card, card_withdrawal, discrepancy, gift_card,
         identity_verification, incoming, intl_order, issuer_link, late_return, line, passkey, payment,
-        payment_recipient, payout, refund, reloadable_card, session, spend_approval, top_up, wallet_payment, webhook,
-        webhook_delivery, withdrawal,
+        payment_recipient, payout, recovery, refund, reloadable_card, session, spend_approval, top_up, wallet_payment,
+        webhook, webhook_delivery, withdrawal,
     },
     id, port, product, reconciliation,
 };
@@ -113,6 +113,7 @@ states! {
     "Status of a payment, not of its product." PaymentStatus: payment::State;
     "Status of a payout." PayoutStatus: payout::State;
     "Status of a recipient of app payments." RecipientStatus: payment_recipient::State;
+    "Status of a recovery." RecoveryStatus: recovery::State;
     "Status of a refund." RefundStatus: refund::State;
     "Status of a reloadable card." ReloadableCardStatus: reloadable_card::State;
     "Status of a session." SessionStatus: session::State;
@@ -158,6 +159,8 @@ names! {
     "Reason of a dropped delivery." WebhookDroppedReason: webhook_delivery::DroppedReason
         = ["endpoint_disabled", "endpoint_deleted", "event_expired"];
     "Reason of a hold." HoldReason: engine::GateHold = engine::GateHold::ALL.map(engine::GateHold::name);
+    "What an agent does with the owner's money." SpendKind: spend_approval::SpendKind
+        = spend_approval::SpendKind::ALL.map(spend_approval::SpendKind::name);
     "Limit of the account owner." SpendLimitName: spend_approval::SpendLimit
         = spend_approval::SpendLimit::ALL.map(spend_approval::SpendLimit::name);
     "Source of external records." ReconciliationSourceName: reconciliation::ReconciliationSource
@@ -168,6 +171,8 @@ names! {
     "Type of a customer of the bank." CustomerType: banking::profile::CustomerType = ["individual", "business"];
     "Type of a recipient's bank account." BankDestinationType: bank_destination::DestinationType
         = ["fiat_us", "fiat_iban"];
+    "What cancelled a recovery." RecoveryCancelledBy: recovery::CancelledBy
+        = recovery::CancelledBy::ALL.map(recovery::CancelledBy::name);
     "What happened to the transfer of a payment that is `resolved`." PaymentResolution: payment::Resolution
         = ["returned", "forwarded", "other"];
     "Change of the balance." StatementLineType: account::StatementLineType

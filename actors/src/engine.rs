@@ -6,6 +6,7 @@ mod agent_wallet;
 mod api_keys;
 mod approvals;
 mod balance;
+mod balance_spends;
 mod banking;
 mod builder;
 mod card_withdrawals;
@@ -33,6 +34,7 @@ mod preconditions;
 mod provider_events;
 mod reads;
 mod reconciler;
+mod recoveries;
 mod refunds;
 mod registries;
 mod reloadable_cards;
@@ -68,6 +70,7 @@ use crate::port::{BoxFuture, Clock, Entropy, ReconciliationLists};
 pub use crate::port::Ports;
 pub use access::{ApprovalPending, ExceedsOperatorLimit, OperationError, UserIdCollision};
 pub use approvals::ApprovalError;
+pub use balance_spends::SpendDenied;
 pub use builder::{EngineDeps, EngineSettings};
 pub use dead_letters::{DeadLetters, JobSummary, LateJob, ProviderReport, UnknownPayment};
 pub use idempotency::{KeyGuard, KeyState};
@@ -89,7 +92,7 @@ pub use reconciler::{
 pub use refunds::{RefundError, RefundParams};
 pub use registries::{charts, event_types};
 pub use reloadable_cards::AnyWithdrawal;
-pub use spend_approvals::SpendNotApproved;
+pub use spend_approvals::{AgentSpend, SpendNotApproved};
 pub use suspension::SuspendedItem;
 pub use untracked_transfers::{
     Attribution, AttributionError, AttributionWait, FreezeEffect, GateHold, ReservationError, RestoreWindow,

@@ -21,6 +21,7 @@ pub mod passkey;
 pub mod payment;
 pub mod payment_recipient;
 pub mod payout;
+pub mod recovery;
 pub mod refund;
 pub mod reloadable_card;
 pub mod session;
@@ -67,6 +68,7 @@ macro_rules! entities {
             discrepancies: crate::entity::discrepancy::Discrepancy => crate::entity::discrepancy::Job,
             api_keys: crate::entity::api_key::ApiKey,
             passkeys: crate::entity::passkey::Passkey,
+            recoveries: crate::entity::recovery::Recovery => crate::entity::recovery::Job,
             webhooks: crate::entity::webhook::WebhookEndpoint => crate::entity::webhook::Job,
             webhook_deliveries: crate::entity::webhook_delivery::WebhookDelivery => crate::entity::webhook_delivery::Job,
             refunds: crate::entity::refund::Refund => crate::entity::refund::Job,

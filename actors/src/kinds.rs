@@ -77,6 +77,8 @@ entity_kinds! {
     ApiKey = 25 "api_key",
     /// A passkey of an account owner.
     Passkey = 33 "passkey",
+    /// The recovery of an account whose passkeys are lost.
+    Recovery = 44 "recovery",
     /// A webhook endpoint.
     Webhook = 23 "webhook",
     /// Delivery of one event to one webhook endpoint.

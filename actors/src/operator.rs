@@ -221,7 +221,7 @@ named_enum! {
         OrderBook = "order.book",
         /// Add a passkey.
         PasskeyAdd = "passkey.add",
-        /// Remove a passkey, with the sessions that it opened.
+        /// Remove a passkey, with the sessions that it opened and the confirmations that it gave.
         PasskeyRemove = "passkey.remove",
         /// Approve a refund.
         RefundApprove = "refund.approve",
@@ -322,8 +322,25 @@ pub struct OperatorSession {
     pub created_at: Timestamp,
     /// Time at which it ends by itself.
     pub expires_at: Timestamp,
-    /// Until when a passkey has confirmed.
-    pub confirmed_until: Option<Timestamp>,
+    /// The latest confirmation by a passkey. The removal of that passkey removes it.
+    pub confirmation: Option<OperatorConfirmation>,
+}
+
+/// A passkey of an operator has confirmed acts of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct OperatorConfirmation {
+    /// Passkey that confirmed.
+    pub passkey: OperatorPasskeyId,
+    /// End of the confirmation.
+    pub until: Timestamp,
+}
+
+impl OperatorSession {
+    /// Until when a passkey has confirmed, if it has and the time is not over.
+    pub fn confirmed_until(&self, now: Timestamp) -> Option<Timestamp> {
+        let until = self.confirmation.map(|confirmation| confirmation.until);
+        until.filter(|until| now < *until)
+    }
 }
 
 impl Stored for OperatorSession {

@@ -9,7 +9,7 @@ use purser_actors::answer::rfc3339;
 use purser_actors::engine::Engine;
 use purser_actors::entity::PurchasedProduct;
 use purser_actors::entity::session::AuthMethod;
-use purser_actors::id::{PaymentId, SessionId, Wallet};
+use purser_actors::id::{ApiKeyId, PaymentId, SessionId, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, Decline, Timestamp};
 
@@ -52,6 +52,8 @@ pub struct SettlementContext<'a> {
     /// Account that owns the result.
     pub account: Wallet,
     pub authorization: &'a Authorization,
+    /// API key whose token came with it.
+    pub presented_key: Option<ApiKeyId>,
     /// Id of the MPP challenge that it answered, and when it settled.
     pub challenge: Option<(&'a str, Timestamp)>,
 }
@@ -130,9 +132,9 @@ impl ResponseWriter {
             return Ok(self.settled(settlement, transaction, page));
         }
         let account = settlement.account;
-        let amr = AuthMethod::Payment(settlement.payment);
+        let (amr, key) = (AuthMethod::Payment(settlement.payment), settlement.presented_key);
         let context = PurchaseContext {
-            auth: winner.map(|session| self.credentials.issue(&account, session, amr, 0)),
+            auth: winner.map(|session| self.credentials.issue_with_key(&account, session, amr, key, 0)),
             user_id: account.into(),
             payment_id: settlement.payment,
         };

@@ -105,6 +105,16 @@ impl HttpClient {
         self.send(Method::POST, url, &[], Some(body)).await
     }
 
+    /// A POST with these headers and, if there is one, a body.
+    pub(super) async fn post_with(
+        &self,
+        url: &Url,
+        headers: &[(&'static str, &str)],
+        body: Option<&Value>,
+    ) -> Result<HttpResponse, CliError> {
+        self.send(Method::POST, url, headers, body).await
+    }
+
     /// A POST with a token.
     pub(super) async fn post_as(&self, token: &str, url: &Url, body: &Value) -> Result<HttpResponse, CliError> {
         let bearer = Zeroizing::new(format!("Bearer {token}"));

@@ -1,12 +1,14 @@
-//! Client commands (`purser wallet`, `pay`, `token`, `listen`, `trigger`) and operator commands (`purser admin`).
+//! Client commands (`purser wallet`, `pay`, `call`, `token`, `recover`, `listen`, `trigger`) and operator commands (`purser admin`).
 //!
 //! Results go to standard output, progress and errors to standard error, so that results can be piped. A payment is
 //! signed only after its price was compared with `--max-usd`.
 
 pub mod admin;
+pub mod call;
 pub mod http_client;
 pub mod listen;
 pub mod pay;
+pub mod recover;
 mod session;
 pub mod terminal;
 mod tls;
@@ -68,6 +70,21 @@ pub enum CliError {
     /// A payment was made and the product cannot be delivered.
     #[error("{0}")]
     NotDelivered(String),
+    /// The account's owner must approve the call first; nothing was done.
+    #[error(
+        "{id} waits for the account's owner, until {until}. Once it is approved, run the same command with --idempotency-key {key} within 15 minutes. With --wait this command waits for that"
+    )]
+    ApprovalRequired {
+        /// Id of the approval.
+        id: String,
+        /// End of the wait.
+        until: String,
+        /// Idempotency-Key of the call.
+        key: String,
+    },
+    /// The account's owner did not approve the call.
+    #[error("{0}")]
+    NotApproved(String),
     /// Nothing was found.
     #[error("{0}")]
     NotFound(String),
@@ -86,11 +103,12 @@ pub enum CliError {
 
 impl CliError {
     /// Exit status of the process: 2 for wrong usage or a local rejection, 3 when a payment was sent and the outcome of
-    /// the payment or product is unknown, 1 otherwise.
+    /// the payment or product is unknown, 4 when the account's owner must approve a call first, 1 otherwise.
     pub const fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::TooExpensive { .. } => 2,
             Self::OutcomeUnknown(_) | Self::NotObserved(_) => 3,
+            Self::ApprovalRequired { .. } => 4,
             _ => 1,
         }
     }

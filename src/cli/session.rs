@@ -110,7 +110,23 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    async fn sign_in(&self, remote: &HttpClient, server: &Url) -> Result<Zeroizing<String>, CliError> {
+    /// A request without a body that the wallet signs for its route: the first answer is the challenge.
+    pub(super) async fn signed_post(
+        &self,
+        remote: &HttpClient,
+        server: &Url,
+        path: &str,
+    ) -> Result<HttpResponse, CliError> {
+        let url = at(server, &format!("{path}?network={}", self.network.name()))?;
+        let challenge = remote.post_with(&url, &[], None).await?;
+        let info = payment_required(&challenge)?.sign_in()?;
+        info.check_origin(server.scheme(), &authority(server))?;
+        let proof = self.wallet.sign_in(&info, self.network)?;
+        remote.post_with(&url, &[("sign-in-with-x", &proof)], None).await
+    }
+
+    /// A token of a new sign-in, whatever is stored.
+    pub(super) async fn sign_in(&self, remote: &HttpClient, server: &Url) -> Result<Zeroizing<String>, CliError> {
         terminal::progress(&format!("signing in as {}", self.wallet.address(self.network)));
         let url = at(server, &format!("/auth?network={}", self.network.name()))?;
         let challenge = remote.get(&url, &[]).await?;

@@ -158,6 +158,11 @@ fn print_banner(service: &Service, sandbox: bool, data: &str) -> Result<(), CliE
         terminal::result(&format!("Metrics for the operator at http://{operator}/metrics"))?;
         terminal::result(&format!("Operator API: http://{operator} (use purser admin)"))?;
     }
+    let dashboard = format!("Dashboard for account owners: {}/dashboard", service.pages_url);
+    terminal::result(&dashboard)?;
+    if let Some(desk) = &service.desk_url {
+        terminal::result(&format!("Desk for operators: {desk}"))?;
+    }
     if sandbox {
         terminal::result("This is the sandbox: test money, simulated chains, no key and no network needed.")?;
         terminal::result(

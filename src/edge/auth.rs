@@ -26,6 +26,8 @@ pub struct AuthClaims {
     /// How the session began. Tokens issued for a payment can read and write. They can't withdraw to another wallet,
     /// make keys or spend from the managed wallet. Tokens of an API key can also spend from the managed wallet.
     pub amr: AuthMethod,
+    /// The API key that the session ends with: it opened the session, or its token came with the payment that did.
+    pub key: Option<ApiKeyId>,
     /// When the token was issued; for the session cookie, when its session was opened.
     pub issued_at: Timestamp,
     pub expires_at: Timestamp,
@@ -58,16 +60,10 @@ impl AuthClaims {
         self.amr.payment().is_none_or(|own| earlier || bought_by == Some(own))
     }
 
-    /// Whether the token may change what a session registered. A token issued for a payment changes only what its own
-    /// session registered.
-    pub fn may_change_of(&self, session: SessionId) -> bool {
-        !self.is_payment_token() || session == self.session
-    }
-
     /// Ids under which the token or cookie may be revoked: its session, the one that created its login link, and the
     /// API key or passkey behind it.
     pub fn revocation_ids(&self) -> [Option<SessionId>; 3] {
-        let key = self.amr.key().map(ApiKeyId::session_id);
+        let key = self.key.map(ApiKeyId::session_id);
         let behind = key.or(self.amr.passkey().map(PasskeyId::session_id));
         [Some(self.session), self.created_by, behind]
     }

@@ -38,6 +38,8 @@ impl StopHandle {
 /// A bound socket, ready to serve.
 pub struct Server {
     listener: TcpListener,
+    /// A second address of the same port, if there is one.
+    also: Option<TcpListener>,
     front: Arc<Front>,
     max_connections: u32,
     header_timeout: Duration,
@@ -52,6 +54,7 @@ impl Server {
         let (sender, stop) = watch::channel(false);
         let server = Self {
             listener,
+            also: None,
             front,
             max_connections: config.server.max_connections,
             header_timeout: config.server.header_timeout(),
@@ -60,6 +63,12 @@ impl Server {
             stop,
         };
         (server, StopHandle(sender))
+    }
+
+    /// Serves another bound address too, within the same limits.
+    #[must_use]
+    pub fn also_at(self, also: Option<TcpListener>) -> Self {
+        Self { also, ..self }
     }
 
     /// Serves until stopped. Returns whether every connection ended within the grace period.
@@ -71,7 +80,7 @@ impl Server {
             let accepted = tokio::select! {
                 biased;
                 () = stopped(&mut stop) => break,
-                accepted = accept(&self.listener, &slots) => accepted,
+                accepted = accept(&self.listener, self.also.as_ref(), &slots) => accepted,
             };
             match accepted {
                 Ok((stream, peer, permit)) => {
@@ -84,7 +93,7 @@ impl Server {
                 }
             }
         }
-        drop(self.listener);
+        drop((self.listener, self.also));
         let all = slots.acquire_many(self.max_connections);
         tokio::time::timeout(self.graceful_stop, all).await.is_ok()
     }
@@ -129,10 +138,17 @@ impl Server {
 
 async fn accept(
     listener: &TcpListener,
+    also: Option<&TcpListener>,
     slots: &Arc<Semaphore>,
 ) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
     let permit = slots.clone().acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, peer) = listener.accept().await?;
+    let (stream, peer) = match also {
+        None => listener.accept().await?,
+        Some(also) => tokio::select! {
+            accepted = listener.accept() => accepted?,
+            accepted = also.accept() => accepted?,
+        },
+    };
     Ok((stream, peer, permit))
 }
 

@@ -19,7 +19,7 @@ use super::auth::{AuthClaims, BearerAuth, Refusal};
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::page_session::MaybeClaims;
-use super::payments::with_product;
+use super::payments::{with_product, with_refund};
 use super::query::Query;
 use super::route::routes;
 #[cfg(feature = "documents")]
@@ -116,7 +116,7 @@ async fn state_sender(engine: &Engine, claims: &AuthClaims) -> Result<(), ApiErr
             AuthMethod::Key(_) => EventActorType::ApiKey,
             AuthMethod::Passkey(_) => EventActorType::Passkey,
         },
-        session_id: claims.session,
+        session_id: Some(claims.session),
         in_browser: claims.of_page,
         payment_id: claims.amr.payment(),
         api_key_id: claims.amr.key(),
@@ -185,6 +185,7 @@ async fn get_payment(
         refuse_frozen(&app.engine, &claims).await?;
         view = view.object("payment", &payment.view(&id));
         view = with_product(&app.engine, view, &payment, false).await?;
+        view = with_refund(&app.engine, view, id).await?;
     }
     Ok(json::private_ok(&view))
 }

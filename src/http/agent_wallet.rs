@@ -4,7 +4,7 @@
 mod address_book;
 mod call_target;
 mod pay;
-mod payments;
+pub(super) mod payments;
 mod seller_error;
 mod transfer;
 mod wallet;
@@ -12,9 +12,10 @@ mod wallet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::entity::agent_wallet::{AgentWallet, Rejection};
-use purser_actors::entity::spend_approval::SpendAgent;
+use purser_actors::entity::agent_wallet::{AgentWallet, Rejection, refusal_of};
+use purser_actors::entity::spend_approval::{ExceededLimit, SpendAgent, SpendLimit};
 use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Cents;
 use serde::Deserialize;
 
 use super::app::App;
@@ -145,6 +146,7 @@ pub(super) fn payment_error(rejection: &Rejection) -> ApiError {
             let error = format!("A day of this API key may spend {cap} US dollars (UTC), and {left} are left.");
             policy_filtered(error).hint("The account's owner sets the limit of the key on the account page.")
         }
+        Rejection::OverLimit(over) => over_limit(over),
         // The engine asks the owner instead, so that no key records it.
         Rejection::ApprovalRequired => {
             ApiError::unavailable(ErrorCode::ServiceUnavailable, "The owner could not be asked now.", 1)
@@ -162,6 +164,25 @@ pub(super) fn payment_error(rejection: &Rejection) -> ApiError {
         Rejection::AddressNotFound => ApiError::new(ErrorCode::AddressNotFound, "No such address is kept."),
         Rejection::AddressBookFull => ApiError::new(ErrorCode::AddressLimitReached, "The address book is full."),
     }
+}
+
+/// 403 for the limits per merchant, and for what agents take from a balance.
+fn over_limit(over: &ExceededLimit) -> ApiError {
+    let (cap, left) = (over.cap.decimal(), over.left.decimal());
+    let error = match over.limit {
+        SpendLimit::MerchantPerDay if over.cap == Cents::ZERO => "This merchant may not be paid.".to_owned(),
+        SpendLimit::MerchantPerDay => {
+            format!("A day may spend {cap} US dollars at this merchant (UTC), and {left} are left.")
+        }
+        SpendLimit::BalancePerCall => format!("An agent may take {cap} US dollars at once."),
+        SpendLimit::BalancePerDay => {
+            format!("Agents may take {cap} US dollars in a day (UTC), and {left} are left.")
+        }
+        SpendLimit::PerCall | SpendLimit::PerDay | SpendLimit::KeyPerCall | SpendLimit::KeyPerDay => {
+            return payment_error(&refusal_of(over));
+        }
+    };
+    policy_filtered(error).hint("The account's owner sets the limit on the account page.")
 }
 
 /// The agent behind a token.

@@ -13,6 +13,7 @@ use super::banking::upload_permits::UploadPermits;
 use super::error::ApiError;
 use super::json;
 use super::login_page::LoginPage;
+use super::page_address::PageAddress;
 use super::rate_limit::RateLimiter;
 use super::signup::SignupRateLimiter;
 use super::signup::waiters::SignupWaiters;
@@ -26,7 +27,6 @@ use crate::identity::api_key::{ApiKeyCodec, SignupCodec};
 use crate::identity::challenge::SignInChallenges;
 use crate::identity::credentials::CredentialIssuer;
 use crate::identity::login::SessionCookies;
-use crate::identity::origin::Origin;
 use crate::identity::passkey::site::PasskeySite;
 use crate::identity::proof::ProofVerifier;
 use crate::page::PageFrame;
@@ -56,8 +56,8 @@ pub struct App {
     /// Limits the uploads in progress.
     pub uploads: Arc<UploadPermits>,
 
-    /// Origin of the pages.
-    pub origin: Origin,
+    /// Origins of the pages.
+    pub pages: PageAddress,
     pub credentials: Arc<CredentialIssuer>,
     pub cookies: SessionCookies,
     pub authenticator: Arc<TokenAuthenticator>,
@@ -66,6 +66,9 @@ pub struct App {
     /// Creates the 402 of a sign-in.
     pub challenges: SignInChallenges,
     pub verifier: ProofVerifier,
+    /// Creates the 402 of a recovery.
+    pub recovery_challenges: SignInChallenges,
+    pub recovery_verifier: ProofVerifier,
     pub api_keys: ApiKeyCodec,
     pub signups: SignupCodec,
     /// Signups per address.

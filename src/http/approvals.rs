@@ -7,9 +7,11 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Method};
+use purser_actors::answer::Time;
 use purser_actors::engine::{OperationError, SpendNotApproved};
+use purser_actors::entity::bank_destination::BankDestination;
 use purser_actors::entity::session::AgentInfo;
-use purser_actors::entity::spend_approval::{Rejection, SpendApproval, SpendApprovalView};
+use purser_actors::entity::spend_approval::{Rejection, SpendApproval, SpendApprovalView, SpendPayee, sees_request_of};
 use purser_actors::id::{SpendApprovalId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use serde::{Deserialize, Serialize};
@@ -24,7 +26,6 @@ use super::owner::{confirmed_owner, owner};
 use super::page_session::{require_own_page, session};
 use super::query::Query;
 use super::route::routes;
-#[cfg(feature = "documents")]
 use super::schemas;
 
 type SharedState = State<Arc<App>>;
@@ -63,6 +64,56 @@ struct OwnerApproval<'a> {
     /// What the agent said about itself; null if nothing.
     #[cfg_attr(feature = "documents", schema(required, value_type = Option<schemas::AgentInfo>))]
     agent: Option<JsonObject>,
+    /// Name of the bank account that receives it; null for an address.
+    #[cfg_attr(feature = "documents", schema(required))]
+    payee_name: Option<String>,
+}
+
+/// A spend over a limit of the account owner, which waits for the owner's approval. Nothing was signed, held or taken.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub(super) struct ApprovalRequiredResponse<'a> {
+    /// Always false: nothing was done yet.
+    success: bool,
+    /// `approval_required` in every case.
+    status: schemas::ApprovalRequiredStatus,
+    /// Id for `GET /get-approval`, and for the same call again.
+    approval_id: SpendApprovalId,
+    /// End of the wait (RFC 3339).
+    expires_at: Time,
+    /// URL to poll for the owner's decision.
+    status_url: String,
+    /// What to do next.
+    next: &'static str,
+    /// The approval, with the limits that the spend exceeds.
+    approval: SpendApprovalView<'a>,
+}
+
+impl<'a> ApprovalRequiredResponse<'a> {
+    pub(super) fn of(id: SpendApprovalId, approval: &'a SpendApproval, public_url: &str) -> Self {
+        Self {
+            success: false,
+            status: schemas::ApprovalRequiredStatus::ApprovalRequired,
+            approval_id: id,
+            expires_at: approval.expires_at.into(),
+            status_url: format!("{public_url}/get-approval?approval_id={id}"),
+            next: NEXT,
+            approval: approval.view(&id),
+        }
+    }
+}
+
+/// What an agent does with a 202 that waits for the owner.
+pub(super) const NEXT: &str = "The account's owner decides on the account page. Once `status` of the approval is \
+    `approved`, make the same call again, with the same Idempotency-Key or the same arguments, within 15 minutes. Nothing \
+    was signed or reserved.";
+
+/// The approval that a spend waits for, if it waits.
+pub(super) const fn pending(why: &SpendNotApproved) -> Option<SpendApprovalId> {
+    match why {
+        SpendNotApproved::Pending(id) => Some(*id),
+        _ => None,
+    }
 }
 
 /// A page of approvals.
@@ -77,30 +128,38 @@ struct ApprovalList<'a> {
 
 /// List the spends that asked for the owner's approval
 ///
-/// Newest first, with the limits that each exceeds and the agent that asked. Authenticated by the session cookie only.
+/// Newest first, with the limits that each exceeds and the agent that asked. A page that an agent's link opened shows what
+/// that agent asked for. Authenticated by the session cookie only.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/account/approvals", operation_id = "listApprovals", tag = "Account pages",
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `approval_id` of the page before.")),
     responses((status = 200, description = "`approvals`, `has_more`.", body = ApprovalList<'static>),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No session."),
-        (status = 403, description = "Another page's request, frozen, or `starting_after` is another wallet's."),
+        (status = 403, description = "Another page's request, frozen, or `starting_after` is another wallet's or agent's."),
         (status = 404, description = "`starting_after` is no approval."))))]
 async fn list_approvals(
     State(app): SharedState,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, app.origin.as_str())?;
+    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
     let claims = session(&app, &headers).await?;
     refuse_frozen(&app.engine, &claims).await?;
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let after = match query.get("starting_after") {
         None => None,
-        Some(text) => Some(app.load_owned_approval(&claims.wallet, text).await?.0),
+        Some(text) => {
+            let (id, approval) = app.load_owned_approval(&claims.wallet, text).await?;
+            check_agent(&claims, &approval)?;
+            Some(id)
+        }
     };
-    let found = app.engine.spend_approvals_of(&claims.wallet, after, limit).await;
+    let found = app
+        .engine
+        .spend_approvals_of(&claims.wallet, claims.amr, after, limit)
+        .await;
     let (found, has_more) = found.map_err(|_| ApiError::internal())?;
     let mut approvals = Vec::with_capacity(found.len());
     for (id, approval) in &found {
@@ -191,11 +250,9 @@ async fn get_approval(
 
 /// What one agent asked for is not another agent's to see.
 fn check_agent(claims: &AuthClaims, approval: &SpendApproval) -> Result<(), ApiError> {
-    match claims.amr.key() {
-        Some(key) if approval.agent.key != Some(key) => {
-            Err(access_denied("This approval was asked for by another agent."))
-        }
-        _ => Ok(()),
+    match sees_request_of(claims.amr, approval.agent.key) {
+        true => Ok(()),
+        false => Err(access_denied("This approval was asked for by another agent.")),
     }
 }
 
@@ -323,6 +380,27 @@ impl App {
             approval: approval.view(&id),
             api_key_name,
             agent: agent.as_ref().map(AgentInfo::view).map(|agent| JsonObject::of(&agent)),
+            payee_name: self.bank_payee_name(&approval.terms.payee).await?,
+        })
+    }
+
+    /// The name under which the owner knows a bank account.
+    async fn bank_payee_name(&self, payee: &SpendPayee) -> Result<Option<String>, ApiError> {
+        Ok(match payee {
+            SpendPayee::Wallet(_) => None,
+            SpendPayee::BankDestination(id) => {
+                let destination = self.engine.destination(id).await.map_err(|_| ApiError::internal())?;
+                destination.map(|BankDestination { details, .. }| {
+                    format!(
+                        "{}, {} •••• {}",
+                        details.account_holder_name, details.bank_name, details.last4
+                    )
+                })
+            }
+            SpendPayee::BankAccount(id) => {
+                let account = self.engine.bank_account(id).await.map_err(|_| ApiError::internal())?;
+                account.and_then(|account| account.label)
+            }
         })
     }
 }

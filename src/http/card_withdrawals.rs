@@ -6,15 +6,18 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use purser_actors::engine::OperationError;
 use purser_actors::entity::card_withdrawal::{CardWithdrawal, INSUFFICIENT, Status};
+use purser_actors::entity::spend_approval::{SpendAct, SpendPayee};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::idempotency::IdempotencySlot;
-use purser_actors::money::Cents;
+use purser_actors::money::{Cents, Usdc};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::account::{BearerClaims, refuse_frozen};
 use super::app::App;
+use super::balance_spends::{AnswerForm, BalanceCall, agent_spend, denied};
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::reloadable_cards::ISSUER_TIMEOUT;
@@ -22,7 +25,7 @@ use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
 use super::top_ups;
-use super::withdrawals::{CreateWithdrawalResponse, address, in_range, require_account_wallet};
+use super::withdrawals::{CreateWithdrawalResponse, WithdrawalAnswer, address, in_range, require_account_wallet};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/withdraw-card-balance" => withdraw_card_balance {
@@ -49,6 +52,8 @@ struct CardWithdrawalRequest {
     amount: Box<RawValue>,
     /// Address that receives USDC, on Base or Solana.
     destination_address: String,
+    /// Approval of the account owner for this withdrawal, from a 202.
+    approval_id: Option<String>,
 }
 
 /// Covered by the idempotency fingerprint.
@@ -67,10 +72,11 @@ struct CardWithdrawalParams {
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/withdraw-card-balance", operation_id = "createCardBalanceWithdrawal", tag = "Card balance", security(("bearer" = [])), request_body = inline(CardWithdrawalRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = CreateWithdrawalResponse),
+    responses((status = 202, description = "`success`, `withdrawal`, `status_url`. Or `approval_required`: over a limit, and the account's owner wants to be asked. Nothing was held. Make the same call again once the owner has approved.", body = WithdrawalAnswer<'static>),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "A frozen account, or a token issued for a payment and another address than the wallet's."),
-        (status = 409, description = "The balance is smaller than the amount (with `retry_after_seconds` while a top-up is on its way), the issuer refused, or the first request with this key is still running."),
+        (status = 403, description = "A frozen account, a limit of the owner (`policy_filtered`), an approval that the owner declined, or a token issued for a payment and another address than the wallet's."),
+        (status = 404, description = "No such approval."),
+        (status = 409, description = "An approval of something else, or that is used or too old. The balance is smaller than the amount (with `retry_after_seconds` while a top-up is on its way), the issuer refused, or the first request with this key is still running."),
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
@@ -96,6 +102,7 @@ async fn withdraw_card_balance(
         amount: amount.to_string(),
         destination_address: to.address(),
     };
+    let caller = claims.clone();
     let (owner, route) = (claims.wallet, "/withdraw-card-balance");
     let (first, later) = (state.clone(), state.clone());
     let run = move |place: Option<IdempotencySlot>| async move {
@@ -107,14 +114,23 @@ async fn withdraw_card_balance(
             ("amount", amount),
         )
         .await?;
+        let asked = BalanceCall {
+            payee: SpendPayee::Wallet(to),
+            amount: Usdc::from_cents(amount).map_err(|_| ApiError::internal())?,
+            act: SpendAct::CardBalanceWithdrawal,
+            note: None,
+            approval: request.approval_id.as_deref(),
+        };
+        let asked = agent_spend(&caller, asked)?;
         let id = WithdrawalId::mint(owner.shard(), first.entropy.random());
         let recorder = place.map(|place| recorder_of::<CardWithdrawal, CardWithdrawal>(place, id));
-        let asked = first
-            .engine
-            .withdraw_card_balance((id, owner, account), (to, amount), recorder);
-        match asked.await {
+        let engine = &first.engine;
+        let done = engine.withdraw_card_balance_for(asked.as_ref(), (id, owner, account), (to, amount), recorder);
+        match done.await {
             Ok(()) => accepted(&first, id, pending).await,
-            Err(denied) => Err(in_progress_response(&denied)),
+            Err(OperationError::Specific(why)) => denied(engine, &first.public_url, &why, AnswerForm::Route).await,
+            Err(OperationError::AlreadyUsed) => Err(in_progress_response::<()>(&OperationError::AlreadyUsed)),
+            Err(_) => Err(in_progress_response::<()>(&OperationError::Unavailable)),
         }
     };
     let follow = |key: Vec<u8>| async move {
@@ -153,5 +169,5 @@ async fn accepted(state: &App, id: WithdrawalId, pending: Cents) -> Result<Recor
         _ => {}
     }
     let body = CreateWithdrawalResponse::of(id, asked.amount.into(), &state.public_url);
-    Ok(RecordedReply::accepted(&body))
+    Ok(RecordedReply::accepted(&WithdrawalAnswer::Accepted(body)))
 }

@@ -15,6 +15,7 @@ use purser_actors::kernel::JsonObject;
 
 pub(super) use self::any_card::AnyCard;
 pub(super) use self::any_card::CARD_TYPES;
+use self::any_card::ListedCards;
 pub use self::any_card::{AnyCardWithDetails, CardTransaction};
 use serde::Serialize;
 
@@ -118,13 +119,14 @@ struct CardList {
 /// With `card_id`: the card, with its number, CVV and expiry while it is ready or paused. The account owner gets an
 /// event that they were read (`card.details_viewed`). A gift card's code is shown once its payment is final. Until then
 /// the response has `held`, `hint` and `Retry-After`. With `details=false` the details are left out and no event is
-/// sent. Without `card_id`: all cards of a type, without their numbers and without failed orders, oldest first, or
-/// newest first with `order=desc`.
+/// sent. Without `card_id`: all cards of a type, without their numbers, oldest first, or newest first with
+/// `order=desc`. Failed orders have no card and are left out, unless `include_failed=true` asks for what became of them.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-card-data", operation_id = "getCardData", tag = "Cards", security(("bearer" = [])),
     params(("card_id" = Option<String>, Query, description = "One card."),
         ("details" = Option<bool>, Query, description = "Of one card: `true` (default) or `false`, without number, code or link."),
         ("card_type" = inline(Option<schemas::CardTypeName>), Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International`, `Reloadable` or `Gift Card`."),
+        ("include_failed" = Option<bool>, Query, description = "`true`: also orders that failed or were rejected, whose charge was credited. `false` by default."),
         ("order" = inline(Option<schemas::ListOrder>), Query, description = "`asc`, the default, or `desc`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `card_id` of the page before.")),
@@ -139,7 +141,15 @@ async fn get_card_data(
 ) -> Result<Response, ApiError> {
     let query = Query::parse(
         query.as_deref(),
-        &["card_id", "details", "card_type", "order", "limit", "starting_after"],
+        &[
+            "card_id",
+            "details",
+            "card_type",
+            "include_failed",
+            "order",
+            "limit",
+            "starting_after",
+        ],
     )?;
     refuse_frozen(&app.engine, &claims).await?;
     let details = query.choice("details", &["true", "false"])? == "true";
@@ -237,6 +247,7 @@ pub(super) fn require_card_rights(
 
 async fn list(app: &App, claims: &AuthClaims, query: &Query) -> Result<Response, ApiError> {
     let card_type = query.choice("card_type", &CARD_TYPES)?;
+    let with_failed = query.choice("include_failed", &["false", "true"])? == "true";
     let newest_first = query.choice("order", &ORDERS)? == "desc";
     let limit = query.number("limit", 20, 1, 100)?;
     let after = match query.get("starting_after") {
@@ -256,8 +267,11 @@ async fn list(app: &App, claims: &AuthClaims, query: &Query) -> Result<Response,
         &app.engine,
         card_type,
         &claims.wallet,
-        list_start(newest_first, after),
-        limit,
+        ListedCards {
+            start: list_start(newest_first, after),
+            limit,
+            with_failed,
+        },
     )
     .await?;
     Ok(json::private_ok(&CardDataResponse::Page(CardList { cards, has_more })))

@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer, TokenError, require_not_frozen};
 use super::error::{ApiError, ErrorCode};
 use super::json;
+use super::page_address::PageAddress;
 use super::page_session::{has_origin, require_own_page};
 use super::query::Query;
 use super::route::routes;
@@ -32,7 +33,7 @@ const SCAN_PAGE: usize = 500;
 pub struct EventState {
     pub stream: Arc<StreamContext>,
     /// Origin (scheme, host and port) that a browser must send with the session cookie.
-    pub origin: Arc<str>,
+    pub pages: PageAddress,
 }
 
 routes! { pub static ROUTES: EventState, openapi;
@@ -87,7 +88,7 @@ async fn get_events(
     let filter = EventFilter::from_query(query.get("types").unwrap_or(""))
         .map_err(|why| ApiError::parameter(ErrorCode::ParameterInvalid, "types", why.to_string()))?;
     require_not_frozen(&*state.stream.gate, &claims).await?;
-    let page = page(&*state.stream.store, &claims.wallet.key(), span, limit, &filter).await;
+    let page = page(&*state.stream.store, &claims, span, limit, &filter).await;
     let page = page
         .map_err(|error| load_error(&error))?
         .ok_or_else(|| ApiError::parameter(ErrorCode::CursorAhead, "after", AHEAD))?;
@@ -100,7 +101,7 @@ async fn reader(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) ->
     if let (false, Some(cookie)) = (headers.contains_key(AUTHORIZATION), cookie) {
         match state.stream.authenticator.authenticate_session(cookie).await {
             Ok(claims) => {
-                require_own_page(&Method::GET, headers, &state.origin)?;
+                require_own_page(&Method::GET, headers, &state.pages.origins())?;
                 return Ok(claims);
             }
             // Cookies of another site.
@@ -128,11 +129,12 @@ fn span_and_limit(query: &Query) -> Result<(Span, usize), ApiError> {
 /// Returns `None` if `after` is beyond the newest event of the account.
 async fn page(
     store: &dyn Store,
-    subject: &[u8],
+    reader: &AuthClaims,
     mut span: Span,
     limit: usize,
     filter: &EventFilter,
 ) -> Result<Option<EventPage>, StoreError> {
+    let subject = &*reader.wallet.key();
     let (mut events, mut looked, mut has_more) = (Vec::new(), 0, false);
     'reading: loop {
         let read = store.events_of(subject, span, SCAN_PAGE).await?;
@@ -148,7 +150,8 @@ async fn page(
                 break 'reading;
             }
             looked += 1;
-            if let Some(event) = StreamEvent::read(event).filter(|e| filter.matches(e.kind())) {
+            let event_of_type = StreamEvent::read(event).filter(|e| filter.matches(e.kind()));
+            if let Some(event) = event_of_type.and_then(|event| event.seen_by(reader.amr)) {
                 let envelope = RawValue::from_string(event.to_json());
                 events.push(envelope.map_err(|e| StoreError::Corrupt(e.to_string()))?);
             }
@@ -220,7 +223,10 @@ async fn get_stream(
         Some(claims) => {
             let subscription = hub.subscribe(claims.wallet, claims.revocation_ids());
             let subscription = subscription.map_err(|_| stream_limit(&state.stream))?;
-            ClientAccess::Granted(claims.clone(), subscription.of_owner(claims.is_owner_at_page()))
+            ClientAccess::Granted(
+                Box::new(claims.clone()),
+                subscription.of_owner(claims.is_owner_at_page()),
+            )
         }
         None => ClientAccess::FirstMessage,
     };
@@ -261,7 +267,7 @@ async fn admit(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) -> 
         Err(TokenError::Invalid) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    if !has_origin(headers, &state.origin) {
+    if !has_origin(headers, &state.pages.origins()) {
         return Err(ApiError::new(
             ErrorCode::OriginNotAllowed,
             "A stream opened by cookie must come from our own page.",

@@ -78,7 +78,7 @@ async fn post_limits(State(app): SharedState, headers: HeaderMap, body: Body) ->
 }
 
 /// An amount of US dollars: a JSON number by its digits, or the same text as a string.
-fn amount(name: &'static str, json: Option<&RawValue>) -> Result<Option<Cents>, ApiError> {
+pub(super) fn amount(name: &'static str, json: Option<&RawValue>) -> Result<Option<Cents>, ApiError> {
     let Some(json) = json.map(RawValue::get).filter(|json| *json != "null") else {
         return Ok(None);
     };

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Limited};
 use purser_actors::answer::UserId;
 use purser_actors::engine::OperationError;
 use purser_actors::entity::account::LoginCode;
-use purser_actors::id::Wallet;
+use purser_actors::entity::session::AuthMethod;
+use purser_actors::id::{SessionId, Wallet};
 use serde::Serialize;
 
 use super::account::BearerClaims;
@@ -87,24 +88,31 @@ pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretT
     if account.is_some_and(|account| account.agents_stopped_at().is_some())
         && app.engine.usable_passkeys(&claims.wallet).await.map_err(unavailable)? > 0
     {
-        return Err(ApiError::agents_stopped());
+        return Err(ApiError::agents_stopped()
+            .hint("The owner signs in with a passkey. If all are lost, POST /recover-account."));
     }
+    link_of_session(app, claims.wallet, claims.amr, claims.session).await
+}
+
+/// Creates a link that grants the rights of a session. It ends with the session.
+///
+/// # Errors
+/// 404 if the account does not exist, 503 if the link could not be created.
+pub(super) async fn link_of_session(
+    app: &App,
+    wallet: Wallet,
+    amr: AuthMethod,
+    session: SessionId,
+) -> Result<SecretText, ApiError> {
     let (code, hash) = new_login_code(&*app.entropy);
     let expires_s = app.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
-    let offered = app
-        .engine
-        .create_login_code(
-            claims.wallet,
-            LoginCode {
-                hash: hash.0,
-                expires_s,
-            },
-            claims.amr,
-            claims.session,
-        )
-        .await;
+    let code_row = LoginCode {
+        hash: hash.0,
+        expires_s,
+    };
+    let offered = app.engine.create_login_code(wallet, code_row, amr, session).await;
     match offered {
-        Ok(()) => Ok(login_url(&app.origin, &code)),
+        Ok(()) => Ok(login_url(app.pages.origin(), &code)),
         Err(OperationError::Rejected(rejection)) => Err(account_error(rejection)),
         Err(_) => Err(ApiError::unavailable(
             ErrorCode::ServiceUnavailable,
@@ -121,8 +129,12 @@ pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretT
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/login", operation_id = "showLoginPage", tag = "Account pages",
     params(("code" = Option<String>, Query, description = "Of the link; the page posts it back.")),
-    responses((status = 200, description = "The page.", body = String, content_type = "text/html"))))]
-async fn get_login(State(app): State<Arc<App>>, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
+    responses((status = 200, description = "The page.", body = String, content_type = "text/html"),
+        (status = 307, description = "To the same page at `localhost`, for a browser at a loopback address."))))]
+async fn get_login(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
+    if let Some(redirect) = app.pages.redirect(&headers, &uri) {
+        return redirect;
+    }
     let page = app.login_page.sign_in(query.as_deref());
     if query.is_some_and(|query| !query.is_empty()) {
         return page;
@@ -177,7 +189,7 @@ fn is_same_origin_form(app: &App, headers: &HeaderMap) -> bool {
         _ if another.is_some() => false,
         None => same_site,
         Some(b"null") => fetched.is_some() && same_site,
-        Some(origin) => origin == app.origin.as_str().as_bytes(),
+        Some(origin) => app.pages.origins().iter().any(|own| own.as_bytes() == origin),
     }
 }
 

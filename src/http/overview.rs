@@ -6,14 +6,16 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, Method};
 use purser_actors::answer::{ExactDecimal, Time};
-use purser_actors::entity::account::{Account, AccountView};
-use purser_actors::entity::agent_wallet::AgentWalletView;
+use purser_actors::entity::account::{Account, AccountView, BalanceLimits};
+use purser_actors::entity::agent_wallet::{AgentWallet, AgentWalletView};
 use purser_actors::entity::api_key::{ApiKey, ApiKeyView};
 use purser_actors::entity::identity_verification::{IdentityVerification, IdentityView, Status as IdentityStatus};
 use purser_actors::entity::issuer_link::IssuerLinkView;
+use purser_actors::entity::recovery::{Recovery, RecoveryView};
 use purser_actors::id::{ApiKeyId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Cents;
+use purser_actors::port::Timestamp;
 use purser_actors::product::{DailyCap, ProductLine};
 use serde::Serialize;
 
@@ -128,6 +130,37 @@ pub(super) struct AgentWalletOverview {
     wallet: AgentWalletView,
     /// US dollars spent or reserved today (UTC).
     used_today_usd: ExactDecimal,
+    /// Merchants with a limit of their own, then others that were paid today.
+    merchants_today: Vec<MerchantOverview>,
+}
+
+/// A merchant of the managed wallet.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct MerchantOverview {
+    /// Host in lower case, without a port; `route` is this service.
+    host: String,
+    /// Limit that applies per day (UTC) in US dollars; null without one.
+    #[cfg_attr(feature = "documents", schema(required))]
+    per_day_usd: Option<ExactDecimal>,
+    /// US dollars spent or reserved there today (UTC).
+    used_today_usd: ExactDecimal,
+}
+
+/// Limits on what agents take out of the balances of the account: withdrawals, and payouts and transfers to banks.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub(super) struct BalanceLimitsOverview {
+    /// Limit per withdrawal, payout or transfer in US dollars; null without one.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub(super) per_call_usd: Option<ExactDecimal>,
+    /// Limit per day (UTC) of all agents together in US dollars; null without one.
+    #[cfg_attr(feature = "documents", schema(required))]
+    pub(super) per_day_usd: Option<ExactDecimal>,
+    /// Whether what is over a limit waits for the owner's approval.
+    pub(super) approvals: bool,
+    /// US dollars that agents took today (UTC).
+    pub(super) taken_today_usd: ExactDecimal,
 }
 
 /// Account data for the account page.
@@ -155,6 +188,8 @@ struct AccountOverview<'a> {
     issuer_link: Option<IssuerLinkView<'a>>,
     /// The managed wallet, if an agent made one.
     agent_wallet: Option<AgentWalletOverview>,
+    /// Limits on what agents take out of the balances.
+    agents_on_balance: BalanceLimitsOverview,
     /// Active API keys, oldest first.
     api_keys: Vec<ApiKeyOverview<'a>>,
     /// Sessions of programs that announced an agent or have an API key, newest first.
@@ -164,6 +199,11 @@ struct AccountOverview<'a> {
     /// Until when this session may do what needs a confirmation (RFC 3339).
     #[cfg_attr(feature = "documents", schema(required))]
     confirmed_until: Option<Time>,
+    /// The recovery that the wallet asked for, while it is in progress. A passkey cancels it
+    /// (`POST /account/recovery/cancel`).
+    recovery: Option<RecoveryView>,
+    /// Where programs call the service. Pages of a loopback address are at `localhost`.
+    service_url: &'a str,
 }
 
 /// Read the account overview
@@ -174,7 +214,7 @@ struct AccountOverview<'a> {
     responses((status = 200, description = "The balance, the newest cards of all kinds, what the owner has set, and the cursor for `/stream`.", body = AccountOverview),
         (status = 401, description = "No session."), (status = 403, description = "Another page's request, or frozen."))))]
 async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, app.origin.as_str())?;
+    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
     let claims = session(&app, &headers).await?;
     refuse_frozen(&app.engine, &claims).await?;
     let (engine, wallet) = (&app.engine, claims.wallet);
@@ -189,6 +229,7 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
     let link = engine.issuer_link(&wallet).await.map_err(|_| ApiError::internal())?;
     let keys = engine.api_keys_of(&wallet).await.map_err(|_| ApiError::internal())?;
     let passkeys = engine.passkeys_of(&wallet).await.map_err(|_| ApiError::internal())?;
+    let recovery = app.recovery_of(&wallet).await?;
     let mut api_keys = Vec::with_capacity(keys.len());
     for (id, key) in &keys {
         api_keys.push(app.key_overview(*id, key).await?);
@@ -213,7 +254,8 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
             .as_ref()
             .map(|identity| IdentityOverview::of(identity, &claims)),
         issuer_link: link.as_ref().map(|link| link.view(&wallet)),
-        agent_wallet: app.wallet_of(&wallet).await?,
+        agent_wallet: app.wallet_of(&claims).await?,
+        agents_on_balance: app.balance_limits_of(&wallet, account.balance_limits).await?,
         api_keys,
         connected_agents: sessions
             .iter()
@@ -223,7 +265,30 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
             .collect(),
         passkeys: passkeys.len(),
         confirmed_until: confirmation::until(&app, &claims).await?,
+        recovery: recovery
+            .filter(Recovery::is_open)
+            .map(|recovery| recovery.view(&wallet)),
+        service_url: &app.public_url,
     }))
+}
+
+impl MerchantOverview {
+    fn all(wallet: &AgentWallet, now: Timestamp) -> Vec<Self> {
+        let caps = &wallet.merchant_caps;
+        let capped = caps.hosts.iter().map(|cap| cap.host.as_str());
+        let is_listed = |host: &str| caps.hosts.iter().any(|cap| cap.host == host);
+        let paid = wallet
+            .merchants_on(now)
+            .map(|(host, _)| host)
+            .filter(|host| !is_listed(host));
+        let all = capped.chain(paid);
+        all.map(|host| Self {
+            host: host.to_owned(),
+            per_day_usd: caps.cap_of(host).map(ExactDecimal::from),
+            used_today_usd: wallet.used_at(host, now).into(),
+        })
+        .collect()
+    }
 }
 
 impl<'a> IdentityOverview<'a> {
@@ -285,19 +350,35 @@ impl App {
         BUDGETS.into_iter().map(of).collect()
     }
 
-    /// The managed wallet of an account, if it has one.
+    /// The managed wallet of the caller's account, if it has one.
     ///
     /// # Errors
     /// 500 when storage fails.
-    pub(super) async fn wallet_of(&self, owner: &Wallet) -> Result<Option<AgentWalletOverview>, ApiError> {
+    pub(super) async fn wallet_of(&self, claims: &AuthClaims) -> Result<Option<AgentWalletOverview>, ApiError> {
         let read = self
             .engine
-            .agent_wallet(owner)
+            .agent_wallet(&claims.wallet)
             .await
             .map_err(|_| ApiError::internal())?;
+        let now = self.clock.now();
         Ok(read.map(|wallet| AgentWalletOverview {
-            used_today_usd: wallet.used_on(self.clock.now()).into(),
-            wallet: wallet.view(owner),
+            used_today_usd: wallet.used_on(now).into(),
+            merchants_today: MerchantOverview::all(&wallet, now),
+            wallet: wallet.seen_by(claims.amr),
         }))
+    }
+
+    /// The limits on what agents take out of the balances, with what they took today.
+    ///
+    /// # Errors
+    /// 500 when storage fails.
+    pub(super) async fn balance_limits_of(
+        &self,
+        owner: &Wallet,
+        limits: BalanceLimits,
+    ) -> Result<BalanceLimitsOverview, ApiError> {
+        let taken = self.engine.taken_by_agents_today(owner).await;
+        let taken = taken.map_err(|_| ApiError::internal())?;
+        Ok(BalanceLimitsOverview::new(limits, taken.into()))
     }
 }

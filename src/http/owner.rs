@@ -81,9 +81,9 @@ struct CapsAnswer {
 /// The managed wallet after an action.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-struct AgentWalletAnswer {
+pub(super) struct AgentWalletAnswer {
     /// As in `GET /account`.
-    agent_wallet: AgentWalletOverview,
+    pub(super) agent_wallet: AgentWalletOverview,
 }
 
 /// The API key after an action.
@@ -271,7 +271,7 @@ async fn post_spending(State(app): SharedState, headers: HeaderMap, body: Body) 
         Err(OperationError::Rejected(why)) => return Err(agent_wallet::payment_error(&why)),
         Err(_) => return Err(unavailable()),
     }
-    let agent_wallet = app.wallet_of(&claims.wallet).await?.ok_or_else(ApiError::internal)?;
+    let agent_wallet = app.wallet_of(&claims).await?.ok_or_else(ApiError::internal)?;
     Ok(json::private_ok(&AgentWalletAnswer { agent_wallet }))
 }
 
@@ -313,7 +313,7 @@ async fn post_revoke(State(app): SharedState, headers: HeaderMap, body: Body) ->
 /// # Errors
 /// 403 for another page's request, 401 without a session, 403 for a session from a payment or of a frozen account.
 pub(super) async fn owner(app: &App, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
-    require_own_page(&Method::POST, headers, app.origin.as_str())?;
+    require_own_page(&Method::POST, headers, &app.pages.origins())?;
     signed_in_owner(app, headers).await
 }
 

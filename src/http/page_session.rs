@@ -47,7 +47,7 @@ pub(super) async fn of_request(app: &App, parts: &mut Parts) -> Result<Option<Au
     if parts.headers.contains_key(AUTHORIZATION) || !app.cookies.is_in(cookie) {
         return Ok(None);
     }
-    require_own_page(&parts.method, &parts.headers, app.origin.as_str())?;
+    require_own_page(&parts.method, &parts.headers, &app.pages.origins())?;
     let claims = app.authenticator.authenticate_session(cookie).await?;
     let route = route_of(&parts.method, parts.uri.path());
     if !route.is_some_and(Route::only_reads) {
@@ -89,16 +89,16 @@ pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
     cookie.unwrap_or_default()
 }
 
-/// Rejects what a page of another origin could send with our cookie. A write must have our `Origin`, which no page can
+/// Rejects what a page of another origin could send with our cookie. A write must have one of our origins as `Origin`, which no page can
 /// forge, and a body must be JSON, which no form can send.
 ///
 /// # Errors
 /// 403 `origin_not_allowed`.
-pub(super) fn require_own_page(method: &Method, headers: &HeaderMap, origin: &str) -> Result<(), ApiError> {
+pub(super) fn require_own_page(method: &Method, headers: &HeaderMap, origins: &[&str]) -> Result<(), ApiError> {
     let reads = matches!(*method, Method::GET | Method::HEAD);
     let sent = headers.get_all(SEC_FETCH_SITE).iter().map(HeaderValue::as_bytes);
     let ours = sent.into_iter().all(|site| site == b"same-origin");
-    if ours && (reads || (has_origin(headers, origin) && (*method != Method::POST || has_json_or_no_body(headers)))) {
+    if ours && (reads || (has_origin(headers, origins) && (*method != Method::POST || has_json_or_no_body(headers)))) {
         return Ok(());
     }
     let error = "The session cookie counts only in requests of our own pages.";
@@ -106,11 +106,11 @@ pub(super) fn require_own_page(method: &Method, headers: &HeaderMap, origin: &st
         .hint("Programs use a token: Authorization: Bearer, without the cookie."))
 }
 
-/// Whether the request has this `Origin`, once.
-pub(super) fn has_origin(headers: &HeaderMap, origin: &str) -> bool {
-    let mut origins = headers.get_all(ORIGIN).iter();
-    let ours = origins.next().is_some_and(|sent| sent.as_bytes() == origin.as_bytes());
-    ours && origins.next().is_none()
+/// Whether the request has one of these as `Origin`, once.
+pub(super) fn has_origin(headers: &HeaderMap, origins: &[&str]) -> bool {
+    let mut sent = headers.get_all(ORIGIN).iter();
+    let is_one = |sent: &HeaderValue| origins.iter().any(|origin| sent.as_bytes() == origin.as_bytes());
+    sent.next().is_some_and(is_one) && sent.next().is_none()
 }
 
 /// A body without a content type is empty, unless a page hides the type.
@@ -178,7 +178,7 @@ mod tests {
         const JSON: (&str, &str) = ("content-type", "application/json; charset=utf-8");
         let good = [("origin", OURS), JSON, ("sec-fetch-site", "same-origin")];
         let allowed =
-            |method: &Method, sent: &[(&'static str, &str)]| require_own_page(method, &headers(sent), OURS).is_ok();
+            |method: &Method, sent: &[(&'static str, &str)]| require_own_page(method, &headers(sent), &[OURS]).is_ok();
         assert!(allowed(&Method::POST, &good) && allowed(&Method::POST, &good[..2]));
         assert!(allowed(&Method::GET, &[]) && allowed(&Method::GET, &[("sec-fetch-site", "same-origin")]));
         assert!(allowed(&Method::DELETE, &[("origin", OURS)]));

@@ -83,7 +83,7 @@ struct PasskeyList<'a> {
     responses((status = 200, description = "Active passkeys, and until when the session is confirmed.", body = PasskeyList),
         (status = 401, description = "No session."), (status = 403, description = "Not the owner's session, or frozen."))))]
 async fn get_passkeys(State(app): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, app.origin.as_str())?;
+    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
     let claims = signed_in_owner(&app, &headers).await?;
     let passkeys = app.engine.passkeys_of(&claims.wallet).await;
     let passkeys = passkeys.map_err(|_| ApiError::internal())?;
@@ -241,7 +241,7 @@ struct RemovePasskeyRequest {
 
 /// Remove a passkey
 ///
-/// Sessions that it opened end at once.
+/// Sessions that it opened end at once, as do the confirmations that it gave in others.
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/account/passkeys/remove", operation_id = "removePasskey", tag = "Account pages",
     request_body = inline(RemovePasskeyRequest),

@@ -7,7 +7,8 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::engine::Engine;
 use purser_actors::entity::payment::{Payment, Status};
-use purser_actors::id::{PaymentId, Wallet};
+use purser_actors::entity::refund;
+use purser_actors::id::{PaymentId, RefundId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
 
@@ -92,8 +93,23 @@ impl App {
     async fn render_payment(&self, id: PaymentId, payment: &Payment) -> Result<JsonObject, ApiError> {
         let view = JsonObject::of(&payment.view(&id)).boolean("terminal", payment.is_final());
         let view = view.member("receipt", &receipt(payment));
-        with_product(&self.engine, view, payment, true).await
+        let view = with_product(&self.engine, view, payment, true).await?;
+        with_refund(&self.engine, view, id).await
     }
+}
+
+/// Adds `refunded_usd_amount` if operators refunded the payment to the balance.
+///
+/// # Errors
+/// 500 when storage fails.
+pub(super) async fn with_refund(engine: &Engine, view: JsonObject, id: PaymentId) -> Result<JsonObject, ApiError> {
+    let refund = engine.refund(&RefundId::for_payment(id)).await;
+    Ok(match refund.map_err(|_| ApiError::internal())? {
+        Some(refund) if refund.status == refund::Status::Credited => {
+            view.number("refunded_usd_amount", refund.request.amount.decimal())
+        }
+        _ => view,
+    })
 }
 
 /// Adds the product of a payment with its current status: its id under the contract's name, `product_status`, and

@@ -112,7 +112,7 @@ struct SessionList<'a> {
     responses((status = 200, description = "Sessions that have not ended, newest first.", body = SessionList<'static>),
         (status = 401, description = "No session."), (status = 403, description = "Another page's request, or frozen."))))]
 async fn get_sessions(State(app): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, app.origin.as_str())?;
+    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
     let claims = session(&app, &headers).await?;
     refuse_frozen(&app.engine, &claims).await?;
     let open = app.open_sessions(&claims.wallet).await?;
@@ -191,7 +191,7 @@ struct SignedOut {
     responses((status = 200, description = "Signed out.", body = SignedOut),
         (status = 403, description = "Another page's request."))))]
 async fn post_sign_out(State(app): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
-    require_own_page(&Method::POST, &headers, app.origin.as_str())?;
+    require_own_page(&Method::POST, &headers, &app.pages.origins())?;
     // A frozen account's owner signs out too.
     if let Ok(claims) = session(&app, &headers).await {
         match app.engine.revoke_session(claims.session).await {

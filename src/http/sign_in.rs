@@ -10,6 +10,7 @@ use purser_actors::answer::UserId;
 use purser_actors::engine::{OperationError, UserIdCollision};
 use purser_actors::entity::session::{AuthMethod, Command, Rejection, Reply, Session};
 use purser_actors::id::Network;
+use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::app::App;
@@ -20,7 +21,9 @@ use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
 use crate::checkout::user_id_collision;
+use crate::identity::challenge::SignInChallenges;
 use crate::identity::credentials::Credentials;
+use crate::identity::proof::{ProofVerifier, VerifiedWallet};
 use crate::identity::refresh::{ParsedRefreshToken, RefreshTokenCodec};
 use crate::identity::sign_in_error::SignInError;
 #[cfg(feature = "documents")]
@@ -68,26 +71,11 @@ async fn get_auth(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["network"])?;
-    let first = match query.choice("network", &["base", "solana"])? {
-        "solana" => Network::Solana,
-        _ => Network::Base,
-    };
-    let now = state.clock.now();
-    let mut proofs = headers.get_all(SIGN_IN_WITH_X).iter();
-    let signed = match (proofs.next(), proofs.next()) {
-        (None, _) => return Ok(challenge(&state, first, None)),
-        (Some(_), Some(_)) => {
-            return Ok(challenge(
-                &state,
-                first,
-                Some(SignInError::Header("sent more than once")),
-            ));
-        }
-        (Some(proof), None) => match state.verifier.check(proof.as_bytes(), now) {
-            Ok(signed) => signed,
-            Err(refusal) => return Ok(challenge(&state, first, Some(refusal))),
-        },
+    let first = first_network(query.as_deref())?;
+    let challenge = |state: &App, first, refusal| challenge(state, &state.challenges, first, refusal);
+    let signed = match signer(&headers, &state.verifier, state.clock.now()) {
+        Ok(signed) => signed,
+        Err(refusal) => return Ok(challenge(&state, first, refusal)),
     };
     let session = state.credentials.new_session(&signed.wallet);
     // A nonce is valid through its last second.
@@ -105,10 +93,43 @@ async fn get_auth(
     Ok(json::private_ok(&SignInResponse { auth, user_id }))
 }
 
-fn challenge(state: &App, first: Network, refusal: Option<SignInError>) -> Response {
-    let challenge = state
-        .challenges
-        .issue(first, refusal, state.clock.now(), &*state.entropy);
+/// Which network a challenge names first.
+///
+/// # Errors
+/// 400 for another parameter, or another network.
+pub(super) fn first_network(query: Option<&str>) -> Result<Network, ApiError> {
+    let query = Query::parse(query, &["network"])?;
+    Ok(match query.choice("network", &["base", "solana"])? {
+        "solana" => Network::Solana,
+        _ => Network::Base,
+    })
+}
+
+/// The wallet whose signature a request has.
+///
+/// # Errors
+/// What the new challenge says of a signature that does not count; `None` if there is none.
+pub(super) fn signer(
+    headers: &HeaderMap,
+    verifier: &ProofVerifier,
+    now: Timestamp,
+) -> Result<VerifiedWallet, Option<SignInError>> {
+    let mut proofs = headers.get_all(SIGN_IN_WITH_X).iter();
+    match (proofs.next(), proofs.next()) {
+        (None, _) => Err(None),
+        (Some(_), Some(_)) => Err(Some(SignInError::Header("sent more than once"))),
+        (Some(proof), None) => verifier.check(proof.as_bytes(), now).map_err(Some),
+    }
+}
+
+/// 402 with a new challenge.
+pub(super) fn challenge(
+    state: &App,
+    challenges: &SignInChallenges,
+    first: Network,
+    refusal: Option<SignInError>,
+) -> Response {
+    let challenge = challenges.issue(first, refusal, state.clock.now(), &*state.entropy);
     let mut response = json::bytes_as_json(with_members(challenge.body.as_bytes()));
     *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
     let headers = response.headers_mut();
@@ -236,9 +257,10 @@ async fn attempt(state: &App, presented: &ParsedRefreshToken) -> Result<Option<R
         Err(OperationError::Rejected(Rejection::Expired)) => return Err(invalid()),
     };
     let owner = session.owner;
+    let (amr, key) = (session.amr, session.presented_key);
     let auth = state
         .credentials
-        .issue(&owner, presented.session, session.amr, generation);
+        .issue_with_key(&owner, presented.session, amr, key, generation);
     let user_id = owner.into();
     Ok(Some(json::private_ok(&TokenResponse { auth, user_id })))
 }

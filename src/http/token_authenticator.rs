@@ -101,6 +101,11 @@ impl TokenAuthenticator {
         if self.engine.has_session_ended(&session).await.unwrap_or(true) {
             return Err(TokenError::Revoked);
         }
+        let key = self
+            .engine
+            .key_behind(&session)
+            .await
+            .map_err(|_| TokenError::Revoked)?;
         // The cookie's own expiry was checked above; a stream opened by it is checked again within an hour.
         let expires_at = Timestamp(session.expires_at.0.min(now.plus_ms(3_600_000).0));
         self.check_session(AuthClaims {
@@ -108,6 +113,7 @@ impl TokenAuthenticator {
             session: id,
             created_by: session.created_by,
             amr: session.amr,
+            key,
             expires_at,
             issued_at: session.created_at,
             of_page: true,
@@ -133,8 +139,14 @@ impl Authenticator for TokenAuthenticator {
             created_by: None,
             amr: match claims.method {
                 TokenAuthMethod::Wallet => AuthMethod::Wallet,
-                TokenAuthMethod::Payment(payment) => AuthMethod::Payment(payment),
+                TokenAuthMethod::Payment(payment) | TokenAuthMethod::PaymentWithKey(payment, _) => {
+                    AuthMethod::Payment(payment)
+                }
                 TokenAuthMethod::Key(key) => AuthMethod::Key(key),
+            },
+            key: match claims.method {
+                TokenAuthMethod::Wallet | TokenAuthMethod::Payment(_) => None,
+                TokenAuthMethod::PaymentWithKey(_, key) | TokenAuthMethod::Key(key) => Some(key),
             },
             expires_at: Timestamp(claims.expires_s.saturating_mul(1000)),
             issued_at: Timestamp(claims.issued_s.saturating_mul(1000)),

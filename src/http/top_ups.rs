@@ -1,5 +1,5 @@
-//! The balance at the card issuer: `GET /fund-card-balance` (paid), `GET /list-card-transactions` and
-//! `GET /get-card-deposit-address`.
+//! The balance at the card issuer: `GET /fund-card-balance` (paid), `GET /get-top-up-status`,
+//! `GET /list-card-transactions` and `GET /get-card-deposit-address`.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use purser_actors::engine::Engine;
 use purser_actors::entity::Purchase;
 use purser_actors::entity::top_up;
 use purser_actors::entity::top_up::{CardBalancePurchase, Status, TopUp};
-use purser_actors::id::{CardId, TopUpId, Wallet};
+use purser_actors::id::{CardId, Network, TopUpId, Wallet};
 use purser_actors::kernel::Entity;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
@@ -36,6 +36,11 @@ routes! { pub static ROUTES: Arc<App>, openapi;
         Paid, refuses [
             ParameterUnrecognized, ParameterMissing, AmountInvalid, AmountOutOfRange, PaymentRequired, PaymentInvalid,
             WrongWallet, AccountFrozen, IssuerNotLinked, SettlementFailed,
+        ]
+    }
+    GET "/get-top-up-status" => get_top_up_status {
+        Token, refuses [
+            TokenMissing, ParameterUnrecognized, ParameterMissing, AccountFrozen, TopUpNotFound, TopUpAccessDenied,
         ]
     }
     GET "/list-card-transactions" => list_card_transactions {
@@ -103,6 +108,69 @@ async fn fund_card_balance(
         html: false,
     };
     app.checkout.handle(call).await
+}
+
+/// Response with one top-up.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct TopUpResponse<'a> {
+    /// Details of the top-up.
+    top_up: schemas::TopUp<'a>,
+    /// Steps that leave no transfer.
+    progress: TopUpProgress,
+}
+
+/// Steps of a top-up that leave no transfer on a chain.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+struct TopUpProgress {
+    /// How often the first transfer provably could not settle any more and was signed again.
+    signed_again: u8,
+    /// How often it is signed at most, before the top-up fails and its charge is credited.
+    signed_at_most: u8,
+    /// Whether the bridge has attested the burn, so that the mint can follow.
+    attested: bool,
+}
+
+/// Read a top-up
+///
+/// With each transfer on its chain.
+#[cfg_attr(feature = "documents", utoipa::path(
+    get, path = "/get-top-up-status", operation_id = "getTopUpStatus", tag = "Card balance", security(("bearer" = [])),
+    params(("top_up_id" = String, Query, description = "From `GET /fund-card-balance`.")),
+    responses((status = 200, description = "`top_up`, `progress`.", body = TopUpResponse),
+        (status = 400, description = "`top_up_id` is missing."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another wallet's top-up, or a frozen account."),
+        (status = 404, description = "No such top-up."))))]
+async fn get_top_up_status(
+    State(app): SharedState,
+    BearerClaims(claims): BearerClaims,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["top_up_id"])?;
+    let text = query.required("top_up_id")?;
+    refuse_frozen(&app.engine, &claims).await?;
+    let (id, top_up) = load_owned_top_up(&app, &claims.wallet, text).await?;
+    Ok(json::private_ok(&TopUpResponse {
+        top_up: shown(&app.engine, id, &top_up).await?,
+        progress: TopUpProgress {
+            signed_again: top_up.expired_signatures,
+            signed_at_most: top_up::MAX_SIGNING_ATTEMPTS,
+            attested: match &top_up.status {
+                Status::Paid(_) | Status::Failed { .. } => false,
+                Status::Bridging(progress) => progress.attested.is_some(),
+                Status::Delivered | Status::Credited => top_up.rail == Network::Solana,
+            },
+        },
+    }))
+}
+
+/// A top-up with the reason if it is on hold.
+async fn shown<'a>(engine: &Engine, id: TopUpId, top_up: &'a TopUp) -> Result<schemas::TopUp<'a>, ApiError> {
+    Ok(schemas::TopUp {
+        top_up: top_up.view(&id),
+        held: hold_reason(engine, top_up::Job::SendTopUp(id)).await?,
+    })
 }
 
 /// Transactions of cards and of the card balance.
@@ -177,7 +245,7 @@ async fn list_card_transactions(
     };
     let after = match query.get("starting_after") {
         None => None,
-        Some(text) => Some(load_owned_top_up(&app, &claims.wallet, text).await?),
+        Some(text) => Some(load_owned_top_up(&app, &claims.wallet, text).await?.0),
     };
     let found = match card {
         Some(_) => (Vec::new(), false),
@@ -196,10 +264,7 @@ async fn list_card_transactions(
     };
     let mut loaded = Vec::with_capacity(found.0.len());
     for (id, top_up) in &found.0 {
-        loaded.push(schemas::TopUp {
-            top_up: top_up.view(id),
-            held: hold_reason(&app.engine, top_up::Job::SendTopUp(*id)).await?,
-        });
+        loaded.push(shown(&app.engine, *id, top_up).await?);
     }
     Ok(json::private_ok(&CardTransactionsResponse {
         transactions: charges(&cards, (status, limit)),
@@ -385,13 +450,14 @@ fn issuer_unavailable() -> ApiError {
     ApiError::unavailable(ErrorCode::IssuerUnavailable, "The card issuer does not answer.", 2)
 }
 
-async fn load_owned_top_up(app: &App, wallet: &Wallet, text: &str) -> Result<TopUpId, ApiError> {
+async fn load_owned_top_up(app: &App, wallet: &Wallet, text: &str) -> Result<(TopUpId, TopUp), ApiError> {
     let unknown = || ApiError::new(ErrorCode::TopUpNotFound, "There is no such top-up.");
     let id: TopUpId = text.parse().map_err(|_| unknown())?;
     let known = app.engine.top_up(&id).await.map_err(|_| ApiError::internal())?;
-    if known.ok_or_else(unknown)?.owner != *wallet {
+    let known = known.ok_or_else(unknown)?;
+    if known.owner != *wallet {
         let error = "This top-up belongs to another wallet.";
         return Err(ApiError::new(ErrorCode::TopUpAccessDenied, error));
     }
-    Ok(id)
+    Ok((id, known))
 }

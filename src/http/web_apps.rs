@@ -11,16 +11,18 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::Path;
+use axum::extract::{Path, State};
 use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
 use http::header::{self, HeaderName};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::operator::AdminState;
+use super::page_address::PageAddress;
+use super::request_metrics::PathGroup;
 use super::route::routes;
 
 /// Scripts, styles and fonts come from our own address only, no text becomes markup (`trusted-types 'none'`), and no
@@ -69,12 +71,29 @@ routes! { pub static OPERATOR_ROUTES: Arc<AdminState>, undocumented;
     GET "/desk" => get_desk { Operator }
 }
 
+/// Labels of the addresses that are in no table, for metrics.
+pub static PATH_GROUPS: [PathGroup; 3] = [
+    PathGroup {
+        prefix: "/dashboard/",
+        label: "/dashboard/{page}",
+    },
+    PathGroup {
+        prefix: "/desk/",
+        label: "/desk/{page}",
+    },
+    PathGroup {
+        prefix: "/assets/",
+        label: "/assets/{file}",
+    },
+];
+
 /// The addresses within the dashboard, and the built files. They are no operations of the API: what they serve depends
 /// on the version of the program only.
-pub fn router() -> Router {
+pub fn router(pages: PageAddress) -> Router {
     Router::new()
-        .route("/dashboard/{page}", get(get_dashboard))
-        .route("/dashboard/{page}/{id}", get(get_dashboard))
+        .route("/dashboard/{page}", get(get_dashboard_page))
+        .route("/dashboard/{page}/{id}", get(get_dashboard_page))
+        .with_state(pages)
         .merge(asset_router())
 }
 
@@ -84,10 +103,11 @@ pub fn asset_router() -> Router {
 }
 
 /// The same at the operator address.
-pub fn operator_router() -> Router {
+pub fn operator_router(state: Arc<AdminState>) -> Router {
     Router::new()
         .route("/desk/{page}", get(get_desk))
         .route("/desk/{page}/{id}", get(get_desk))
+        .with_state(state)
         .merge(asset_router())
 }
 
@@ -98,13 +118,27 @@ pub fn operator_router() -> Router {
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/dashboard", operation_id = "showDashboard", tag = "Account pages",
     responses((status = 200, description = "The page. It has no data; its script reads the API.", body = String, content_type = "text/html"),
-        (status = 304, description = "The page is the one that `If-None-Match` names."))))]
-async fn get_dashboard(headers: HeaderMap) -> Response {
-    app_page(&files::HOLDER, &headers)
+        (status = 304, description = "The page is the one that `If-None-Match` names."),
+        (status = 307, description = "To the same page at `localhost`, for a browser at a loopback address."))))]
+async fn get_dashboard(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Response {
+    page_at(&app.pages, &files::HOLDER, &uri, &headers)
 }
 
-async fn get_desk(headers: HeaderMap) -> Response {
-    app_page(&files::DESK, &headers)
+async fn get_dashboard_page(State(pages): State<PageAddress>, uri: Uri, headers: HeaderMap) -> Response {
+    page_at(&pages, &files::HOLDER, &uri, &headers)
+}
+
+async fn get_desk(State(state): State<Arc<AdminState>>, uri: Uri, headers: HeaderMap) -> Response {
+    // The desk is where its browser is: at this address, or at that of a tunnel to it.
+    match state.operator_auth.pages(&headers) {
+        Ok(pages) => page_at(&pages, &files::DESK, &uri, &headers),
+        Err(_) => app_page(&files::DESK, &headers),
+    }
+}
+
+/// The page of an app at its address.
+fn page_at(pages: &PageAddress, page: &'static Page, uri: &Uri, headers: &HeaderMap) -> Response {
+    pages.redirect(headers, uri).unwrap_or_else(|| app_page(page, headers))
 }
 
 /// A built file. Its name has a hash of its content, so it may be stored for a year.

@@ -137,7 +137,7 @@ const SIGNING: WebhookSigning = WebhookSigning {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered for the same registration, for 24 hours.")),
     responses((status = 200, description = "`registered`, `webhook_id`, `url`, `types`, `secret`, `signing`.", body = RegisterWebhookResponse<'static>),
         (status = 400, description = "A malformed body or key, or a URL that is not called."), (status = 401, description = "No good token."),
-        (status = 403, description = "Frozen, or a token issued for a payment and a URL that another session registered."),
+        (status = 403, description = "Frozen, or a token issued for a payment or an API key and a URL that somebody else registered."),
         (status = 409, description = "The account has as many endpoints as it may, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
@@ -171,7 +171,8 @@ async fn post_register(
     let follow = |id: Vec<u8>| async move {
         let (id, record) = parse_entity_ref(&id).ok_or_else(ApiError::internal)?;
         let endpoint = later.engine.webhook(&id).await.map_err(|_| ApiError::internal())?;
-        may_change(&again, &endpoint.ok_or_else(ApiError::internal)?)?;
+        let endpoint = endpoint.ok_or_else(ApiError::internal)?;
+        later.require_own_webhook(&again, &endpoint).await?;
         later.registered(id, record, &types).await
     };
     key.run_following(&state.engine, &claims, "/register-webhook", &order, run, follow)
@@ -191,7 +192,7 @@ impl App {
         let request = WebhookRegistration {
             owner: claims.wallet,
             session: claims.session,
-            only_own: claims.is_payment_token(),
+            amr: claims.amr,
             url,
             types: types.clone(),
             record,
@@ -204,7 +205,7 @@ impl App {
                 let full = ApiError::new(ErrorCode::WebhookLimitReached, error);
                 Err(full.hint("Delete one that is not needed: POST /delete-webhook."))
             }
-            Err(RegistrationError::OwnedByOtherSession) => Err(of_another_session()),
+            Err(RegistrationError::OwnedByOtherSession) => Err(of_another_session(claims)),
             Err(RegistrationError::Operation(denied)) => Err(in_progress_response(&denied)),
         }
     }
@@ -341,7 +342,7 @@ struct DeleteWebhookResponse {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`deleted`, `webhook_id`.", body = DeleteWebhookResponse),
         (status = 400, description = "`webhook_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's endpoint, a frozen account, or a token issued for a payment and an endpoint that another session registered."),
+        (status = 403, description = "Another wallet's endpoint, a frozen account, or a token issued for a payment or an API key and an endpoint that somebody else registered."),
         (status = 404, description = "No such endpoint."),
         (status = 409, description = "It is deleted already, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
@@ -357,7 +358,7 @@ async fn post_delete(
     let (running, caller, named) = (state.clone(), claims.clone(), request.webhook_id.clone());
     let run = move |place: Option<IdempotencySlot>| async move {
         let (id, endpoint) = running.load_owned_webhook(&caller, &named).await?;
-        may_change(&caller, &endpoint)?;
+        running.require_own_webhook(&caller, &endpoint).await?;
         let recorder = place.map(|place| {
             recorder::<WebhookEndpoint>(place, move |result: CommandResult<'_, WebhookEndpoint>| {
                 deleted(id, result.map(drop).map_err(|why| *why))
@@ -391,17 +392,33 @@ pub(super) fn already_deleted(why: Rejection) -> ApiError {
     }
 }
 
-/// A token issued for a payment can't change endpoints of other sessions, because a party that relayed the payment may
-/// have it.
-pub(super) fn may_change(claims: &AuthClaims, endpoint: &WebhookEndpoint) -> Result<(), ApiError> {
-    match claims.may_change_of(endpoint.session) {
-        true => Ok(()),
-        false => Err(of_another_session()),
+impl App {
+    /// Rejects an agent for an endpoint that somebody else registered: it would learn a secret that signs, or take it over.
+    /// An API key's tokens change what tokens of that key registered, a payment's token what it registered itself.
+    ///
+    /// # Errors
+    /// 403 `sign_in_required`.
+    pub(super) async fn require_own_webhook(
+        &self,
+        claims: &AuthClaims,
+        endpoint: &WebhookEndpoint,
+    ) -> Result<(), ApiError> {
+        let may = self
+            .engine
+            .may_change_webhook(endpoint, claims.session, claims.amr)
+            .await;
+        match may.map_err(|_| ApiError::internal())? {
+            true => Ok(()),
+            false => Err(of_another_session(claims)),
+        }
     }
 }
 
-fn of_another_session() -> ApiError {
-    let error = "This token was issued for a payment, and another session registered this webhook.";
+fn of_another_session(claims: &AuthClaims) -> ApiError {
+    let error = match claims.is_payment_token() {
+        true => "This token was issued for a payment, and another session registered this webhook.",
+        false => "This token was issued for an API key, and somebody else registered this webhook.",
+    };
     ApiError::new(ErrorCode::SignInRequired, error).hint("Sign in with GET /auth.")
 }
 

@@ -9,7 +9,7 @@ use axum::response::Response;
 use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationError, TreasuryReservation};
 use purser_actors::entity::account::{Account, Rejection, StatementLine, StatementLineView};
-use purser_actors::entity::agent_wallet::refusal_of;
+use purser_actors::entity::spend_approval::{SpendAct, SpendPayee};
 use purser_actors::entity::withdrawal;
 use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
 use purser_actors::kernel::idempotency::CommandResult;
@@ -19,9 +19,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::account::{BearerClaims, refuse_frozen};
-use super::agent_wallet;
 use super::app::App;
+use super::approvals::ApprovalRequiredResponse;
 use super::auth::AuthClaims;
+use super::balance_spends::{AnswerForm, BalanceCall, agent_spend, denied};
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::list_order::{ORDERS, list_start};
@@ -67,6 +68,8 @@ struct WithdrawRequest {
     /// `base` or `solana`. By default derived from the address.
     #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::NetworkName>))]
     network: Option<String>,
+    /// Approval of the account owner for this withdrawal, from a 202.
+    approval_id: Option<String>,
 }
 
 /// Covered by the idempotency fingerprint.
@@ -86,6 +89,17 @@ pub(super) struct CreateWithdrawalResponse {
     withdrawal: CreatedWithdrawal,
     /// URL to poll for its status.
     status_url: String,
+}
+
+/// An accepted withdrawal, or one that waits for the owner's approval.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+pub(super) enum WithdrawalAnswer<'a> {
+    /// Accepted: the amount is held.
+    Accepted(CreateWithdrawalResponse),
+    /// Over a limit of the account owner: nothing is held.
+    ApprovalRequired(Box<ApprovalRequiredResponse<'a>>),
 }
 
 /// A withdrawal as accepted.
@@ -122,10 +136,11 @@ impl CreateWithdrawalResponse {
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/withdraw", operation_id = "createWithdrawal", tag = "Account", security(("bearer" = [])), request_body = inline(WithdrawRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = CreateWithdrawalResponse),
+    responses((status = 202, description = "`success`, `withdrawal`, `status_url`. Or `approval_required`: over a limit, and the account's owner wants to be asked. Nothing was held. Make the same call again once the owner has approved.", body = WithdrawalAnswer<'static>),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "A frozen account, a limit of the API key (`policy_filtered`), or a token issued for a payment and another address than the wallet's."),
-        (status = 409, description = "More than is available, an owner on Solana without a token account, or the first request with this key is still running."),
+        (status = 403, description = "A frozen account, a limit of the owner (`policy_filtered`), an approval that the owner declined, or a token issued for a payment and another address than the wallet's."),
+        (status = 404, description = "No such approval."),
+        (status = 409, description = "More than is available, an owner on Solana without a token account, an approval of something else or that is used or too old, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 503, description = "Not now: too little on this chain, after a restore, or no answer."))))]
 async fn post_withdraw(
@@ -146,7 +161,7 @@ async fn post_withdraw(
     let usdc = Usdc::from_cents(amount).map_err(|_| out_of_range("amount", MIN_AMOUNT, None))?;
     let id = WithdrawalId::mint(claims.wallet.shard(), state.entropy.random());
     let (engine, from, public_url) = (state.engine.clone(), claims.wallet, state.public_url.clone());
-    let api_key = claims.amr.key();
+    let caller = claims.clone();
     key.run(&state.engine, &claims, "/withdraw", &order, move |place| async move {
         let url = public_url.clone();
         let recorder = place.map(|place| {
@@ -154,15 +169,28 @@ async fn post_withdraw(
                 accepted(id, usdc, &url, result.map(drop))
             })
         });
+        let asked = BalanceCall {
+            payee: SpendPayee::Wallet(to),
+            amount: usdc,
+            act: SpendAct::Withdrawal,
+            note: None,
+            approval: request.approval_id.as_deref(),
+        };
+        let asked = agent_spend(&caller, asked)?;
         require_withdrawals_active(&engine)?;
         let promise = check_transferable(&engine, &from, (id, &to, usdc)).await?;
-        match engine.withdraw_by(api_key, from, (id, to, usdc), recorder).await {
+        match engine
+            .withdraw_for(asked.as_ref(), from, (id, to, usdc), recorder)
+            .await
+        {
             Ok(()) => {
                 promise.into_iter().for_each(TreasuryReservation::commit);
                 accepted(id, usdc, &public_url, Ok(()))
             }
             Err(OperationError::Rejected(why)) => accepted(id, usdc, &public_url, Err(&why)),
-            Err(denied) => Err(in_progress_response(&denied)),
+            Err(OperationError::Specific(why)) => denied(&engine, &public_url, &why, AnswerForm::Route).await,
+            Err(OperationError::AlreadyUsed) => Err(in_progress_response::<()>(&OperationError::AlreadyUsed)),
+            Err(OperationError::Unavailable) => Err(in_progress_response::<()>(&OperationError::Unavailable)),
         }
     })
     .await
@@ -197,17 +225,14 @@ fn accepted(
     result: Result<(), &Rejection>,
 ) -> Result<RecordedReply, ApiError> {
     match result {
-        Ok(()) => Ok(RecordedReply::accepted(&CreateWithdrawalResponse::of(
-            id,
-            amount.into(),
-            url,
+        Ok(()) => Ok(RecordedReply::accepted(&WithdrawalAnswer::Accepted(
+            CreateWithdrawalResponse::of(id, amount.into(), url),
         ))),
         Err(Rejection::Frozen { message }) => Err(ApiError::frozen(message.clone())),
         Err(Rejection::Insufficient { available }) => {
             let error = format!("Only {} is available.", available.decimal());
             Err(ApiError::new(ErrorCode::InsufficientBalance, error).param("amount"))
         }
-        Err(Rejection::KeyLimit(over)) => Err(agent_wallet::payment_error(&refusal_of(over))),
         // An account that does not exist yet has no balance.
         Err(_) => Err(ApiError::new(ErrorCode::InsufficientBalance, "Nothing is available.").param("amount")),
     }

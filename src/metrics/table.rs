@@ -72,8 +72,8 @@ metrics! {
         BUILD_INFO: Gauge(One) purser_build_info[version, mode] "Always 1. Labels name the version and mode.";
         HTTP_REQUEST_DURATION: Histogram(Micros) purser_http_request_duration_seconds[route, status]
             "Time to the response head, by route and status class. `402` is its own class, because it is a price and \
-             not an error. `route=\"other\"` is any path without a route. A client that disconnects before the \
-             response is not counted.";
+             not an error. `route=\"other\"` is any path without a route; the pages of each web app have one label, as \
+             have their files. A client that disconnects before the response is not counted.";
         PAID_CALLS: Counter(One) purser_paid_calls_total[outcome]
             "Paid calls by outcome: `challenged`, `invalid`, `rate_limited`, `rejected`, `overloaded`, \
              `unavailable`, `declined`, `pending`, `credited`, `fulfilled`, `replayed`. Counted when the response is \

@@ -24,6 +24,7 @@ use crate::http::health::Readiness;
 use crate::http::index_page::IndexPage;
 use crate::http::login_page::LoginPage;
 use crate::http::openapi::{self, ApiDocuments};
+use crate::http::page_address::PageAddress;
 use crate::http::pricing::PriceList;
 use crate::http::rate_limit::RateLimiter;
 use crate::http::request_metrics::RequestMetrics;
@@ -69,6 +70,10 @@ pub(super) struct AppState {
     pub(super) hub: Arc<Hub>,
     pub(super) deps: Dependencies,
     pub(super) public_url: String,
+    /// Where clients call, and where the pages are.
+    pub(super) pages: PageAddress,
+    /// Whether the desk's port at `localhost` is the desk's.
+    pub(super) desk_owns_localhost: bool,
     /// Revocations that survive a restore.
     pub(super) revocations: Arc<RevocationLog>,
     /// Older nonces are rejected: they may have been used in a history that a restore has lost.
@@ -139,7 +144,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(health::router(readiness))
         .merge(openapi::router(&described.clients))
         .merge(discovery::router(discovery))
-        .merge(web_apps::router())
+        .merge(web_apps::router(state.pages.clone()))
         .merge(event_routes(&state, &entrance.authenticator));
     let controls = state.deps.sandbox.as_ref().map(|own| sandbox::router(&state, own));
     if let Some(controls) = &controls {
@@ -197,10 +202,12 @@ fn app(
         cvvs: deps.cvvs.clone(),
         documents: deps.documents.clone(),
         uploads: Arc::default(),
+        recovery_challenges: SignInChallenges::for_recovery(&entrance.origin, terms, &entrance.nonces),
+        recovery_verifier: ProofVerifier::for_recovery(entrance.origin.clone(), &entrance.nonces),
         challenges: SignInChallenges::new(&entrance.origin, terms, entrance.nonces.clone()),
-        verifier: ProofVerifier::new(entrance.origin.clone(), entrance.nonces),
+        verifier: ProofVerifier::new(entrance.origin, entrance.nonces),
         passkeys: entrance.passkeys,
-        origin: entrance.origin,
+        pages: state.pages.clone(),
         credentials: entrance.credentials,
         cookies: entrance.cookies,
         authenticator: entrance.authenticator,
@@ -237,10 +244,18 @@ fn rates(state: &AppState, prices: Arc<PriceBook>) -> pricing::FeeRateLookup {
     Arc::new(move |line| prices.fee_rate(line, clock.now()))
 }
 
+/// Origin under which clients reach the service.
+///
+/// # Errors
+/// When the URL is not one.
+pub(super) fn origin_of(public_url: &str) -> Result<Origin, ServiceError> {
+    Origin::parse(public_url).map_err(|e| ServiceError::Component("server.public_url", e.to_string()))
+}
+
 async fn auth_context(state: &AppState) -> Result<AuthContext, ServiceError> {
     let config = &state.config.identity;
-    let origin =
-        Origin::parse(&state.public_url).map_err(|e| ServiceError::Component("server.public_url", e.to_string()))?;
+    let origin = origin_of(&state.public_url)?;
+    let pages = state.pages.origin();
     let keys = identity_keys(state)?;
     let derived = IdentityKeys::derive(&keys);
     let issuer = if config.issuer.is_empty() {
@@ -256,7 +271,7 @@ async fn auth_context(state: &AppState) -> Result<AuthContext, ServiceError> {
         entropy: state.deps.entropy.clone(),
         session_ttl_ms: config.refresh_token_idle_seconds.saturating_mul(1000),
     });
-    let cookies = SessionCookies::new(&derived.cookie, &origin);
+    let cookies = SessionCookies::new(&derived.cookie, pages);
     let arrivals = SignupWaiters::new(state.config.signup.max_waiting_agents);
     let authenticator = TokenAuthenticator::new(
         tokens,
@@ -273,13 +288,13 @@ async fn auth_context(state: &AppState) -> Result<AuthContext, ServiceError> {
     Ok(AuthContext {
         form_links: PayoutFormLinks::new(&derived.form, &state.public_url),
         api_keys: ApiKeyCodec::new(&derived.api_key),
-        signups: SignupCodec::new(&derived.signup, &origin),
+        signups: SignupCodec::new(&derived.signup, pages),
         signup_waiters: arrivals,
         mpp: Arc::new(Mpp::new(origin.host(), current, previous, first)),
         credentials,
         cookies,
         authenticator: Arc::new(authenticator),
-        passkeys: PasskeySite::new(&origin, &derived, state.nonces_valid_from),
+        passkeys: PasskeySite::new(pages, &derived, state.nonces_valid_from),
         keys: derived.clone(),
         nonces: Nonces::new(&derived.nonce, &origin).not_before(state.nonces_valid_from),
         origin,
@@ -296,7 +311,7 @@ fn event_routes(state: &AppState, authenticator: &Arc<TokenAuthenticator>) -> Ro
             clock: state.deps.clock.clone(),
             config: state.config.stream.clone(),
         }),
-        origin: state.public_url.as_str().into(),
+        pages: state.pages.clone(),
     })
 }
 
@@ -306,7 +321,7 @@ fn metrics(state: &AppState, limiter: &Arc<RateLimiter>, checkout: &Checkout) ->
         store: state.journal.clone(),
         sandbox_store: state.deps.sandbox.as_ref().map(|sandbox| sandbox.journal.clone()),
         hub: state.hub.clone(),
-        requests: Arc::new(RequestMetrics::new(&routes::PATHS)),
+        requests: Arc::new(RequestMetrics::new(&routes::PATHS, &web_apps::PATH_GROUPS)),
         limiter: limiter.clone(),
         calls: checkout.calls.clone(),
         mode: if state.config.is_sandbox() {

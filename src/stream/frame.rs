@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use purser_actors::entity::session::AuthMethod;
+use purser_actors::entity::spend_approval::as_seen_by;
 use purser_actors::kernel::event_record::{EventRecord, PublicEvent};
 use purser_storage::{Cursor, StoredEvent};
 use serde::{Deserialize, Serialize};
@@ -191,6 +193,12 @@ impl StreamEvent {
                 None
             }
         }
+    }
+
+    /// The event as the holder of these credentials sees it; `None` if it is about another agent's request.
+    pub fn seen_by(self, reader: AuthMethod) -> Option<Self> {
+        let announcement = as_seen_by(Some(reader), self.announcement)?;
+        Some(Self { announcement, ..self })
     }
 
     /// Event type, for filters.

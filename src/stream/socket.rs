@@ -42,7 +42,7 @@ pub struct StreamContext {
 /// How a client authenticates.
 pub enum ClientAccess {
     /// By header or cookie. Subscribed before the upgrade, so that exceeding the limit is reported as an HTTP error.
-    Granted(AuthClaims, Subscription),
+    Granted(Box<AuthClaims>, Subscription),
     /// Not yet: its first message must contain a token.
     FirstMessage,
 }
@@ -165,7 +165,7 @@ impl Client {
 
 async fn serve(client: &mut Client, state: &StreamContext, access: ClientAccess) -> ControlFlow<StreamEnd> {
     let (claims, subscription) = match access {
-        ClientAccess::Granted(claims, subscription) => (claims, subscription),
+        ClientAccess::Granted(claims, subscription) => (*claims, subscription),
         ClientAccess::FirstMessage => {
             let claims = first_message(client, state).await?;
             match state.hub.subscribe(claims.wallet, claims.revocation_ids()) {
@@ -182,6 +182,7 @@ async fn serve(client: &mut Client, state: &StreamContext, access: ClientAccess)
         return refused(refusal);
     }
     let feed = SubscriberFeed::new(state.store.clone(), subscription, client.handed, EventFilter::default());
+    let feed = feed.for_reader(claims.amr);
     Session {
         feed,
         subscribed: false,

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use purser_actors::entity::session::AuthMethod;
 use purser_storage::{Cursor, Span, Store, StoreError, StoredEvent};
 
 use super::frame::{EventFilter, StreamEvent};
@@ -16,6 +17,8 @@ pub struct SubscriberFeed {
     store: Arc<dyn Store>,
     subscription: Subscription,
     filter: EventFilter,
+    /// Whose credentials opened the stream, if it is an account's.
+    reader: Option<AuthMethod>,
     /// Everything up to here has been yielded or filtered out.
     cursor: Cursor,
     /// Whether events may be missing from the queue.
@@ -30,10 +33,18 @@ impl SubscriberFeed {
             store,
             subscription,
             filter,
+            reader: None,
             cursor: after,
             behind: true,
             ready: VecDeque::new(),
         }
+    }
+
+    /// Leaves out what the holder of these credentials may not see.
+    #[must_use]
+    pub fn for_reader(self, reader: AuthMethod) -> Self {
+        let reader = Some(reader);
+        Self { reader, ..self }
     }
 
     /// Restarts from another cursor or with another filter.
@@ -66,8 +77,13 @@ impl SubscriberFeed {
                     continue;
                 }
                 self.cursor = event.cursor;
-                if let Some(event) = StreamEvent::read(&event).filter(|e| self.filter.matches(e.kind())) {
-                    return Ok(Some(event));
+                let event = StreamEvent::read(&event).filter(|e| self.filter.matches(e.kind()));
+                let seen = match self.reader {
+                    Some(reader) => event.and_then(|event| event.seen_by(reader)),
+                    None => event,
+                };
+                if seen.is_some() {
+                    return Ok(seen);
                 }
             }
             if self.behind {

@@ -72,7 +72,7 @@ impl CvvVault {
         Ok(record)
     }
 
-    /// Opens a card's record; `None` once its key is destroyed. Blocks.
+    /// Opens a card's record; `None` once its key is destroyed or is being destroyed. Blocks.
     ///
     /// # Errors
     /// [`VaultError::Sealed`] when it is corrupt or another card's; when the disk fails.
@@ -82,6 +82,10 @@ impl CvvVault {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
+        // It is being destroyed: overwritten and not unlinked yet.
+        if *key == [0; KEY] {
+            return Ok(None);
+        }
         let key: &[u8; KEY] = key.as_slice().try_into().map_err(|_| VaultError::Sealed("its key"))?;
         let (header, rest) = record.split_at(1 + KEY_ID);
         let (nonce, sealed) = rest
@@ -241,6 +245,10 @@ mod tests {
             vault.seal(CARD, &cvv("123")).unwrap(),
             vault.seal(CARD, &cvv("4567")).unwrap(),
         );
+        // Overwritten, before it is unlinked: a reader of that moment finds no key, and no error.
+        let file = vault.file(key_id(&one).unwrap());
+        std::fs::write(&file, [0; KEY]).unwrap();
+        assert_eq!(opened(&vault, CARD, &one), None);
         vault.destroy_key(&one).unwrap();
         vault.destroy_key(&one).unwrap();
         assert_eq!(opened(&vault, CARD, &one), None);

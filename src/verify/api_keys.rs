@@ -97,7 +97,7 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
         report.report("api_key.index_duplicate", pair[0].1, "it takes two places");
     }
     for (id, (session, _)) in &contents.sessions {
-        let Some(named) = session.amr.key() else { continue };
+        let Some(named) = session.key() else { continue };
         if keys
             .get(&named)
             .is_none_or(|key| key.owner != session.owner || key.used_at.is_none())

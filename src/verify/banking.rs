@@ -47,6 +47,12 @@ impl BankingSnapshot {
         }
     }
 
+    /// What a transfer took from the balance, in atomic USDC.
+    pub(super) fn taken(&self) -> Option<i128> {
+        let (direction, amount, _) = self.transfer?;
+        (direction == TransferDirection::ToAccount).then_some(amount)
+    }
+
     /// With these records in the vault.
     pub(super) fn with_sealed(self, sealed: Vec<u128>) -> Self {
         Self { sealed, ..self }

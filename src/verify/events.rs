@@ -14,7 +14,7 @@ use purser_storage::{Seq, Store, StoreError};
 use super::money_history::MoneyHistory;
 use super::{
     StoreContents, VerifyReport, agent_wallets, api_keys, banking, discrepancies, identity, incoming, late_returns,
-    lines, passkeys, payees, products, refunds, reloadable_cards, spend_approvals, webhooks,
+    lines, passkeys, payees, products, recoveries, refunds, reloadable_cards, spend_approvals, webhooks,
 };
 
 /// The folded events of one entity.
@@ -101,6 +101,7 @@ fn fold_event(
             let result = result.or_else(|| spend_approvals::fold(kind, &record.event));
             let result = result.or_else(|| api_keys::fold(kind, &record.event));
             let result = result.or_else(|| passkeys::fold(kind, &record.event));
+            let result = result.or_else(|| recoveries::fold(kind, &record.event));
             let result = result.or_else(|| webhooks::fold(kind, &record.event));
             result.transpose().map(|result| match result {
                 Some(Some(status)) => trail.status = status.into(),
@@ -160,6 +161,7 @@ fn account_event(
         account::Event::CapReserved(_)
         | account::Event::CapReleased(_)
         | account::Event::CapsChanged(_)
+        | account::Event::BalanceLimitsChanged(_)
         | account::Event::AgentsStopped(_)
         | account::Event::AgentsResumed => record_event(trail, record),
     }

@@ -27,6 +27,7 @@ mod passkeys;
 mod payees;
 mod products;
 mod received;
+mod recoveries;
 mod refunds;
 mod reloadable_cards;
 mod spend_approvals;
@@ -160,6 +161,7 @@ pub(crate) struct StoreContents {
     /// API keys and the slots that they occupy.
     pub(crate) api_keys: api_keys::ApiKeys,
     pub(crate) passkeys: passkeys::Passkeys,
+    pub(crate) recoveries: recoveries::Recoveries,
     /// Endpoints and deliveries.
     pub(crate) webhooks: webhooks::WebhookRecords,
     /// Transfers from the treasury for products.
@@ -217,6 +219,7 @@ async fn check(store: &dyn Store, chain: Option<&ChainList>) -> Result<VerifyRep
     spend_approvals::check(&contents, &mut report);
     api_keys::check(&contents, &mut report);
     passkeys::check(&contents, &mut report);
+    recoveries::check(&contents, &mut report);
     payees::check(store, &contents, &mut report).await?;
     webhooks::check(store, &contents, &mut report).await?;
     banking::check(&contents, &history, &holders, &mut report);
@@ -241,7 +244,8 @@ async fn check(store: &dyn Store, chain: Option<&ChainList>) -> Result<VerifyRep
             contents.banking.len()
                 - contents.webhooks.count()
                 - lines::count(contents.banking.keys())
-                - contents.passkeys.len(),
+                - contents.passkeys.len()
+                - contents.recoveries.len(),
         ),
         ("issuer_links", contents.identity.links.len()),
         ("withdrawals", contents.withdrawals.len()),
@@ -251,6 +255,7 @@ async fn check(store: &dyn Store, chain: Option<&ChainList>) -> Result<VerifyRep
         ("discrepancies", contents.discrepancies.all.len()),
         ("api_keys", contents.api_keys.len()),
         ("passkeys", contents.passkeys.len()),
+        ("recoveries", contents.recoveries.len()),
         ("webhooks", contents.webhooks.endpoints),
         ("webhook_deliveries", contents.webhooks.deliveries),
         ("refunds", contents.refunds.all.len()),
@@ -341,6 +346,7 @@ async fn read_entities(store: &dyn Store, report: &mut VerifyReport) -> Result<S
             .or_else(|| contents.spend_approvals.read(kind, id, row))
             .or_else(|| contents.api_keys.read(kind, id, row))
             .or_else(|| contents.passkeys.read(kind, id, row))
+            .or_else(|| contents.recoveries.read(kind, id, row))
             .or_else(|| contents.webhooks.read(kind, id, row))
             .or_else(|| lines::read(kind, id, row))
         {
@@ -375,6 +381,7 @@ async fn read_rows(
     contents.spend_approvals.read_rows(store).await?;
     contents.api_keys.read_rows(store).await?;
     contents.passkeys.read_rows(store).await?;
+    contents.recoveries.read_rows(store).await?;
     contents.refunds.read_rows(store).await?;
     contents.incoming.read_rows(store, report).await?;
     for work in [table::OUTBOX, table::TIMER] {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use purser_actors::entity::passkey::{self, Passkey};
-use purser_actors::id::PasskeyId;
+use purser_actors::id::{PasskeyId, Wallet};
 use purser_actors::kernel::{EntityKind, table};
+use purser_actors::port::Timestamp;
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
@@ -52,6 +53,12 @@ impl Passkeys {
                 .insert(key.to_vec(), PasskeyId(number(row.value.first_chunk())));
         })
         .await
+    }
+
+    /// Whether an active passkey of the account was added by this time.
+    pub(super) fn has_older(&self, account: &Wallet, at: Timestamp) -> bool {
+        let mut active = self.passkeys.values().filter(|passkey| passkey.removed_at.is_none());
+        active.any(|passkey| passkey.owner == *account && passkey.created_at <= at)
     }
 
     pub(super) fn len(&self) -> usize {

@@ -3,14 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::entity::spend_approval::{self, SpendApproval, Status};
-use purser_actors::entity::wallet_payment::WalletPayment;
-use purser_actors::id::{SpendApprovalId, WalletPaymentId};
+use purser_actors::entity::spend_approval::{self, SpendAct, SpendApproval, SpendPayee, SpendTerms, SpendUse, Status};
+use purser_actors::id::SpendApprovalId;
 use purser_actors::kernel::{EntityKind, table};
+use purser_actors::money::Usdc;
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
 use super::banking::BankingSnapshot;
+use super::products::SoldProduct;
 use super::{StoreContents, VerifyReport, each_row};
 
 #[derive(Default)]
@@ -86,11 +87,41 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     })
 }
 
-/// Whether the spend is the one that the owner saw.
-fn is_for(approval: &SpendApproval, spend: &WalletPayment) -> bool {
-    let terms = &approval.terms;
-    (approval.owner, terms.to, terms.amount) == (spend.owner, spend.order.to, spend.order.amount)
-        && terms.method == spend.order.method
+/// Whether the spend is there, and is the one that the owner saw.
+fn is_for(approval: &SpendApproval, spend: SpendUse, contents: &StoreContents) -> bool {
+    let SpendTerms { payee, amount, act, .. } = &approval.terms;
+    let (owner, amount) = (approval.owner, *amount);
+    match spend {
+        SpendUse::WalletPayment(id) => contents.agent_wallets.payment(id).is_some_and(|made| {
+            let order = &made.order;
+            (made.owner, order.amount) == (owner, amount)
+                && *payee == SpendPayee::Wallet(order.to)
+                && *act == SpendAct::from(&order.method)
+        }),
+        SpendUse::Withdrawal(id) => contents.withdrawals.get(&id).is_some_and(|(made, _)| {
+            (made.owner, made.amount) == (owner, amount)
+                && *payee == SpendPayee::Wallet(made.to)
+                && *act == SpendAct::Withdrawal
+        }),
+        SpendUse::CardBalanceWithdrawal(id) => {
+            contents.reloadable_cards.withdrawals.get(&id).is_some_and(|(made, _)| {
+                (made.owner, Usdc::from_cents(made.amount)) == (owner, Ok(amount))
+                    && *payee == SpendPayee::Wallet(made.to)
+                    && *act == SpendAct::CardBalanceWithdrawal
+            })
+        }
+        SpendUse::BankTransfer(id) => {
+            let made = contents
+                .banking
+                .get(&(EntityKind::BankTransfer as u8, id.0.to_be_bytes().to_vec()));
+            made.and_then(BankingSnapshot::taken) == Some(i128::from(amount.atomic())) && *act == SpendAct::BankTransfer
+        }
+        SpendUse::BankPayout(id) => {
+            let made = contents.sold.get(&(EntityKind::Payout as u8, id.0));
+            let is_same = |made: &SoldProduct| (made.owner, made.charge.charged) == (owner, amount);
+            made.is_some_and(is_same) && *act == SpendAct::BankPayout
+        }
+    }
 }
 
 /// Compares approvals with the rows that find and use them, and with the spends.
@@ -102,10 +133,10 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
         usable,
     } = &contents.spend_approvals;
     // Uses that the approval has not recorded yet.
-    let mut recording: BTreeMap<SpendApprovalId, WalletPaymentId> = BTreeMap::new();
+    let mut recording: BTreeMap<SpendApprovalId, SpendUse> = BTreeMap::new();
     for outbox_job in &contents.jobs {
-        if let Some(spend_approval::Job::RecordSpendApprovalUse { approval, payment }) = outbox_job.job.typed()
-            && recording.insert(approval, payment).is_some()
+        if let Some(spend_approval::Job::RecordSpendApprovalUse { approval, used_by }) = outbox_job.job.typed()
+            && recording.insert(approval, used_by).is_some()
         {
             report.report("approval.used_twice", approval, "two spends used it");
         }
@@ -143,26 +174,23 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
             );
         }
         let spend = match approval.status {
-            Status::Used(payment) => Some(payment),
+            Status::Used(used_by) => Some(used_by),
             _ => recording.get(id).copied(),
         };
-        if let Some(payment) = spend
-            && contents
-                .agent_wallets
-                .payment(payment)
-                .is_none_or(|spend| !is_for(approval, spend))
+        if let Some(spend) = spend
+            && !is_for(approval, spend, contents)
         {
             report.report(
                 "approval.spend_mismatch",
                 id,
-                format!("{payment} is not the spend that was approved"),
+                format!("{spend} is not the spend that was approved"),
             );
         }
     }
-    let mut spends: Vec<WalletPaymentId> = approvals
+    let mut spends: Vec<SpendUse> = approvals
         .values()
         .filter_map(|approval| match approval.status {
-            Status::Used(payment) => Some(payment),
+            Status::Used(used_by) => Some(used_by),
             _ => None,
         })
         .chain(recording.values().copied())

@@ -1,7 +1,7 @@
 // `npm run serve -- --to http://127.0.0.1:8402 [--port 5173]`: serves the apps from source, built anew for each page
 // load, and passes everything else on to a running service. So a page can be developed without building the service.
 // The service allows requests of its own pages only, so it must believe that this is its address:
-// `PURSER_SERVER__PUBLIC_URL=http://127.0.0.1:5173 purser serve`. For the desk, `--to` is the operator address.
+// `PURSER_SERVER__PUBLIC_URL=http://localhost:5173 purser serve`. For the desk, `--to` is the operator address.
 
 import { readFileSync } from "node:fs";
 import http from "node:http";
@@ -81,4 +81,4 @@ server.on("upgrade", (request, socket, head) => {
   socket.on("error", () => onward.destroy());
 });
 
-server.listen(Number(values.port), "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}/dashboard`));
+server.listen(Number(values.port), "127.0.0.1", () => console.log(`http://localhost:${server.address().port}/dashboard`));

@@ -58,6 +58,7 @@ const VOLATILE: &[&str] = &[
     "seq",
     "wallet_payment_id",
     "status_url",
+    "service_url",
     "top_up_id",
     "transaction",
     "tx_hash",

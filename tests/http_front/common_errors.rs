@@ -39,7 +39,7 @@ async fn assert_every_operation_responds(routes: Router, settings: &[(&str, &str
         },
         authenticator: Arc::new(NameAuthenticator(clock.clone())),
         limiter: Arc::new(RateLimiter::new(&config.limits)),
-        request_metrics: Arc::new(RequestMetrics::new(&PATHS)),
+        request_metrics: Arc::new(RequestMetrics::new(&PATHS, &[])),
         clock,
         entropy: Arc::new(Counter(AtomicU64::new(7))),
         docs_version: "0".to_owned(),

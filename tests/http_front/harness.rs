@@ -16,12 +16,14 @@ use purser::http::error::{ApiError, ErrorCode, with_prebuilt_body};
 use purser::http::events::{self, EventState};
 use purser::http::front::{Front, FrontConfig, PathRules};
 use purser::http::health::{self, Readiness};
+use purser::http::page_address::PageAddress;
 use purser::http::pricing::{self, PriceList};
 use purser::http::rate_limit::RateLimiter;
 use purser::http::request_metrics::RequestMetrics;
 use purser::http::routes::PATHS;
 use purser::http::server::{Server, StopHandle};
 use purser::http::{json, openapi, version};
+use purser::identity::origin::Origin;
 use purser::stream::{Hub, StreamContext};
 use purser_actors::entity::session::AuthMethod;
 use purser_actors::id::{SessionId, Wallet};
@@ -77,6 +79,7 @@ impl NameAuthenticator {
             wallet,
             session: SessionId(session),
             created_by: None,
+            key: None,
             amr: AuthMethod::Wallet,
             issued_at: self.0.now(),
             expires_at,
@@ -196,7 +199,7 @@ impl Harness {
         .merge(openapi::router(&document))
         .merge(events::router(EventState {
             stream,
-            origin: format!("http://{addr}").into(),
+            pages: PageAddress::new(Origin::parse(&format!("http://{addr}")).unwrap(), true),
         }))
         .merge(test_routes(&config, paid_calls.clone(), gate.clone()));
         let inside = FrontConfig {
@@ -207,7 +210,7 @@ impl Harness {
             },
             authenticator,
             limiter: Arc::new(RateLimiter::new(&config.limits)),
-            request_metrics: Arc::new(RequestMetrics::new(&PATHS)),
+            request_metrics: Arc::new(RequestMetrics::new(&PATHS, &[])),
             clock: clock.clone(),
             entropy: Arc::new(Counter(AtomicU64::new(7))),
             cors: true,

@@ -164,7 +164,7 @@ async fn subscription_starts_at_its_cursor() {
         json!({
             "seq": 5, "id": EventId(1), "type": "card.closed", "api_version": API_VERSION,
             "created_at": "1970-01-01T00:00:00.000Z", "user_id": ALICE.user_id(),
-            "data": {"object": {"pad": ""}}, "previous": {},
+            "data": {"object": {"pad": ""}}, "previous": {}, "actor": {"type": "provider", "in_browser": false},
         })
     );
 }

@@ -74,9 +74,12 @@ async fn case_47_the_link_opens_the_account_once() {
     );
     assert!(chromium.text("#sign-in").is_empty());
     let seen = chromium.run_command(json!({"do": "where"}));
-    assert_eq!(seen["url"], purser.url("/dashboard"));
+    assert_eq!(seen["url"], purser.page_url("/dashboard"));
     for requested in seen["requested"].as_array().unwrap() {
-        assert!(requested.as_str().unwrap().starts_with(&purser.url("/")), "{requested}");
+        assert!(
+            requested.as_str().unwrap().starts_with(&purser.page_url("/")),
+            "{requested}"
+        );
     }
 
     chromium.run_command(json!({"do": "back"}));
@@ -89,7 +92,7 @@ async fn case_47_the_link_opens_the_account_once() {
     assert!(chromium.text(BALANCE).is_empty());
     assert_eq!(
         chromium.run_command(json!({"do": "where"}))["url"],
-        purser.url("/login")
+        purser.page_url("/login")
     );
 }
 
@@ -104,10 +107,10 @@ async fn case_47_a_button_opens_the_link_where_scripts_are_off() {
     chromium.run_command(json!({"do": "press", "selector": "#form button"}));
     assert_eq!(
         chromium.run_command(json!({"do": "where"}))["url"],
-        purser.url("/dashboard")
+        purser.page_url("/dashboard")
     );
     chromium.run_command(json!({"do": "scripts", "on": true}));
-    chromium.open(&purser.url("/dashboard"));
+    chromium.open(&purser.page_url("/dashboard"));
     chromium.wait(&line_of(&bought["card_id"]), "bought a $5.00 US card");
 }
 
@@ -121,12 +124,12 @@ async fn unknown_login_code_opens_nothing() {
         "/login?code=",
         "/login?code=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
     ] {
-        chromium.open(&purser.url(path));
+        chromium.open(&purser.page_url(path));
         chromium.wait("#sign-in-note", USED_OR_EXPIRED);
         assert!(chromium.text(BALANCE).is_empty());
     }
     // The dashboard itself asks to sign in, and shows nothing.
-    chromium.open(&purser.url("/dashboard"));
+    chromium.open(&purser.page_url("/dashboard"));
     chromium.wait("main", "Sign in to your account");
     assert!(chromium.text(BALANCE).is_empty());
 }
@@ -259,7 +262,7 @@ fn identify(chromium: &mut Chromium, purser: &ServerProcess, family_name: &str) 
     }
     chromium.run_command(json!({"do": "press", "selector": "button"}));
     chromium.wait("main", "The check is in progress");
-    chromium.open(&purser.url("/dashboard"));
+    chromium.open(&purser.page_url("/dashboard"));
     chromium.wait(".connection", "Live");
 }
 
@@ -289,7 +292,7 @@ async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
     assert_eq!(unlinked["body"]["issuer_link"]["status"], "unlinked", "{unlinked}");
     let set = act(&mut chromium, "/account/caps", &json!({"usa_prepaid_card_usd": "25"}));
     assert_eq!(set["body"]["caps"][0]["own"]["usd"], 25, "{set}");
-    chromium.wait("main", "changed the daily limits of this account");
+    chromium.wait("main", "changed the limits of this account");
     let refused = act(
         &mut chromium,
         "/account/caps",

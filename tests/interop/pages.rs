@@ -44,10 +44,26 @@ fn owner_watches_and_acts_on_the_dashboard() {
 }
 
 #[test]
+fn owner_limits_agents_and_answers_what_they_ask() {
+    // Checks: an owner sets limits for the balances and by merchant on the page. A withdrawal over a limit appears without
+    // a reload, passes once after a yes and never after a no; decided ones are listed. What is no host is said at its
+    // field.
+    run("limits");
+}
+
+#[test]
 fn owner_uses_passkeys() {
     // Checks: with the browser's virtual device an owner adds a passkey, returns with it without a link, and reveals a
     // card whose number stays nowhere. A device whose person does not confirm opens no session.
     run("passkeys");
+}
+
+#[test]
+fn owner_returns_without_passkeys_and_after_a_stop() {
+    // Checks: at the default address a page leads to localhost, where the virtual device adds a passkey that Home offers.
+    // A recovery that the wallet begins is seen without a reload and cancelled with the passkey; another one brings back an
+    // owner who lost it. The stop offers a passkey first, and an owner without one returns by a link of the wallet.
+    run("recovery");
 }
 
 #[test]
@@ -56,6 +72,14 @@ fn operators_work_at_their_own_address() {
     // in both schemes and sizes. A fulfilled order appears on its owner's open page, and its number stays nowhere. A
     // second operator approves a refund. After a kill both pages say that they are stale, resume, and show nothing twice.
     run("desk");
+}
+
+#[test]
+fn owner_follows_money_on_its_way() {
+    // Checks: each leg of a top-up appears without a reload, with its transaction and who did it. A failed payout says
+    // where the money is, and leads to its line in the statement and back. A card that was not made is listed with what
+    // came back.
+    run("transfers");
 }
 
 #[test]

@@ -122,6 +122,11 @@ impl ServerProcess {
         log(&self.folder)
     }
 
+    /// URL of a page: at `localhost`, where the pages of a loopback address are.
+    pub fn page_url(&self, path: &str) -> String {
+        self.url(path).replace("//127.0.0.1:", "//localhost:")
+    }
+
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.url)
     }

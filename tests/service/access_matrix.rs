@@ -146,6 +146,7 @@ pub(crate) const MATRIX: &[MatrixCall] = &[
     reads("/list-card-transactions", "card_id", "card", CARD),
     reads("/list-card-transactions", "card_id", "reloadable", CARD),
     lists("/list-card-transactions", "top_up", &[], TOP_UP),
+    reads("/get-top-up-status", "top_up_id", "top_up", TOP_UP),
     lists(
         "/list-payments",
         "payment",

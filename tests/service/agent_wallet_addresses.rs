@@ -267,6 +267,68 @@ async fn case_76_revoking_a_key_ends_its_tokens() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn tokens_of_a_purchase_beside_a_key_end_with_the_key() {
+    // Checks: a purchase that is sent with a key's token gets tokens that name the key. Its revocation ends them, what they
+    // were refreshed to and a page that they opened, also after a crash; a stop of the agents does so too. Tokens of a
+    // purchase without the key's token go on after the revocation.
+    for by_stop in [false, true] {
+        let host = Host::new();
+        let service = host.start();
+        let site = ServiceClient::of(&service);
+        let (agent, own, _) = opened(&site, Network::Base).await;
+        let owner = super::owner::Owner::of(&site, &agent).await;
+        let made = result(&site, &own, "createAgentApiKey", json!({"name": "Agent"})).await;
+        let exchanged = result(&site, &own, "agentAuth", json!({"apiKey": made["apiKey"]})).await;
+        let bearer = format!("Bearer {}", exchanged["idToken"].as_str().unwrap());
+        let buy = async |token: Option<&str>| {
+            let path = "/get-card?amount=5";
+            let payment = agent.payment(&site, path).await;
+            let mut headers = vec![("payment-signature", payment.as_str())];
+            headers.extend(token.map(|token| ("authorization", token)));
+            let bought = site.get(path, &headers).await;
+            assert_eq!(bought.status, 200, "{}", bought.text);
+            ["id_token", "refresh_token"].map(|name| bought.body["auth"][name].as_str().unwrap().to_owned())
+        };
+        let (beside, alone) = (buy(Some(&bearer)).await, buy(None).await);
+        let renewed = super::access::refresh(&site, &beside[1]).await;
+        assert_eq!(renewed.status, 200, "{}", renewed.text);
+        let renewed = ["id_token", "refresh_token"].map(|name| renewed.str(name).unwrap().to_owned());
+        let page = super::owner::Owner::by_token(&site, &beside[0]).await;
+        assert_eq!(page.account(&site).await.status, 200);
+        if by_stop {
+            let stopped = owner.act(&site, "/account/stop-agents", &json!({})).await;
+            assert_eq!(stopped.status, 200, "{}", stopped.text);
+            let resumed = owner.act(&site, "/account/resume-agents", &json!({})).await;
+            assert_eq!(resumed.status, 200, "{}", resumed.text);
+        } else {
+            result(
+                &site,
+                &own,
+                "revokeAgentApiKey",
+                json!({"apiKeyId": made["key"]["apiKeyId"]}),
+            )
+            .await;
+        }
+        let ended = async |site: &ServiceClient<'_>| {
+            for token in [&beside[0], &renewed[0]] {
+                assert_error(&site.get_as(token, "/get-account-balance").await, 401, "token_revoked");
+            }
+            let again = super::access::refresh(site, &renewed[1]).await;
+            assert_error(&again, 401, "refresh_token_revoked");
+            assert_error(&page.account(site).await, 401, "token_revoked");
+            let other = site.get_as(&alone[0], "/get-account-balance").await;
+            assert_eq!(other.status, if by_stop { 401 } else { 200 }, "{}", other.text);
+        };
+        ended(&site).await;
+        service.kill();
+        let service = host.start();
+        ended(&ServiceClient::of(&service)).await;
+        service.stop();
+        host.assert_verified();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn case_76_seller_response_is_shown_once_and_stored_without_tokens() {
     // Checks: The paying call gets the whole response. Its replay, the wallet payment and the store have null in place
     // of tokens. A payment token cannot read wallet payments. An error shows the server's status and body.

@@ -8,9 +8,11 @@ use super::agent_wallet::{assert_error, keyed, opened, outgoing_amounts};
 use super::banking::{call, result};
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
+use super::listener::Stream;
 use super::owner::Owner;
 use super::precedence_table::PrecedenceTable;
 use super::request::Request;
+use super::webhooks::register;
 use super::withdraw::withdraw;
 
 async fn decide(site: &ServiceClient<'_>, owner: &Owner, decision: &str, id: &str) -> Response {
@@ -130,6 +132,10 @@ async fn spend_over_a_limit_waits_for_the_owner() {
     // A paid call, by the same arguments with the approval's id.
     let mut buy = json!({"route": "/get-card", "params": {"amount": "5"}, "expectedNetwork": "base"});
     let bought = waiting(&call(&site, &token, "agentX402Pay", buy.clone()).await);
+    assert_eq!(
+        listed(&site, &owner).await[0]["purchase"],
+        json!({"route": "/get-card", "amount": "5", "currency": null})
+    );
     assert_eq!(decide(&site, &owner, "approve", &bought).await.status, 200);
     buy["approvalId"] = json!(bought);
     let paid = call(&site, &token, "agentX402Pay", buy.clone()).await;
@@ -159,6 +165,198 @@ async fn spend_over_a_limit_waits_for_the_owner() {
         403,
         "policy_filtered",
     );
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn racing_calls_that_name_one_approval_ask_for_no_other_one() {
+    // Checks: of eight calls at once that name one approval, one passes, and the others are told that it was used, also
+    // though the day's limit is exceeded by then. The owner has one approval in the list, and is not asked again.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let (agent, token, wallet) = opened(&site, Network::Base).await;
+    let owner = Owner::of(&site, &agent).await;
+    let limits = json!({"per_call_usd": "1.50", "per_day_usd": 3, "approvals": true});
+    let set = owner.act(&site, "/account/spending", &limits).await;
+    assert_eq!(set.status, 200, "{}", set.text);
+    let mut transfer = json!({"toAddress": agent.address(), "amountUsdc": 2});
+    let id = waiting(&call(&site, &token, "agentWalletTransfer", transfer.clone()).await);
+    assert_eq!(decide(&site, &owner, "approve", &id).await.status, 200);
+    transfer["approvalId"] = json!(id);
+    let (client, data) = (&site, transfer);
+    let calls = (0..8).map(|_| call(client, &token, "agentWalletTransfer", data.clone()));
+    let (paid, refused): (Vec<_>, Vec<_>) = futures_util::future::join_all(calls)
+        .await
+        .into_iter()
+        .partition(|answer| answer.status == 200);
+    assert_eq!(paid.len(), 1, "{refused:?}");
+    for answer in &refused {
+        assert_error(answer, 409, "approval_used");
+    }
+    until("the approval is used", async || {
+        let all = listed(&site, &owner).await;
+        let only = all
+            .as_array()
+            .filter(|all| all.len() == 1)
+            .map(|all| all[0]["status"].clone());
+        (only == Some(json!("used"))).then_some(())
+    })
+    .await;
+    assert_error(
+        &call(&site, &token, "agentWalletTransfer", data).await,
+        409,
+        "approval_used",
+    );
+    assert_eq!(listed(&site, &owner).await.as_array().unwrap().len(), 1);
+    assert_eq!(outgoing_amounts(&site, &wallet, Network::Base).await.len(), 1);
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agent_sees_only_the_approvals_that_it_asked_for() {
+    // Checks: the owner and a token of the wallet see the requests of all agents; an agent with an API key, and the page of
+    // its link, its own; a token of a payment none. The same holds for events, over HTTP and on the stream, and for spends
+    // that a limit refused, in the wallet too.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let (agent, own, _) = opened(&site, Network::Base).await;
+    let owner = Owner::of(&site, &agent).await;
+    let (_, courier) = key_of(&site, &own, "Courier").await;
+    let (_, buyer) = key_of(&site, &own, "Buyer").await;
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let payment = bought.body["auth"]["id_token"].as_str().unwrap();
+    let transfer = |amount: u32| json!({"toAddress": agent.address(), "amountUsdc": amount});
+    let set = owner
+        .act(&site, "/account/spending", &json!({"per_call_usd": "1.50"}))
+        .await;
+    assert_eq!(set.status, 200, "{}", set.text);
+    let mut hooks = Vec::new();
+    for (n, token) in [&own, &courier, &buyer].into_iter().enumerate() {
+        let url = format!("https://hooks.unknown.example/{n}");
+        hooks.push(register(&site, token, &url, &["approval.*", "agent_wallet.*"]).await.0);
+    }
+    let mut streams = Vec::new();
+    for token in [&own, &courier, &buyer] {
+        let mut stream = Stream::open(&site, token).await;
+        stream.send(&json!({"type": "subscribe"})).await;
+        // The position from which it goes on.
+        while stream.frame().await["cursor"].is_null() {}
+        streams.push(stream);
+    }
+    for token in [&courier, &buyer] {
+        let refused = call(&site, token, "agentWalletTransfer", transfer(2)).await;
+        assert_error(&refused, 403, "policy_filtered");
+    }
+    ask_me(&site, &owner).await;
+    let mut asked = Vec::new();
+    for (token, amount) in [(&own, 2), (&courier, 3), (&buyer, 4)] {
+        asked.push(waiting(
+            &call(&site, token, "agentWalletTransfer", transfer(amount)).await,
+        ));
+    }
+    let pages = [
+        (Owner::of(&site, &agent).await, vec![2, 1, 0]),
+        (Owner::by_token(&site, &courier).await, vec![1]),
+        (Owner::by_token(&site, &buyer).await, vec![2]),
+        (Owner::by_token(&site, payment).await, vec![]),
+    ];
+    for (page, expected) in &pages {
+        let shown = listed(&site, page).await;
+        let ids: Vec<_> = shown
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| &one["approval_id"])
+            .collect();
+        assert_eq!(ids, expected.iter().map(|n: &usize| &asked[*n]).collect::<Vec<_>>());
+    }
+    let of_other = format!("/account/approvals?starting_after={}", asked[2]);
+    let refused = site.get(&of_other, &[("cookie", pages[1].0.cookie())]).await;
+    assert_error(&refused, 403, "approval_access_denied");
+
+    let types = "/events?limit=100&types=approval.*,agent_wallet.*";
+    let events_of = async |headers: &[(&str, &str)]| {
+        let answer = site.get(types, headers).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer.body["events"].as_array().unwrap().clone()
+    };
+    let amounts = |events: &[Value], kind: &str| -> Vec<Value> {
+        let of_kind = events.iter().filter(|event| event["type"] == kind);
+        let amount = |event: &Value| match kind {
+            "approval.requested" => event["data"]["object"]["amount"].clone(),
+            _ => event["data"]["object"]["last_refused_spend"]["api_key_id"].clone(),
+        };
+        of_kind.map(amount).collect()
+    };
+    let all = events_of(&[("authorization", &format!("Bearer {own}"))]).await;
+    assert_eq!(amounts(&all, "approval.requested"), [json!(2), json!(3), json!(4)]);
+    assert_eq!(amounts(&all, "agent_wallet.spend_refused").len(), 2);
+    for ((token, page), amount) in [(&courier, &pages[1].0), (&buyer, &pages[2].0)].into_iter().zip([3, 4]) {
+        let bearer = format!("Bearer {token}");
+        for headers in [("authorization", bearer.as_str()), ("cookie", page.cookie())] {
+            let seen = events_of(&[headers]).await;
+            assert_eq!(amounts(&seen, "approval.requested"), [json!(amount)]);
+            let refused = amounts(&seen, "agent_wallet.spend_refused");
+            assert_eq!(refused.len(), 1);
+            for event in &seen {
+                let (now, before) = (&event["data"]["object"], &event["data"]["previous"]);
+                for shown in [&now["last_refused_spend"], &before["last_refused_spend"]] {
+                    assert!(shown.is_null() || shown["api_key_id"] == refused[0], "{event}");
+                }
+            }
+        }
+    }
+    let of_payment = events_of(&[("authorization", &format!("Bearer {payment}"))]).await;
+    assert!(of_payment.iter().all(|event| event["type"] != "approval.requested"));
+    assert!(!json!(of_payment).to_string().contains("last_refused_spend"));
+
+    // On the stream, up to the last event of all.
+    result(
+        &site,
+        &buyer,
+        "saveAddressBookEntry",
+        json!({"name": "Shop", "address": agent.address()}),
+    )
+    .await;
+    for (stream, expected) in streams.iter_mut().zip([vec![2, 3, 4], vec![3], vec![4]]) {
+        let mut seen = Vec::new();
+        loop {
+            let frame = stream.frame().await;
+            let event = &frame["event"];
+            if event["type"] == "agent_wallet.address_saved" {
+                break;
+            }
+            if event["type"] == "approval.requested" {
+                seen.push(event["data"]["object"]["amount"].clone());
+            }
+        }
+        assert_eq!(
+            seen,
+            expected.into_iter().map(|amount| json!(amount)).collect::<Vec<_>>()
+        );
+    }
+    // Deliveries: each endpoint gets the last event, and of the requests those that its registrant sees.
+    for (hook, expected) in hooks.iter().zip([(3, 2), (1, 1), (1, 1)]) {
+        until("the deliveries", async || {
+            let page = site
+                .get_as(&own, &format!("/webhook-deliveries?webhook_id={hook}&limit=100"))
+                .await;
+            let deliveries = page.body["deliveries"].as_array().unwrap();
+            let of = |kind: &str| deliveries.iter().filter(|one| one["type"] == kind).count();
+            (of("agent_wallet.address_saved") == 1
+                && (of("approval.requested"), of("agent_wallet.spend_refused")) == expected)
+                .then_some(())
+        })
+        .await;
+    }
+    for (token, sees) in [(&own, true), (&courier, false), (&buyer, true)] {
+        let shown = result(&site, token, "getAgentWallet", json!({})).await;
+        assert_eq!(shown["wallet"]["lastRefusedSpend"].is_object(), sees, "{shown}");
+    }
     service.stop();
     host.assert_verified();
 }

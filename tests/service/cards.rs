@@ -271,8 +271,8 @@ async fn card_expires_after_its_printed_month() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn declined_cards_are_unlisted_and_gift_cards_take_no_actions() {
-    // Checks: A card that the issuer declined and an order that an operator rejected are in no card list, and pages
-    // stay full. Each can be read by id. A gift card can be neither paused nor closed.
+    // Checks: A card that the issuer declined and an order that an operator rejected are only in card lists that ask for
+    // failed ones, and pages stay full. Each can be read by id. A gift card can be neither paused nor closed.
     let host = Host::new();
     let service = host.start();
     let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
@@ -294,6 +294,26 @@ async fn declined_cards_are_unlisted_and_gift_cards_take_no_actions() {
         "{}",
         page.text
     );
+    let mut whole = Vec::new();
+    for place in [String::new(), format!("&starting_after={first}")] {
+        let path = format!("/get-card-data?include_failed=true&limit=1{place}");
+        whole.extend(
+            site.get_as(&token, &path).await.body["cards"]
+                .as_array()
+                .unwrap()
+                .clone(),
+        );
+    }
+    let failed = &whole[1];
+    assert_eq!(
+        (&whole[0]["card_id"], &failed["card_id"]),
+        (&json!(first), &json!(refused))
+    );
+    assert_eq!(
+        (&failed["status"], &failed["credited_usd_amount"]),
+        (&json!("failed"), &json!(6.66)),
+        "{failed}"
+    );
     let order = agent.buy(&site, "/order-intl-card?amount=100").await;
     let order = order.body["intl_card_order"]["card_id"].as_str().unwrap();
     operator
@@ -307,6 +327,9 @@ async fn declined_cards_are_unlisted_and_gift_cards_take_no_actions() {
         .get_as(&token, "/get-card-data?card_type=Non-Reloadable%20International")
         .await;
     assert_eq!(list.body["cards"], json!([]), "{}", list.text);
+    let all = "/get-card-data?card_type=Non-Reloadable%20International&include_failed=true";
+    let all = site.get_as(&token, all).await;
+    assert_eq!(all.body["cards"][0]["card_id"], json!(order), "{}", all.text);
     let gift = "/order-gift-card?product_id=gift_fernhill_grocers_gb&country=GB&amount=10";
     let gift = agent.buy(&site, gift).await.str("card_id").unwrap().to_owned();
     let answer = request_card_action(&site, &token, "pause", &gift).await;

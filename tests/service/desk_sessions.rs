@@ -19,16 +19,16 @@ fn assert_error(answer: &Response, status: u16, code: &str, what: &str) {
 }
 
 /// A browser at the desk.
-struct Desk {
+pub(crate) struct Desk {
     /// Address by its number.
     url: String,
     /// Origin of the page.
-    origin: String,
+    pub(crate) origin: String,
     cookie: String,
 }
 
 impl Desk {
-    fn new(service: &Service) -> Self {
+    pub(crate) fn new(service: &Service) -> Self {
         let url = service.operator_url("");
         let port = url.rsplit(':').next().unwrap();
         Self {
@@ -47,11 +47,11 @@ impl Desk {
         }
     }
 
-    async fn get(&self, path: &str) -> Response {
+    pub(crate) async fn get(&self, path: &str) -> Response {
         send_to_operator(self.request("GET", path)).await.unwrap()
     }
 
-    async fn post(&self, path: &str, body: &Value) -> Response {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Response {
         let request = self.request("POST", path).header("origin", &self.origin);
         send_to_operator(request.json(body)).await.unwrap()
     }
@@ -63,14 +63,14 @@ impl Desk {
     }
 
     /// Takes over the cookie of a sign-in.
-    fn signed_in(&mut self, answer: &Response) {
+    pub(crate) fn signed_in(&mut self, answer: &Response) {
         assert_eq!(answer.status, 200, "{}", answer.text);
         let set = answer.header("set-cookie").unwrap();
         assert!(set.contains("; HttpOnly; SameSite=Strict; Max-Age=43200"), "{set}");
         self.cookie = set.split(';').next().unwrap().to_owned();
     }
 
-    async fn add(&self, device: &mut Authenticator) -> Response {
+    pub(crate) async fn add(&self, device: &mut Authenticator) -> Response {
         let options = self.done("/desk/passkeys/options", &json!({})).await;
         let credential = device.create(&options);
         self.post("/desk/passkeys", &json!({"name": "Key", "credential": credential}))
@@ -83,7 +83,7 @@ impl Desk {
             .await
     }
 
-    async fn confirm(&self, device: &mut Authenticator) -> Response {
+    pub(crate) async fn confirm(&self, device: &mut Authenticator) -> Response {
         let options = self.done("/desk/confirm/options", &json!({})).await;
         self.post("/desk/confirm", &json!({"credential": device.get(&options)}))
             .await
@@ -230,6 +230,54 @@ async fn operator_signs_in_with_a_passkey() {
     }
     service.stop();
     host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removed_passkey_of_an_operator_confirms_nothing_in_any_session() {
+    // Checks: the removal of a passkey ends the sessions that it opened, and its confirmations in others, in one batch that a
+    // crash keeps. Confirmations by another passkey go on.
+    let host = Host::new();
+    let service = host.start();
+    let ana = OperatorClient::first(&host, &service)
+        .add_operator("ana", "operator")
+        .await;
+    let token = json!({"token": ana.token});
+    let mut desks = [Desk::new(&service), Desk::new(&service), Desk::new(&service)];
+    for desk in &mut desks {
+        let entered = desk.post("/desk/login", &token).await;
+        desk.signed_in(&entered);
+    }
+    let (mut lost, mut kept) = (
+        Authenticator::new(7, &desks[0].origin),
+        Authenticator::new(8, &desks[0].origin),
+    );
+    let added = desks[0].add(&mut lost).await;
+    assert_eq!(added.status, 200, "{}", added.text);
+    for desk in &desks[..2] {
+        assert_eq!(desk.confirm(&mut lost).await.status, 200);
+    }
+    assert_eq!(desks[0].add(&mut kept).await.status, 200);
+    assert_eq!(desks[2].confirm(&mut kept).await.status, 200);
+    let removal = json!({"passkey_id": added.body["passkey_id"]});
+    desks[2].done("/desk/passkeys/remove", &removal).await;
+    let are_confirmed = async |desks: &[Desk; 3]| {
+        for (n, desk) in desks.iter().enumerate() {
+            let refund = desk.post("/admin/refunds", &json!({})).await;
+            let is_confirmed = refund.code() != "confirmation_required";
+            assert_eq!(is_confirmed, n == 2, "{n}: {}", refund.text);
+            let shown = desk.get("/admin/session").await.body;
+            assert_eq!(shown["confirmed_until"].is_string(), is_confirmed);
+        }
+    };
+    are_confirmed(&desks).await;
+    service.kill();
+    let service = host.start();
+    let again = desks.map(|desk| Desk {
+        cookie: desk.cookie,
+        ..Desk::new(&service)
+    });
+    are_confirmed(&again).await;
+    service.stop();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,12 +19,14 @@ use super::replay::transfer_count;
 /// The freeze message, with characters that must not break a page or a response.
 const WHY: &str = "<b>Call us.</b>";
 /// Actions of the account page, and its form.
-pub(crate) const FORMS: [&str; 13] = [
+pub(crate) const FORMS: [&str; 15] = [
     "/account/identity",
     "/account/link",
     "/account/unlink",
     "/account/caps",
     "/account/spending",
+    "/account/balance-limits",
+    "/account/merchant-limits",
     "/account/api-keys/limits",
     "/account/api-keys/revoke",
     "/account/approvals/approve",

@@ -320,11 +320,13 @@ async fn owner_caps_are_enforced_before_settlement() {
     assert_eq!(Agent::pay(&site, "/get-card?amount=5", &payment).await.status, 200);
     let events = site.events(&token, 0).await;
     assert_eq!(event_count(&events, "account.caps_updated"), 2);
-    // The owner did it at the page. Payments and jobs name no one.
+    // The owner did it at the page. Of everything else, nobody did it at a page or in a session.
     for event in &events {
         let by_owner = event["type"] == "account.caps_updated";
-        let actor = event.get("actor").map(|actor| (&actor["type"], &actor["in_browser"]));
-        assert_eq!(actor, by_owner.then_some((&json!("wallet"), &json!(true))), "{event}");
+        let actor = &event["actor"];
+        assert_eq!(actor["in_browser"], json!(by_owner), "{event}");
+        assert_eq!(actor["session_id"].is_string(), by_owner, "{event}");
+        assert_eq!(actor["type"] == "wallet", by_owner, "{event}");
     }
 }
 

@@ -11,9 +11,9 @@ use super::host::Host;
 use super::http::{Response, ServiceClient, send};
 use super::owner::Owner;
 
-const PUBLIC: &str = "http://localhost:9999";
+pub(crate) const PUBLIC: &str = "http://localhost:9999";
 
-fn assert_error(answer: &Response, status: u16, code: &str, what: &str) {
+pub(crate) fn assert_error(answer: &Response, status: u16, code: &str, what: &str) {
     assert_eq!(
         (answer.status, answer.code()),
         (status, code),
@@ -22,22 +22,22 @@ fn assert_error(answer: &Response, status: u16, code: &str, what: &str) {
     );
 }
 
-async fn act(site: &ServiceClient<'_>, owner: &Owner, path: &str, body: &Value) -> Response {
+pub(crate) async fn act(site: &ServiceClient<'_>, owner: &Owner, path: &str, body: &Value) -> Response {
     owner.act_from(site, PUBLIC, path, body).await
 }
 
-async fn done(site: &ServiceClient<'_>, owner: &Owner, path: &str, body: &Value) -> Value {
+pub(crate) async fn done(site: &ServiceClient<'_>, owner: &Owner, path: &str, body: &Value) -> Value {
     let answer = act(site, owner, path, body).await;
     assert_eq!(answer.status, 200, "{path}: {}", answer.text);
     answer.body
 }
 
-async fn advance(site: &ServiceClient<'_>, seconds: u64) {
+pub(crate) async fn advance(site: &ServiceClient<'_>, seconds: u64) {
     let moved = site.post("/sandbox/time", &json!({"advance_seconds": seconds})).await;
     assert_eq!(moved.status, 200, "{}", moved.text);
 }
 
-async fn add(site: &ServiceClient<'_>, owner: &Owner, device: &mut Authenticator, name: &str) -> Response {
+pub(crate) async fn add(site: &ServiceClient<'_>, owner: &Owner, device: &mut Authenticator, name: &str) -> Response {
     let options = done(site, owner, "/account/passkeys/options", &json!({})).await;
     let credential = device.create(&options);
     act(
@@ -49,7 +49,7 @@ async fn add(site: &ServiceClient<'_>, owner: &Owner, device: &mut Authenticator
     .await
 }
 
-async fn from_page(site: &ServiceClient<'_>, path: &str, body: &Value) -> Response {
+pub(crate) async fn from_page(site: &ServiceClient<'_>, path: &str, body: &Value) -> Response {
     send(site.request("POST", path).header("origin", PUBLIC).json(body))
         .await
         .unwrap()
@@ -61,17 +61,17 @@ async fn answer_of(site: &ServiceClient<'_>, device: &mut Authenticator) -> Valu
     json!({"credential": device.get(&options.body)})
 }
 
-async fn sign_in(site: &ServiceClient<'_>, device: &mut Authenticator) -> Response {
+pub(crate) async fn sign_in(site: &ServiceClient<'_>, device: &mut Authenticator) -> Response {
     let answer = answer_of(site, device).await;
     from_page(site, "/login/passkey", &answer).await
 }
 
-fn signed_in(answer: &Response) -> Owner {
+pub(crate) fn signed_in(answer: &Response) -> Owner {
     assert_eq!(answer.status, 200, "{}", answer.text);
     Owner::by_set_cookie(answer.header("set-cookie").unwrap())
 }
 
-async fn confirm(site: &ServiceClient<'_>, owner: &Owner, device: &mut Authenticator) -> Response {
+pub(crate) async fn confirm(site: &ServiceClient<'_>, owner: &Owner, device: &mut Authenticator) -> Response {
     let options = done(site, owner, "/account/confirm/options", &json!({})).await;
     act(
         site,
@@ -296,6 +296,7 @@ async fn ask(site: &ServiceClient<'_>, owner: &Owner, method: &str, path: &str) 
     let body = match path {
         "/account/caps" => json!({}),
         "/account/spending" => json!({"per_call_usd": 50000}),
+        "/account/merchant-limits" => json!({"hosts": []}),
         path if path.starts_with('/') && path[1..].chars().any(char::is_uppercase) => json!({"data": {}}),
         _ => json!({}),
     };
@@ -305,6 +306,14 @@ async fn ask(site: &ServiceClient<'_>, owner: &Owner, method: &str, path: &str) 
         _ => request.json(&body),
     };
     send(request).await.unwrap()
+}
+
+/// Limits that the requests of [`ask`] raise.
+async fn limit(site: &ServiceClient<'_>, owner: &Owner) {
+    let limits = json!({"per_call_usd": 1, "per_day_usd": 2});
+    done(site, owner, "/account/balance-limits", &limits).await;
+    let limits = json!({"hosts": [{"host": "shop.example.com", "per_day_usd": 1}], "others_per_day_usd": 2});
+    done(site, owner, "/account/merchant-limits", &limits).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -332,6 +341,7 @@ async fn acts_that_matter_need_a_confirmation() {
         &json!({"per_call_usd": 5, "per_day_usd": 10}),
     )
     .await;
+    limit(&site, &owner).await;
     let confirmed: Vec<_> = routes::public()
         .filter(|route| route.confirmed != Confirmed::Nothing)
         // Its limits are compared with those of a key, which this account does not have.
@@ -352,6 +362,7 @@ async fn acts_that_matter_need_a_confirmation() {
         &json!({"per_call_usd": 5, "per_day_usd": 10}),
     )
     .await;
+    limit(&site, &owner).await;
     advance(&site, 601).await;
     for route in &confirmed {
         let answer = ask(&site, &owner, route.method, route.path).await;
@@ -438,11 +449,14 @@ async fn an_account_has_at_most_twenty_passkeys() {
     let site = ServiceClient::of(&service);
     let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
     let mut first = Authenticator::new(1, PUBLIC);
-    let id = add(&site, &owner, &mut first, "1").await.body["passkey_id"].clone();
+    assert_eq!(add(&site, &owner, &mut first, "1").await.status, 200);
     confirm(&site, &owner, &mut first).await;
+    // The session's confirmation is the first one's.
+    let mut last = Value::Null;
     for n in 2..=20 {
         let added = add(&site, &owner, &mut Authenticator::new(n, PUBLIC), &n.to_string()).await;
         assert_eq!(added.status, 200, "{n}: {}", added.text);
+        last = added.body["passkey_id"].clone();
     }
     let more = || Authenticator::new(21, PUBLIC);
     assert_error(
@@ -462,12 +476,15 @@ async fn an_account_has_at_most_twenty_passkeys() {
         "passkey_not_found",
         "unknown",
     );
-    done(&site, &owner, "/account/passkeys/remove", &json!({"passkey_id": id})).await;
+    done(&site, &owner, "/account/passkeys/remove", &json!({"passkey_id": last})).await;
     assert_eq!(add(&site, &owner, &mut more(), "21").await.status, 200);
     service.stop();
     host.assert_verified();
 
-    let service = Host::new().start();
+    // A host name without TLS.
+    let other = "http://pay.example";
+    let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", other);
+    let service = host.start_behind(other);
     let site = ServiceClient::of(&service);
     let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
     let credential = json!({"rawId": "AQ", "response": {
@@ -481,7 +498,7 @@ async fn an_account_has_at_most_twenty_passkeys() {
         ("/login/passkey/options", json!({})),
         ("/login/passkey", json!({"credential": credential})),
     ] {
-        let answer = owner.act(&site, path, &body).await;
+        let answer = owner.act_from(&site, other, path, &body).await;
         assert_error(&answer, 409, "passkeys_unavailable", path);
     }
     let listed = site.get("/account/passkeys", &[("cookie", owner.cookie())]).await;
@@ -572,6 +589,42 @@ async fn passkey_routes_reject_what_does_not_fit() {
     let answer = act(&site, &owner, "/account/passkeys", &body).await;
     assert_error(&answer, 400, "passkey_algorithm_unsupported", "another algorithm");
     service.stop();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removed_passkey_confirms_nothing_in_any_session() {
+    // Checks: a confirmation in another session, which the passkey did not open, ends with the passkey at once, and stays
+    // ended after a crash. One by another passkey goes on.
+    let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
+    let service = host.start_behind(PUBLIC);
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let owner = Owner::of(&site, &agent).await;
+    let (mut lost, mut kept) = (Authenticator::new(1, PUBLIC), Authenticator::new(2, PUBLIC));
+    let id = add(&site, &owner, &mut lost, "Lost").await.body["passkey_id"].clone();
+    assert_eq!(confirm(&site, &owner, &mut lost).await.status, 200);
+    assert_eq!(add(&site, &owner, &mut kept, "Kept").await.status, 200);
+    let (by_lost, by_kept) = (Owner::of(&site, &agent).await, Owner::of(&site, &agent).await);
+    assert_eq!(confirm(&site, &by_lost, &mut lost).await.status, 200);
+    assert_eq!(confirm(&site, &by_kept, &mut kept).await.status, 200);
+    done(&site, &by_kept, "/account/passkeys/remove", &json!({"passkey_id": id})).await;
+    let is_confirmed = async |site: &ServiceClient<'_>, owner: &Owner| {
+        let withdrawal = ask(site, owner, "POST", "/withdraw").await;
+        let confirmed = withdrawal.code() != "confirmation_required";
+        assert_eq!(owner.account(site).await.body["confirmed_until"].is_string(), confirmed);
+        confirmed
+    };
+    for (session, expected) in [(&owner, false), (&by_lost, false), (&by_kept, true)] {
+        assert_eq!(is_confirmed(&site, session).await, expected);
+    }
+    service.kill();
+    let service = host.start_behind(PUBLIC);
+    let site = ServiceClient::of(&service);
+    for (session, expected) in [(&owner, false), (&by_lost, false), (&by_kept, true)] {
+        assert_eq!(is_confirmed(&site, session).await, expected);
+    }
+    service.stop();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]

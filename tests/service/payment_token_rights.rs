@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::access::{assert_not_visible, field, refresh};
 use super::agent::Agent;
-use super::banking::call;
+use super::banking::{call, result};
 use super::cards::wait_for_card_status;
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
@@ -136,6 +136,77 @@ async fn payment_token_manages_only_its_own_webhooks() {
         "not any more",
     );
     assert_eq!(post(&site, &own, "/delete-webhook", None, &named).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agent_of_a_key_manages_only_the_webhooks_of_its_key() {
+    // Checks: an endpoint of the owner, or of another key, keeps its secret and its registrant, also under the same
+    // idempotency key. What a token of the key registered, another token of it changes, and so does the owner.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let own = Agent::new(Network::Base).token(&site).await;
+    let mut keys = Vec::new();
+    for name in ["Courier", "Buyer"] {
+        let made = result(&site, &own, "createAgentApiKey", json!({ "name": name })).await;
+        keys.push(json!({"apiKey": made["apiKey"]}));
+    }
+    let exchange = async |key: &Value| {
+        let exchanged = result(&site, &own, "agentAuth", key.clone()).await;
+        exchanged["idToken"].as_str().unwrap().to_owned()
+    };
+    let (courier, again, buyer) = (
+        exchange(&keys[0]).await,
+        exchange(&keys[0]).await,
+        exchange(&keys[1]).await,
+    );
+    let registered = post(&site, &own, "/register-webhook", Some("kept"), &json!({"url": HOOK})).await;
+    let id = field(&registered, "/webhook_id");
+    let (of_courier, _) = register(&site, &courier, OTHER, &[]).await;
+    for (token, url, id) in [(&courier, HOOK, &id), (&buyer, HOOK, &id), (&buyer, OTHER, &of_courier)] {
+        for key in [None, (url == HOOK).then_some("kept")] {
+            let refused = post(&site, token, "/register-webhook", key, &json!({"url": url})).await;
+            assert_eq!(
+                (refused.status, refused.code()),
+                (403, "sign_in_required"),
+                "{}",
+                refused.text
+            );
+            assert!(!refused.text.contains("whsec_"));
+        }
+        for (path, body) in [
+            ("/delete-webhook", json!({"webhook_id": id})),
+            (
+                "/redeliver-webhook",
+                json!({"webhook_id": id, "since": "2026-01-01T00:00:00Z"}),
+            ),
+        ] {
+            let refused = post(&site, token, path, None, &body).await;
+            assert_eq!(
+                (refused.status, refused.code()),
+                (403, "sign_in_required"),
+                "{}",
+                refused.text
+            );
+        }
+    }
+    let same = post(&site, &own, "/register-webhook", Some("kept"), &json!({"url": HOOK})).await;
+    assert_eq!(same.str("secret"), registered.str("secret"), "nothing was replaced");
+    let (same, _) = register(&site, &again, OTHER, &[]).await;
+    assert_eq!(same, of_courier);
+    let (same, _) = register(&site, &own, OTHER, &[]).await;
+    assert_eq!(same, of_courier);
+    let refused = post(
+        &site,
+        &courier,
+        "/delete-webhook",
+        None,
+        &json!({"webhook_id": of_courier}),
+    )
+    .await;
+    assert_eq!(refused.status, 403, "the owner has taken it over: {}", refused.text);
+    service.stop();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]

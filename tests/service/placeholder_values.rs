@@ -56,6 +56,8 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
         ],
     ),
     ("/account/spending", &["per_call_usd", "per_day_usd", "approvals"]),
+    ("/account/balance-limits", &["per_call_usd", "per_day_usd", "approvals"]),
+    ("/account/merchant-limits", &["hosts", "others_per_day_usd"]),
     // Of the session's own account: `limits_of_an_api_key_hold_for_wallet_and_balance` and
     // `approval_errors_follow_precedence` send another's.
     (
@@ -114,13 +116,15 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
     ("/createBankingRecipient", &["name", "address", "destination"]),
     ("/addBankingDestination", &["destination"]),
     ("/updateBankingDestination", &["nickname"]),
-    ("/createBankingTransfer", &["direction", "note"]),
+    // What agents take: `agent_limits` sends approvals of other spends.
+    ("/createBankingTransfer", &["direction", "note", "approvalId"]),
+    ("/sendBankingPayout", &["approvalId"]),
     // The payee.
-    ("/withdraw", &["address"]),
+    ("/withdraw", &["address", "approval_id"]),
     ("/register-webhook", &["url"]),
     ("/redeliver-webhook", &["since"]),
     ("/webhook-deliveries", &["status"]),
-    ("/withdraw-card-balance", &["destination_address"]),
+    ("/withdraw-card-balance", &["destination_address", "approval_id"]),
     // Ids of the catalog, which all accounts share.
     ("/order-gift-card", &["product_id"]),
     ("/search-gift-cards", &["q", "category", "starting_after"]),

@@ -260,6 +260,7 @@ async fn card_read_errors_follow_precedence() {
     let mut ask = Request::new("GET", "/get-card-data")
         .with("colour", "red")
         .with("card_type", "Gold")
+        .with("include_failed", "maybe")
         .with("limit", "1000")
         .with("starting_after", "card_5");
     precedence.assert_next(&ask.send(&site).await);
@@ -270,6 +271,8 @@ async fn card_read_errors_follow_precedence() {
     second.thawed(&site).await;
     precedence.assert_next(&ask.send(&site).await);
     ask.drop("card_type");
+    precedence.assert_next(&ask.send(&site).await);
+    ask.set("include_failed", "true");
     precedence.assert_next(&ask.send(&site).await);
     ask.set("limit", "1");
     precedence.assert_next(&ask.send(&site).await);

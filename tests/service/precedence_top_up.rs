@@ -57,7 +57,7 @@ async fn top_up_errors_follow_precedence() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn card_balance_read_errors_follow_precedence() {
-    // Checks: the list, and the deposit address.
+    // Checks: one top-up, the list, and the deposit address.
     let (_host, service) = start();
     let site = ServiceClient::of(&service);
     let [agent, another] = [1, 2].map(|n| Agent::seeded(Network::Base, 9, n));
@@ -67,8 +67,30 @@ async fn card_balance_read_errors_follow_precedence() {
     // Waiting for that credit polls the issuer, and would use up the fault meant for this request.
     let their_token = another.token(&site).await;
     wait_for_top_up(&site, &their_token, &theirs, "credited").await;
-    site.freeze(&agent.address(), Some(WHY)).await;
+    let third = Agent::seeded(Network::Base, 9, 3);
+    let third_token = third.token(&site).await;
+    link(&site, &third, true).await;
+    let own = id_of(&third.buy(&site, "/fund-card-balance?amount=5").await);
+    wait_for_top_up(&site, &third_token, &own, "credited").await;
+    site.freeze(&third.address(), Some(WHY)).await;
+    let mut precedence = PrecedenceTable::of("GET /get-top-up-status", "get-top-up-status");
+    let mut ask = Request::new("GET", "/get-top-up-status").with("colour", "red");
+    precedence.assert_next(&ask.send(&site).await);
+    ask.bearer(&third_token);
+    precedence.assert_next(&ask.send(&site).await);
+    ask.drop("colour");
+    precedence.assert_next(&ask.send(&site).await);
+    ask.set("top_up_id", "none");
+    precedence.assert_next(&ask.send(&site).await);
+    site.freeze(&third.address(), None).await;
+    precedence.assert_next(&ask.send(&site).await);
+    ask.set("top_up_id", &theirs);
+    precedence.assert_next(&ask.send(&site).await);
+    ask.set("top_up_id", &own);
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 
+    site.freeze(&agent.address(), Some(WHY)).await;
     let mut precedence = PrecedenceTable::of("GET /list-card-transactions", "list-card-transactions");
     let mut ask = Request::new("GET", "/list-card-transactions")
         .with("colour", "red")

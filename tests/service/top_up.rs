@@ -124,6 +124,10 @@ async fn case_39_40_top_up_arrives_exactly_over_either_rail() {
             changes,
             [&["top_up.paid"][..], bridging, &["top_up.delivered", "top_up.credited"]].concat()
         );
+        let alone = site.get_as(&token, &format!("/get-top-up-status?top_up_id={id}")).await;
+        assert_eq!((alone.status, &alone.body["top_up"]), (200, &done), "{}", alone.text);
+        let progress = json!({"signed_again": 0, "signed_at_most": 3, "attested": solana});
+        assert_eq!(alone.body["progress"], progress);
         let only = site.get_as(&token, "/list-card-transactions?status=failed").await.body;
         assert_eq!(only["top_ups"], json!([]));
     }

@@ -10,6 +10,7 @@ use purser::payment::terms::Token;
 use purser::wallet::PaymentRequired;
 use purser_actors::engine::{KeyState, OperationError};
 use purser_actors::entity::agent_wallet::{AgentWallet, WalletCaps, WalletSpend};
+use purser_actors::entity::session::AuthMethod;
 use purser_actors::entity::spend_approval::{SpendAgent, SpendApproval, Status as Consent};
 use purser_actors::entity::wallet_payment::{PaymentMethod, WalletPayment, WalletPaymentOrder};
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
@@ -347,7 +348,7 @@ impl Clients {
     /// The owner decides on everything that waits. What was said is durable.
     async fn decide_spends(&self, owner: &Wallet, agrees: bool) {
         let (world, engine) = (&self.environment, &self.engine);
-        let Ok((all, _)) = engine.spend_approvals_of(owner, None, 50).await else {
+        let Ok((all, _)) = engine.spend_approvals_of(owner, AuthMethod::Wallet, None, 50).await else {
             return;
         };
         for (id, _) in all
@@ -429,6 +430,7 @@ impl Clients {
             chain_balance: holds,
             agent: SpendAgent::default(),
             call_digest: [(nth % SECOND_AGENT) as u8; 32],
+            purchase: None,
         };
         let result = self
             .engine

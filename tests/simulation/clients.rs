@@ -275,6 +275,7 @@ impl Clients {
             id,
             first: token(id, 0),
             life_ms: 3_600_000,
+            presented_key: None,
         }
     }
 

@@ -100,8 +100,8 @@ fn every_error_code_is_used() {
     none(&unused, "error codes");
 }
 
-// Checks: every handler is in a table of routes. Requests of another one would be counted as unknown paths, as those of
-// the web apps' files and inner addresses are: they are no operations.
+// Checks: every handler is in a table of routes. Requests of another one would be counted as unknown paths. The web apps'
+// files and inner addresses are no operations, and are counted in groups.
 #[test]
 fn every_route_is_measured_under_its_name() {
     let exempt = ["src/http/route.rs", "src/http/web_apps.rs"];

@@ -2,10 +2,10 @@
 
 use purser_storage::{Store, StoreError};
 
-use super::spend_approvals::{Consent, SpendNotApproved};
+use super::spend_approvals::{AgentSpend, Consent, SpendNotApproved};
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::entity::agent_wallet::{
-    self, AgentWallet, RefusedSpend, Rejection, SavedAddress, WalletCaps, WalletSpend, refusal_of,
+    self, AgentWallet, MerchantCaps, RefusedSpend, Rejection, SavedAddress, WalletCaps, WalletSpend, refusal_of,
 };
 use crate::entity::spend_approval::ExceededLimit;
 use crate::entity::wallet_payment::{HttpRecordPart, WalletPayment};
@@ -90,6 +90,15 @@ impl Engine {
         self.ask_agent_wallet(owner, command, None).await
     }
 
+    /// Sets the caps per merchant of an agent wallet. The caller has verified that a person requests it.
+    ///
+    /// # Errors
+    /// When there is no wallet.
+    pub async fn set_merchant_caps(&self, owner: Wallet, caps: MerchantCaps) -> Result<(), WalletError> {
+        let command = agent_wallet::Command::SetMerchantCaps(caps);
+        self.ask_agent_wallet(owner, command, None).await
+    }
+
     /// Places the hold for a wallet payment and starts it. A spend over a limit needs an approval of the owner, if the
     /// owner wants to be asked: it is requested, or used once it was given. `approval` is the one that the agent names.
     ///
@@ -108,9 +117,16 @@ impl Engine {
         if account.is_some_and(|account| account.agents_stopped_at().is_some()) {
             return Err(OperationError::Rejected(Rejection::AgentsStopped));
         }
+        let asked = AgentSpend {
+            terms: spend.terms(),
+            note: spend.order.note.clone(),
+            purchase: spend.purchase.clone(),
+            agent: spend.agent,
+            approval,
+        };
         let mut given = None;
         if let Some(id) = approval {
-            match self.named_consent(&owner, &spend, id).await.map_err(unreadable)? {
+            match self.named_consent(&owner, &asked.terms, id).await.map_err(unreadable)? {
                 Consent::Given(approval) => given = Some(approval),
                 Consent::Missing(why) => return Err(OperationError::Specific(why)),
                 Consent::TooMany => {}
@@ -135,14 +151,26 @@ impl Engine {
                 Err(AskError::Rejected(Rejection::ApprovalRequired)) => {
                     let wallet = self.agent_wallet(&owner).await.map_err(unreadable)?;
                     let now = self.0.clock.now();
-                    let exceeded =
-                        wallet.map(|wallet| wallet.exceeded_limits(spend.order.amount, before, key.as_ref(), now));
+                    let exceeded = wallet.map(|wallet| wallet.exceeded_limits(&spend.order, before, key.as_ref(), now));
                     let exceeded = exceeded.unwrap_or_default();
                     // The limits may have been raised in between.
                     let Some(over) = exceeded.first() else { continue };
-                    match self.consent(owner, &spend, &exceeded).await.map_err(unreadable)? {
+                    // A call that names an approval asks for no other one, even if that was used meanwhile.
+                    let consent = match approval {
+                        Some(id) => self.named_consent(&owner, &asked.terms, id).await,
+                        None => self.consent(owner, &asked, &exceeded).await,
+                    };
+                    match consent.map_err(unreadable)? {
                         Consent::Given(approval) if given.is_none() => given = Some(approval),
-                        Consent::Missing(why) => return Err(OperationError::Specific(why)),
+                        Consent::Missing(why) => {
+                            // The same request has used it, and its response is known.
+                            if let Some(recorder) = &recorder
+                                && self.is_recorded(recorder.slot()).await.map_err(unread_row)?
+                            {
+                                return Err(OperationError::AlreadyUsed);
+                            }
+                            return Err(OperationError::Specific(why));
+                        }
                         // It was given for other limits than those that are exceeded now, or there are too many.
                         Consent::Given(_) | Consent::TooMany => {
                             self.record_refusal(owner, &spend, exceeded.clone()).await;
@@ -154,8 +182,7 @@ impl Engine {
                     if why.is_by_limit()
                         && let Ok(Some(wallet)) = self.agent_wallet(&owner).await
                     {
-                        let exceeded =
-                            wallet.exceeded_limits(spend.order.amount, before, key.as_ref(), self.0.clock.now());
+                        let exceeded = wallet.exceeded_limits(&spend.order, before, key.as_ref(), self.0.clock.now());
                         self.record_refusal(owner, &spend, exceeded).await;
                     }
                     return Err(OperationError::Rejected(why));

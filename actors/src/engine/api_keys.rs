@@ -5,7 +5,7 @@ use purser_storage::StoreError;
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::entity::api_key::{ApiKey, Command, Rejection};
 use crate::entity::payment::SessionSeed;
-use crate::entity::session::{self, AgentInfo, AuthMethod, Session};
+use crate::entity::session::{self, AgentInfo, Session};
 use crate::id::{ApiKeyId, SessionId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, table};
@@ -181,10 +181,26 @@ impl Engine {
         {
             return Ok(true);
         }
-        match session.amr {
-            AuthMethod::Wallet | AuthMethod::Payment(_) => Ok(false),
-            AuthMethod::Key(key) => Ok(self.api_key(&key).await?.is_none_or(|key| !key.is_active())),
-            AuthMethod::Passkey(id) => Ok(self.passkey(&id).await?.is_none_or(|passkey| !passkey.is_active())),
+        if let Some(key) = self.key_behind(session).await?
+            && self.api_key(&key).await?.is_none_or(|key| !key.is_active())
+        {
+            return Ok(true);
+        }
+        match session.amr.passkey() {
+            Some(id) => Ok(self.passkey(&id).await?.is_none_or(|passkey| !passkey.is_active())),
+            None => Ok(false),
+        }
+    }
+
+    /// The API key that a session ends with: its own, or that of the session that created its login link.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn key_behind(&self, session: &Session) -> Result<Option<ApiKeyId>, LoadError> {
+        match (session.key(), session.created_by) {
+            (Some(key), _) => Ok(Some(key)),
+            (None, Some(creator)) => Ok(self.session(&creator).await?.and_then(|creator| creator.key())),
+            (None, None) => Ok(None),
         }
     }
 

@@ -2,54 +2,56 @@
 
 use purser_storage::{Row, RowKey, StoreError, codec};
 
-use super::{Engine, ListStart, MAX_CONFLICT_RETRIES, OperationError};
+use super::balance_spends::{BalanceSpend, SpendDenied};
+use super::spend_approvals::AgentSpend;
+use super::{Engine, ListStart, OperationError};
 use crate::entity::account::{self, Account, StatementLine};
+use crate::entity::spend_approval::SpendUse;
 use crate::entity::withdrawal::Withdrawal;
-use crate::id::{ApiKeyId, StatementLineId, Wallet, WithdrawalId};
+use crate::id::{StatementLineId, Wallet, WithdrawalId};
 use crate::kernel::registry::LoadError;
-use crate::kernel::{AskError, IdempotencyRecorder, table};
+use crate::kernel::{IdempotencyRecorder, table};
 use crate::money::Usdc;
 use crate::port::Timestamp;
 
 impl Engine {
-    /// As [`Engine::withdraw`], by a session of this API key if there is one: within the limits of the key, and counted
-    /// against them.
+    /// As [`Engine::withdraw`], for an agent: within the limits of the owner and of the agent's API key, and counted
+    /// against them. `None` is the owner at the account page.
     ///
     /// # Errors
-    /// As [`Engine::withdraw`], and [`account::Rejection::KeyLimit`].
-    pub async fn withdraw_by(
+    /// As [`Engine::withdraw`], and [`SpendDenied`].
+    pub async fn withdraw_for(
         &self,
-        key: Option<ApiKeyId>,
+        asked: Option<&AgentSpend>,
         from: Wallet,
         (id, to, amount): (WithdrawalId, Wallet, Usdc),
         recorder: Option<IdempotencyRecorder<Account>>,
-    ) -> Result<(), OperationError<account::Rejection>> {
-        let Some(key_id) = key else {
-            return self.withdraw(from, (id, to, amount), recorder).await;
+    ) -> Result<(), OperationError<account::Rejection, SpendDenied>> {
+        let command = account::Command::Withdraw { id, to, amount };
+        let spend = BalanceSpend {
+            owner: from,
+            asked,
+            used_by: SpendUse::Withdrawal(id),
         };
-        let _turn = self.key_turn(key).await;
-        for _ in 0..MAX_CONFLICT_RETRIES {
-            let key = self
-                .key_allowance(key_id)
-                .await
-                .map_err(|_| OperationError::Unavailable)?;
-            let key = Some(Box::new(key));
-            let command = account::Command::Withdraw { id, to, amount, key };
-            let accounts = &self.0.registries.accounts;
-            match accounts.ask_idempotent(from, command, recorder.clone()).await {
-                Err(AskError::Conflict) => {}
-                result => return Ok(result?),
-            }
-            if let Some(recorder) = &recorder
-                && self
-                    .is_recorded(recorder.slot())
-                    .await
-                    .map_err(|_| OperationError::Unavailable)?
-            {
-                return Err(OperationError::AlreadyUsed);
-            }
-        }
-        Err(OperationError::Unavailable)
+        self.take_from_balance(command, amount, spend, recorder).await
+    }
+
+    /// Executes a command that takes this amount from the balance of an account.
+    pub(super) async fn take_from_balance(
+        &self,
+        command: account::Command,
+        amount: Usdc,
+        spend: BalanceSpend<'_>,
+        recorder: Option<IdempotencyRecorder<Account>>,
+    ) -> Result<(), OperationError<account::Rejection, SpendDenied>> {
+        let owner = spend.owner;
+        let refusal = |account: Option<&Account>| {
+            let available = account.map_or(Usdc::ZERO, Account::available);
+            (amount > available).then_some(account::Rejection::Insufficient { available })
+        };
+        let accounts = &self.0.registries.accounts;
+        self.ask_within_limits(accounts, owner, command, spend, refusal, recorder)
+            .await
     }
 
     /// Starts a withdrawal from a balance. The amount is put on hold and the transfer is queued.
@@ -63,12 +65,7 @@ impl Engine {
         (id, to, amount): (WithdrawalId, Wallet, Usdc),
         recorder: Option<IdempotencyRecorder<Account>>,
     ) -> Result<(), OperationError<account::Rejection>> {
-        let command = account::Command::Withdraw {
-            id,
-            to,
-            amount,
-            key: None,
-        };
+        let command = account::Command::Withdraw { id, to, amount };
         self.ask_idempotent(&self.0.registries.accounts, from, command, recorder)
             .await
     }

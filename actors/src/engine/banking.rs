@@ -6,8 +6,10 @@ use std::time::Duration;
 use purser_storage::mutants::{self, Mutant};
 use tokio::sync::Notify;
 
+use super::balance_spends::{BalanceSpend, SpendDenied};
 use super::provider_events::ProviderEventSource;
 use super::registries::Registries;
+use super::spend_approvals::AgentSpend;
 use super::{Engine, Inner, ListStart, OperationError};
 use crate::entity::account::{self, Account, BalancePayout, BankDebit};
 use crate::entity::banking::account::{BankAccount, Command as AccountCommand};
@@ -16,6 +18,7 @@ use crate::entity::banking::profile::{self, BankingProfile};
 use crate::entity::banking::transfer::{
     BankTransfer, Command as TransferCommand, Rejection as TransferRejection, ReturnDetails, TransferRequest,
 };
+use crate::entity::spend_approval::SpendUse;
 use crate::id::{BankAccountId, BankTransferId, BankingApplicationId, DocumentId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, IdempotencyRecorder};
@@ -194,6 +197,38 @@ impl Engine {
             .await
     }
 
+    /// As [`Engine::debit_for_bank`], for an agent: within the limits of the owner and of the agent's API key, and
+    /// counted against them. `None` is the owner at the account page.
+    ///
+    /// # Errors
+    /// As [`Engine::debit_for_bank`], and [`SpendDenied`].
+    pub async fn debit_for_bank_for(
+        &self,
+        asked: Option<&AgentSpend>,
+        owner: Wallet,
+        outgoing: BankDebit,
+        recorder: Option<IdempotencyRecorder<Account>>,
+    ) -> Result<(), OperationError<account::Rejection, SpendDenied>> {
+        let (used_by, amount) = match &outgoing {
+            BankDebit::Payout(payout) => (SpendUse::BankPayout(payout.id), payout.charged),
+            BankDebit::Transfer(id, wanted) => (SpendUse::BankTransfer(*id), wanted.amount),
+        };
+        let spend = BalanceSpend { owner, asked, used_by };
+        let command = self.bank_debit(outgoing);
+        self.take_from_balance(command, amount, spend, recorder).await
+    }
+
+    /// The command for a debit, with the cap that now applies.
+    fn bank_debit(&self, outgoing: BankDebit) -> account::Command {
+        account::Command::DebitForBank(match outgoing {
+            BankDebit::Payout(payout) => BankDebit::Payout(Box::new(BalancePayout {
+                cap: self.0.settings.caps.for_line(crate::product::ProductLine::BankPayment),
+                ..*payout
+            })),
+            transfer @ BankDebit::Transfer(..) => transfer,
+        })
+    }
+
     /// Debits a balance for a bank transfer or bank payment.
     ///
     /// # Errors
@@ -205,13 +240,7 @@ impl Engine {
         outgoing: BankDebit,
         recorder: Option<IdempotencyRecorder<Account>>,
     ) -> Result<(), OperationError<account::Rejection>> {
-        let command = account::Command::DebitForBank(match outgoing {
-            BankDebit::Payout(payout) => BankDebit::Payout(Box::new(BalancePayout {
-                cap: self.0.settings.caps.for_line(crate::product::ProductLine::BankPayment),
-                ..*payout
-            })),
-            transfer @ BankDebit::Transfer(..) => transfer,
-        });
+        let command = self.bank_debit(outgoing);
         self.ask_idempotent(&self.0.registries.accounts, owner, command, recorder)
             .await
     }

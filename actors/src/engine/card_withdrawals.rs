@@ -6,10 +6,14 @@ use std::time::Duration;
 use purser_storage::StoreError;
 
 use super::approvals::Authority;
+use super::balance_spends::{BalanceSpend, SpendDenied};
 use super::jobs::with_timeout_ms;
+use super::spend_approvals::AgentSpend;
 use super::{ApprovalPending, Engine, OperationError};
 use crate::approval::ApprovableAction;
+use crate::entity::account::Account;
 use crate::entity::card_withdrawal::{CardWithdrawal, Command, Rejection};
+use crate::entity::spend_approval::SpendUse;
 use crate::id::{Wallet, WithdrawalId};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, IdempotencyRecorder, table};
@@ -40,6 +44,36 @@ impl Engine {
         };
         let asked = self.ask_idempotent(&self.0.registries.card_withdrawals, id, command, recorder);
         asked.await.map(drop)
+    }
+
+    /// As [`Engine::withdraw_card_balance`], for an agent: within the limits of the owner and of the agent's API key,
+    /// and counted against them. `None` is the owner at the account page.
+    ///
+    /// # Errors
+    /// As [`Engine::withdraw_card_balance`], and [`SpendDenied`].
+    pub async fn withdraw_card_balance_for(
+        &self,
+        asked: Option<&AgentSpend>,
+        (id, owner, account): (WithdrawalId, Wallet, [u8; 20]),
+        (to, amount): (Wallet, Cents),
+        recorder: Option<IdempotencyRecorder<CardWithdrawal>>,
+    ) -> WithdrawalResult<(), SpendDenied> {
+        let command = Command::Request {
+            owner,
+            account,
+            to,
+            amount,
+        };
+        let spend = BalanceSpend {
+            owner,
+            asked,
+            used_by: SpendUse::CardBalanceWithdrawal(id),
+        };
+        let withdrawals = &self.0.registries.card_withdrawals;
+        // The issuer has the balance, and is asked before this.
+        let refusal = |_: Option<&Account>| None;
+        let done = self.ask_within_limits(withdrawals, id, command, spend, refusal, recorder);
+        done.await.map(drop)
     }
 
     /// Waits until the issuer has placed the hold or declined it. The caller sets the timeout.

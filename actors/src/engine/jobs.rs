@@ -15,6 +15,7 @@ mod owner;
 mod payment_watch;
 mod payments;
 mod payouts;
+mod recoveries;
 mod refunds;
 mod reloadable_cards;
 mod reorg;

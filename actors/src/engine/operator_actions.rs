@@ -230,6 +230,10 @@ impl Engine {
             note: words.note.clone(),
         };
         let (conditions, writes) = audit_log::append(act, &words.extras);
-        ExtraRows { conditions, writes }
+        ExtraRows {
+            conditions,
+            writes,
+            jobs: Vec::new(),
+        }
     }
 }

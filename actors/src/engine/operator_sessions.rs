@@ -11,7 +11,9 @@ use crate::credential::{AnsweredChallenge, MAX_PASSKEYS};
 use crate::entity::passkey::Rejection;
 use crate::id::{OperatorPasskeyId, OperatorSessionId};
 use crate::kernel::table;
-use crate::operator::{AuditAction, AuditExtras, OperatorAction, OperatorPasskey, OperatorSession};
+use crate::operator::{
+    AuditAction, AuditExtras, OperatorAction, OperatorConfirmation, OperatorPasskey, OperatorSession,
+};
 use crate::port::Timestamp;
 
 /// A verified answer of an operator's passkey.
@@ -93,7 +95,7 @@ impl Engine {
         answered(self.commit_with_audit(&one, &words, new, writes).await)
     }
 
-    /// Removes a passkey of an operator, and the sessions that it opened. Returns its credential id.
+    /// Removes a passkey of an operator, the sessions that it opened and the confirmations that it gave. Returns it.
     ///
     /// # Errors
     /// [`Rejection::NotFound`].
@@ -111,10 +113,18 @@ impl Engine {
             key: table::operator_passkey(&passkey.credential.id),
         }];
         for (hash, session) in self.stored_operator_sessions().await.map_err(unavailable)? {
+            let row = table::operator_session(&hash);
             if session.passkey == Some(id) {
-                writes.push(Write::Delete {
-                    key: table::operator_session(&hash),
-                });
+                writes.push(Write::Delete { key: row });
+            } else if session.confirmation.is_some_and(|confirmed| confirmed.passkey == id) {
+                let confirmation = None;
+                writes.push(put_row(
+                    row,
+                    &OperatorSession {
+                        confirmation,
+                        ..session
+                    },
+                ));
             }
         }
         let words = entry(act, AuditAction::PasskeyRemove, format!("{id} {}", passkey.name));
@@ -173,7 +183,10 @@ impl Engine {
     ) -> SessionResult {
         let one = self.lock_operator().await;
         let now = self.0.clock.now();
-        let (mut conditions, mut writes) = self.operator_passkey_use(used).await?;
+        let (mut conditions, mut writes) = match used {
+            Some(used) => self.operator_passkey_use(used).await?.batch(),
+            None => (Vec::new(), Vec::new()),
+        };
         for (ended, _) in self
             .stored_operator_sessions()
             .await
@@ -205,11 +218,16 @@ impl Engine {
         act: &OperatorAction,
     ) -> SessionResult {
         let one = self.lock_operator().await;
-        let (mut conditions, mut writes) = self.operator_passkey_use(Some(used)).await?;
+        let used = self.operator_passkey_use(used).await?;
+        let confirmation = Some(OperatorConfirmation {
+            passkey: used.passkey.id,
+            until,
+        });
+        let (mut conditions, mut writes) = used.batch();
         let session = self.operator_session(hash).await.map_err(unavailable)?;
         let session = session.ok_or(OperationError::Rejected(Rejection::NotFound))?;
         let confirmed = OperatorSession {
-            confirmed_until: Some(until),
+            confirmation,
             ..session
         };
         let row = table::operator_session(hash);
@@ -237,16 +255,9 @@ impl Engine {
         ended.map(|()| true).map_err(corrupt)
     }
 
-    /// Conditions and writes of a use: the challenge is new, and the passkey takes over the counter. The lock of operator
-    /// actions is held, so that nothing changes in between.
-    async fn operator_passkey_use(
-        &self,
-        used: Option<OperatorPasskeyUse>,
-    ) -> Result<(Vec<Condition>, Vec<Write>), OperationError<Rejection>> {
-        let Some(used) = used else {
-            return Ok((Vec::new(), Vec::new()));
-        };
-        let row = table::operator_passkey(&used.credential);
+    /// Checks a use: the passkey exists and takes over the counter. The lock of operator actions is held, so that nothing
+    /// changes in between.
+    async fn operator_passkey_use(&self, used: OperatorPasskeyUse) -> Result<AcceptedUse, OperationError<Rejection>> {
         let known = self.operator_passkey(&used.credential).await.map_err(unavailable)?;
         let mut passkey = known.ok_or(OperationError::Rejected(Rejection::NotFound))?;
         if !passkey.credential.may_follow(used.counter) {
@@ -254,9 +265,10 @@ impl Engine {
         }
         passkey.credential.counter = used.counter;
         passkey.used_at = Some(self.0.clock.now());
-        let nonce = table::nonce(used.challenge.expires_s, &used.challenge.nonce);
-        let conditions = vec![Condition::Absent(nonce.clone()), Condition::Present(row.clone())];
-        Ok((conditions, vec![put(nonce), put_row(row, &passkey)]))
+        Ok(AcceptedUse {
+            passkey,
+            challenge: used.challenge,
+        })
     }
 
     /// Removes an operator's passkey that the log of revocations names, by the digest of its credential id.
@@ -273,6 +285,23 @@ impl Engine {
             ..purser_storage::Batch::default()
         };
         super::commit(&*self.0.store, batch).await.map_err(corrupt)
+    }
+}
+
+/// A use of an operator's passkey that a batch makes durable.
+struct AcceptedUse {
+    /// The passkey after the use.
+    passkey: OperatorPasskey,
+    challenge: AnsweredChallenge,
+}
+
+impl AcceptedUse {
+    /// Conditions and writes: the challenge is new, and the passkey is there.
+    fn batch(&self) -> (Vec<Condition>, Vec<Write>) {
+        let row = table::operator_passkey(&self.passkey.credential.id);
+        let nonce = table::nonce(self.challenge.expires_s, &self.challenge.nonce);
+        let conditions = vec![Condition::Absent(nonce.clone()), Condition::Present(row.clone())];
+        (conditions, vec![put(nonce), put_row(row, &self.passkey)])
     }
 }
 

@@ -4,7 +4,7 @@
 use purser_storage::StoreError;
 
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
-use crate::entity::account::{self, OwnerCaps};
+use crate::entity::account::{self, BalanceLimits, OwnerCaps};
 use crate::entity::identity_verification::{self, IdentityVerification};
 use crate::entity::issuer_link::{self, IssuerLink};
 use crate::id::Wallet;
@@ -112,6 +112,19 @@ impl Engine {
         caps: OwnerCaps,
     ) -> Result<(), OperationError<account::Rejection>> {
         ask_with_retry(&self.0.registries.accounts, wallet, account::Command::SetCaps(caps)).await
+    }
+
+    /// Sets the owner's limits on what agents take out of the balances.
+    ///
+    /// # Errors
+    /// When the account is frozen or does not exist.
+    pub async fn set_balance_limits(
+        &self,
+        wallet: Wallet,
+        limits: BalanceLimits,
+    ) -> Result<(), OperationError<account::Rejection>> {
+        let command = account::Command::SetBalanceLimits(limits);
+        ask_with_retry(&self.0.registries.accounts, wallet, command).await
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::credential::{AnsweredChallenge, Credential, MAX_PASSKEYS};
 use crate::entity::passkey::{Command, Passkey, Rejection};
 use crate::entity::payment::SessionSeed;
-use crate::entity::session::{self, AuthMethod, Session};
+use crate::entity::session::{self, AuthMethod, PasskeyConfirmation, Session};
 use crate::id::{PasskeyId, SessionId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, table};
@@ -179,13 +179,12 @@ impl Engine {
     ) -> Result<(), OperationError<Rejection>> {
         // The passkey first: if the session were confirmed and this failed, the answer could be sent again.
         self.use_passkey(used, None).await?;
-        let confirmed = self
-            .0
-            .registries
-            .sessions
-            .ask(session, session::Command::Confirm { until })
-            .await;
-        match confirmed {
+        let confirmation = PasskeyConfirmation {
+            passkey: used.id,
+            until,
+        };
+        let confirm = session::Command::Confirm(confirmation);
+        match self.0.registries.sessions.ask(session, confirm).await {
             Ok(_) => Ok(()),
             Err(_) => Err(OperationError::Unavailable),
         }
@@ -216,7 +215,8 @@ impl Engine {
         self.ask_passkey(id, &Command::Rename(name), None).await
     }
 
-    /// Removes a passkey and ends every session that it opened. The caller has verified that the owner requests it.
+    /// Removes a passkey and ends every session that it opened, and every confirmation that it gave. The caller has
+    /// verified that the owner requests it.
     ///
     /// # Errors
     /// When the passkey does not exist.
@@ -247,15 +247,18 @@ impl Engine {
         Err(OperationError::Unavailable)
     }
 
-    /// Whether this browser session may now do what needs a confirmation. While the account has no passkey, a new
-    /// session of a link that the wallet signed may.
+    /// Whether this browser session may now do what needs a confirmation: a passkey that still exists has confirmed. While
+    /// the account has no passkey, a new session of a link that the wallet signed may.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn confirmation(&self, session: &Session) -> Result<Confirmation, LoadError> {
         let now = self.0.clock.now();
-        if let Some(until) = session.confirmed_until.filter(|until| now < *until) {
-            return Ok(Confirmation::Until(until));
+        if let Some(confirmation) = session.confirmation.filter(|confirmed| now < confirmed.until)
+            && let Some(passkey) = self.passkey(&confirmation.passkey).await?
+            && self.is_usable(&passkey)
+        {
+            return Ok(Confirmation::Until(confirmation.until));
         }
         if self.usable_passkeys(&session.owner).await? > 0 {
             return Ok(Confirmation::PasskeyNeeded);

@@ -103,3 +103,21 @@ macro_rules! define_registries {
 }
 
 entities!(define_registries);
+
+#[cfg(test)]
+mod tests {
+    use super::event_types;
+    use crate::kernel::event_actor;
+
+    // Checks: every event type names who causes it when no request does.
+    #[test]
+    fn every_event_type_has_an_actor() {
+        let types = event_types();
+        assert!(types.len() > 150);
+        let missing: Vec<_> = types
+            .iter()
+            .filter(|kind| event_actor::of_type(kind).is_none())
+            .collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}

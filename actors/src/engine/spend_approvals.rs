@@ -3,8 +3,12 @@
 use purser_storage::StoreError;
 
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
-use crate::entity::agent_wallet::{UsableApproval, WalletSpend};
-use crate::entity::spend_approval::{Command, ExceededLimit, MAX_OPEN, Rejection, SpendApproval, SpendRequest};
+use crate::entity::agent_wallet::UsableApproval;
+use crate::entity::session::AuthMethod;
+use crate::entity::spend_approval::{
+    Command, ExceededLimit, MAX_OPEN, Rejection, RoutePurchase, SpendAgent, SpendApproval, SpendRequest, SpendTerms,
+    sees_request_of,
+};
 use crate::id::{SpendApprovalId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, table};
@@ -27,6 +31,21 @@ pub enum SpendNotApproved {
     Used(SpendApprovalId),
 }
 
+/// A spend that an agent asks for.
+#[derive(Clone, Debug)]
+pub struct AgentSpend {
+    /// Exactly what an approval would be for.
+    pub terms: SpendTerms,
+    /// Note of the agent.
+    pub note: Option<String>,
+    /// What it buys at one of Purser's own routes.
+    pub purchase: Option<RoutePurchase>,
+    /// Agent that asks.
+    pub agent: SpendAgent,
+    /// Approval that the agent names.
+    pub approval: Option<SpendApprovalId>,
+}
+
 /// What the owner has said about a spend.
 pub(super) enum Consent {
     /// Yes, and no spend has used it.
@@ -47,25 +66,50 @@ impl Engine {
         Ok(read.map(|(approval, _)| approval))
     }
 
-    /// An owner's spend approvals, newest first, after the given one, at most `limit`; and whether there are more.
+    /// An account's spend approvals that the holder of these credentials sees, newest first, after the given one, at most
+    /// `limit`; and whether there are more.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn spend_approvals_of(
         &self,
         owner: &Wallet,
+        reader: AuthMethod,
         after: Option<SpendApprovalId>,
         limit: usize,
     ) -> Result<(Vec<(SpendApprovalId, SpendApproval)>, bool), LoadError> {
-        let after = match after {
+        if reader.payment().is_some() {
+            return Ok((Vec::new(), false));
+        }
+        let place =
+            |id: SpendApprovalId, approval: &SpendApproval| (Timestamp(u64::MAX - approval.requested_at.0), id.0);
+        let mut after = match after {
             None => None,
             Some(id) => {
                 let approval = self.spend_approval(&id).await?;
-                approval.map(|approval| (Timestamp(u64::MAX - approval.requested_at.0), id.0))
+                approval.map(|approval| place(id, &approval))
             }
         };
         let registry = &self.0.registries.spend_approvals;
-        self.list_owned(registry, owner, SpendApprovalId, after, limit).await
+        let mut seen = Vec::new();
+        loop {
+            let (page, more) = self.list_owned(registry, owner, SpendApprovalId, after, limit).await?;
+            after = page.last().map(|(id, approval)| place(*id, approval)).or(after);
+            let ended = !more || page.is_empty();
+            let own = |(_, approval): &(SpendApprovalId, SpendApproval)| sees_request_of(reader, approval.agent.key);
+            seen.extend(page.into_iter().filter(own));
+            if seen.len() > limit {
+                seen.truncate(limit);
+                return Ok((seen, true));
+            }
+            if ended {
+                return Ok((seen, false));
+            }
+            // The owner sees every one, so the rest is known without reading it.
+            if reader.is_owner() {
+                return Ok((seen, true));
+            }
+        }
     }
 
     /// Approves a spend once. The caller has verified that the owner of the account decides.
@@ -115,14 +159,14 @@ impl Engine {
     pub(super) async fn named_consent(
         &self,
         owner: &Wallet,
-        spend: &WalletSpend,
+        terms: &SpendTerms,
         id: SpendApprovalId,
     ) -> Result<Consent, LoadError> {
         let approval = self.spend_approval(&id).await?.filter(|known| known.owner == *owner);
         let Some(approval) = approval else {
             return Ok(Consent::Missing(SpendNotApproved::NotFound));
         };
-        if approval.terms != spend.terms() {
+        if approval.terms != *terms {
             return Ok(Consent::Missing(SpendNotApproved::Mismatch(id)));
         }
         self.consent_of(id, &approval).await
@@ -155,10 +199,10 @@ impl Engine {
     pub(super) async fn consent(
         &self,
         owner: Wallet,
-        spend: &WalletSpend,
+        spend: &AgentSpend,
         exceeded: &[ExceededLimit],
     ) -> Result<Consent, LoadError> {
-        let (terms, note) = (spend.terms(), spend.order.note.clone());
+        let terms = &spend.terms;
         let row = table::requested_spend(&owner, &terms.fingerprint());
         for _ in 0..MAX_CONFLICT_RETRIES {
             if let Some(known) = self.0.store.read(&row).await? {
@@ -182,7 +226,8 @@ impl Engine {
                 terms: terms.clone(),
                 exceeded: exceeded.to_vec(),
                 agent: spend.agent,
-                note: note.clone(),
+                note: spend.note.clone(),
+                purchase: spend.purchase.clone(),
                 slot,
             };
             match self

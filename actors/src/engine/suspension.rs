@@ -47,8 +47,8 @@ pub enum SuspendedItem {
 }
 
 impl Engine {
-    /// First start on a restored store, once per restore. Login codes and operators' sessions from before are deleted, since
-    /// they may have been used or ended. Without the log of revocations, all earlier credentials are suspended. Returns the time of that start by
+    /// First start on a restored store, once per restore. Login codes and operators' sessions from before are deleted, and
+    /// recoveries cancelled, since they may have been used or ended. Without the log of revocations, all earlier credentials are suspended. Returns the time of that start by
     /// the service's clock.
     ///
     /// # Errors
@@ -57,6 +57,7 @@ impl Engine {
         if let Some(at) = self.restored_start(restored).await? {
             return Ok(at);
         }
+        self.cancel_restored_recoveries().await?;
         let (store, key) = (&*self.0.store, table::meta(FIRST_START_KEY));
         let now = self.0.clock.now();
         let put = |key, value| Write::Put {

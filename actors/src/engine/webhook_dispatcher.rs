@@ -20,6 +20,8 @@ use tokio::task::JoinSet;
 use super::provider_events::persist_cursor;
 use super::registries::Registries;
 use super::{Engine, Inner};
+use crate::entity::session::AuthMethod;
+use crate::entity::spend_approval::sees_event;
 use crate::entity::webhook::{WebhookEndpoint, matches_filter};
 use crate::entity::webhook_delivery::{Command, Rejection, WebhookMessage};
 use crate::id::{Wallet, WebhookDeliveryId, WebhookId};
@@ -98,13 +100,21 @@ impl EventSink for WebhookDispatcher {
     }
 }
 
+/// An endpoint with the credentials of the session that registered it last.
+pub(super) struct KnownEndpoint {
+    pub(super) id: WebhookId,
+    pub(super) endpoint: WebhookEndpoint,
+    /// `None` if the session is not known.
+    pub(super) registrant: Option<AuthMethod>,
+}
+
 /// The fan-out worker and its copy of the endpoints.
 struct FanOutWorker {
     registries: Registries,
     store: Arc<dyn Store>,
     dispatcher: Arc<WebhookDispatcher>,
     /// Endpoints by account key.
-    endpoints: BTreeMap<Box<[u8]>, BTreeMap<WebhookId, WebhookEndpoint>>,
+    endpoints: BTreeMap<Box<[u8]>, BTreeMap<WebhookId, KnownEndpoint>>,
     /// Everything up to here is dispatched.
     position: Seq,
     persisted: Seq,
@@ -213,7 +223,14 @@ impl FanOutWorker {
             .entry(endpoint.owner.key().into_boxed_slice())
             .or_default();
         if endpoint.status() == "active" {
-            of_owner.insert(id, endpoint);
+            let session = self.registries.sessions.read_or_skip_corrupt(&endpoint.session).await?;
+            let registrant = session.map(|(session, _)| session.amr);
+            let known = KnownEndpoint {
+                id,
+                endpoint,
+                registrant,
+            };
+            of_owner.insert(id, known);
         } else {
             of_owner.remove(&id);
         }
@@ -318,28 +335,25 @@ impl FanOutWorker {
         let Some(endpoints) = self.endpoints.get(&event.subject[..]) else {
             return Vec::new();
         };
-        let due = endpoints.iter().filter(|(_, endpoint)| endpoint.since <= record.at);
-        due.filter_map(|(id, endpoint)| Some((*id, message_for(event, record, *id, endpoint)?)))
+        let due = endpoints.iter().filter(|(_, known)| known.endpoint.since <= record.at);
+        due.filter_map(|(id, known)| Some((*id, message_for(event, record, known)?)))
             .collect()
     }
 }
 
-/// The message for an endpoint of the event's account, if the endpoint subscribes to the event. Events about an
-/// endpoint go to the other endpoints. Its test event goes to it alone.
-pub(super) fn message_for(
-    event: &StoredEvent,
-    record: &EventRecord,
-    id: WebhookId,
-    endpoint: &WebhookEndpoint,
-) -> Option<WebhookMessage> {
+/// The message for an endpoint of the event's account, if the endpoint subscribes to the event and its registrant may see
+/// it. Events about an endpoint go to the other endpoints. Its test event goes to it alone.
+pub(super) fn message_for(event: &StoredEvent, record: &EventRecord, known: &KnownEndpoint) -> Option<WebhookMessage> {
+    let KnownEndpoint { id, endpoint, .. } = known;
     let announced = record.announcement.as_ref()?;
     let is_own = record.kind == EntityKind::Webhook as u8 && record.id == id.0.to_be_bytes();
     let is_test = announced.kind == TEST_EVENT;
-    if is_own != is_test || !(is_test || matches_filter(&endpoint.types, &announced.kind)) {
+    let is_wanted = is_test || matches_filter(&endpoint.types, &announced.kind);
+    if is_own != is_test || !is_wanted || !sees_event(known.registrant, announced) {
         return None;
     }
     Some(WebhookMessage {
-        endpoint: id,
+        endpoint: *id,
         event: announced.id,
         kind: announced.kind.clone(),
         seq: event.cursor,

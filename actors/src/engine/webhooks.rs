@@ -11,6 +11,7 @@ pub use super::jobs::{OUTCOMES, WebhookStats};
 use super::operators::corrupt;
 use super::webhook_dispatcher::WebhookDispatcher;
 use super::{Engine, OperationError};
+use crate::entity::session::AuthMethod;
 use crate::entity::webhook::{self, WebhookEndpoint};
 use crate::entity::webhook_delivery::{self, WebhookDelivery};
 use crate::id::{SessionId, Wallet, WebhookDeliveryId, WebhookId};
@@ -66,8 +67,8 @@ pub struct WebhookRegistration {
     pub sealed: Vec<u8>,
     /// Session that registers it.
     pub session: SessionId,
-    /// True to leave an endpoint unchanged that another session has registered at this URL.
-    pub only_own: bool,
+    /// How that session began. An agent leaves an endpoint unchanged that somebody else has registered at this URL.
+    pub amr: AuthMethod,
 }
 
 /// Why an endpoint was not registered.
@@ -136,12 +137,14 @@ impl Engine {
         if is_new && known.len() >= most {
             return Err(RegistrationError::LimitReached(most));
         }
-        if wanted.only_own && !is_new {
-            let known = self
-                .webhook(&id)
-                .await
-                .map_err(|_| RegistrationError::Operation(OperationError::Unavailable))?;
-            if known.is_some_and(|endpoint| endpoint.session != wanted.session) {
+        if !is_new {
+            let failed = |_| RegistrationError::Operation(OperationError::Unavailable);
+            if let Some(known) = self.webhook(&id).await.map_err(failed)?
+                && !self
+                    .may_change_webhook(&known, wanted.session, wanted.amr)
+                    .await
+                    .map_err(failed)?
+            {
                 return Err(RegistrationError::OwnedByOtherSession);
             }
         }
@@ -168,6 +171,25 @@ impl Engine {
             .ask_idempotent(&self.0.registries.webhooks, id, command, recorder)
             .await;
         result.map(|()| id).map_err(RegistrationError::Operation)
+    }
+
+    /// Whether a session that began like this may change an endpoint: every one of the owner, and those of the agent that
+    /// registered it last.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn may_change_webhook(
+        &self,
+        endpoint: &WebhookEndpoint,
+        session: SessionId,
+        amr: AuthMethod,
+    ) -> Result<bool, LoadError> {
+        if amr.is_owner() || endpoint.session == session {
+            return Ok(true);
+        }
+        let Some(key) = amr.key() else { return Ok(false) };
+        let registrant = self.session(&endpoint.session).await?;
+        Ok(registrant.is_some_and(|registrant| registrant.amr.key() == Some(key)))
     }
 
     async fn webhook_rows(&self, owner: &Wallet) -> Result<Vec<(purser_storage::RowKey, WebhookId)>, StoreError> {

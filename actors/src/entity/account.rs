@@ -8,6 +8,7 @@
 //! daily caps and opens the payment. Only proof that the payment can never settle releases a reservation; time never
 //! does.
 
+mod balance_limits;
 mod bank_debits;
 mod cap_reservation;
 mod caps;
@@ -26,10 +27,8 @@ pub use self::view::{AccountView, OwnerCapView, OwnerCapsView, StatementLineView
 use purser_storage::codec::Stored;
 
 use crate::entity::Purchase;
-use crate::entity::api_key::KeyAllowance;
 use crate::entity::payment::{ResolvedPreconditions, SessionSeed};
 use crate::entity::session::AuthMethod;
-use crate::entity::spend_approval::ExceededLimit;
 use crate::id::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, SessionId, Wallet, WithdrawalId};
 use crate::lost_order::AttributedOrder;
 use crate::money::{Cents, Usdc};
@@ -38,6 +37,7 @@ use crate::port::{Authorization, OutgoingTransfer, PreparedTransaction, Timestam
 use crate::product::{DailyCap, Precondition, ProductLine};
 
 pub use self::job::Job;
+pub use balance_limits::{BalanceLimits, BalanceLimitsView};
 pub use bank_debits::{BalancePayout, BankDebit, DebitPurpose};
 pub use cap_reservation::{CapReservation, UnclaimedCapUsage};
 pub use caps::{OwnerCap, OwnerCaps};
@@ -64,6 +64,8 @@ pub struct Account {
     pub frozen: Option<String>,
     /// Daily caps set by the account owner.
     pub owner_caps: OwnerCaps,
+    /// Limits set by the account owner on what agents take out of the balances.
+    pub balance_limits: BalanceLimits,
     /// The last time that the account owner stopped all agents.
     pub agent_stop: Option<AgentStop>,
     /// Number of statement lines so far.
@@ -247,8 +249,6 @@ pub enum Command {
         to: Wallet,
         /// Amount in USDC.
         amount: Usdc,
-        /// Limits and usage of the API key that withdraws. What fails later still counts for the day.
-        key: Option<Box<KeyAllowance>>,
     },
     /// A withdrawal has ended.
     SettleHold {
@@ -315,6 +315,8 @@ pub enum Command {
     },
     /// Replaces all caps set by the account owner.
     SetCaps(OwnerCaps),
+    /// Replaces the limits on what agents take out of the balances.
+    SetBalanceLimits(BalanceLimits),
     /// Stops all agents: nothing is accepted from a token, an API key or a wallet of the account.
     StopAgents,
     /// Lets agents act again.
@@ -368,6 +370,8 @@ pub enum Event {
     AgentsStopped(Timestamp),
     /// The account owner let agents act again.
     AgentsResumed,
+    /// The account owner set these limits on what agents take out of the balances.
+    BalanceLimitsChanged(BalanceLimits),
 }
 
 crate::state_machine! { Account, Event;
@@ -390,6 +394,7 @@ crate::state_machine! { Account, Event;
         Reversed "balance.reversed" { * }
         AgentsStopped "agents_stopped" { * }
         AgentsResumed "agents_resumed" { * }
+        BalanceLimitsChanged "caps_updated" { * }
     }
 }
 
@@ -432,8 +437,6 @@ pub enum Rejection {
         /// Balance less holds, in USDC.
         available: Usdc,
     },
-    /// A limit of the API key would be exceeded.
-    KeyLimit(ExceededLimit),
     /// The code, hold or account does not exist.
     NotFound,
 }
@@ -476,6 +479,7 @@ impl Account {
             total_deposits: Usdc::ZERO,
             frozen: None,
             owner_caps: OwnerCaps::default(),
+            balance_limits: BalanceLimits::default(),
             agent_stop: None,
             statement_line_count: 0,
             day: 0,

@@ -17,17 +17,22 @@ mod address_book;
 mod job;
 mod limits;
 mod machine;
+mod merchants;
 mod refusal;
 mod view;
 
 pub use self::limits::refusal_of;
+use self::merchants::MerchantUse;
+pub use self::merchants::{MerchantCap, MerchantCapView, MerchantCaps, MerchantCapsView};
 pub use self::refusal::{RefusedSpend, RefusedSpendView};
 pub use self::view::{AgentWalletAddresses, AgentWalletLimits, AgentWalletView};
 use purser_storage::codec::Stored;
 
 use crate::entity::account::counted_day;
 use crate::entity::api_key::{KeyAllowance, KeyShare};
-use crate::entity::spend_approval::{SpendAgent, SpendLimit, SpendTerms};
+use crate::entity::spend_approval::{
+    ExceededLimit, RoutePurchase, SpendAct, SpendAgent, SpendLimit, SpendPayee, SpendTerms,
+};
 use crate::entity::wallet_payment::WalletPaymentOrder;
 use crate::id::{AddressId, CardId, JobId, Network, SpendApprovalId, Wallet, WalletPaymentId};
 use crate::money::{Cents, Usdc};
@@ -55,6 +60,10 @@ pub struct AgentWallet {
     day: u32,
     /// Reserved or spent on that day.
     used: Usdc,
+    /// Caps per merchant set by the owner.
+    pub merchant_caps: MerchantCaps,
+    /// Reserved or spent on that day at each merchant: at most [`AgentWallet::MAX_MERCHANTS_A_DAY`].
+    merchant_uses: Vec<MerchantUse>,
     /// The latest spend that a limit refused.
     pub last_refusal: Option<RefusedSpend>,
 }
@@ -78,7 +87,7 @@ impl WalletCaps {
 }
 
 /// Reservation of a wallet payment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct WalletHold {
     /// Wallet payment that it is for.
     pub payment: WalletPaymentId,
@@ -92,6 +101,8 @@ pub struct WalletHold {
     pub key: Option<KeyShare>,
     /// The owner's approval that it used, if it was over a limit.
     pub approval: Option<SpendApprovalId>,
+    /// Merchant of a paid call, whose cap it counts toward.
+    pub merchant: Option<String>,
 }
 
 /// A spend, and what the wallet must know to decide on it.
@@ -109,15 +120,17 @@ pub struct WalletSpend {
     pub agent: SpendAgent,
     /// Keyed digest of the call for the owner's approval: URL, method and body. Zeros for a transfer.
     pub call_digest: [u8; 32],
+    /// What it buys at one of Purser's own routes, for the owner's approval.
+    pub purchase: Option<RoutePurchase>,
 }
 
 impl WalletSpend {
     /// What an approval of this spend is for.
     pub fn terms(&self) -> SpendTerms {
         SpendTerms {
-            to: self.order.to,
+            payee: SpendPayee::Wallet(self.order.to),
             amount: self.order.amount,
-            method: self.order.method.clone(),
+            act: SpendAct::from(&self.order.method),
             call: self.call_digest,
             key: self.agent.key,
         }
@@ -151,6 +164,8 @@ pub enum Command {
     },
     /// Replaces the caps.
     SetCaps(WalletCaps),
+    /// Replaces the caps per merchant.
+    SetMerchantCaps(MerchantCaps),
     /// Reserves the amount and starts a wallet payment.
     Hold {
         /// The spend.
@@ -205,6 +220,8 @@ pub enum Event {
     AddressDeleted(AddressId),
     /// A limit refused a spend.
     SpendRefused(Box<RefusedSpend>),
+    /// The caps per merchant were replaced.
+    MerchantCapsChanged(MerchantCaps),
 }
 
 crate::state_machine! { AgentWallet, Event;
@@ -217,6 +234,7 @@ crate::state_machine! { AgentWallet, Event;
         AddressSaved "address_saved" { Active }
         AddressDeleted "address_deleted" { Active }
         SpendRefused "spend_refused" { Active }
+        MerchantCapsChanged "caps_updated" { Active }
     }
 }
 
@@ -257,6 +275,8 @@ pub enum Rejection {
         /// Amount left of the daily cap.
         left: Usdc,
     },
+    /// Another limit of the account owner would be exceeded.
+    OverLimit(ExceededLimit),
     /// It is over a limit, and the account owner may approve it.
     ApprovalRequired,
     /// The balance on that network less reservations is too low.
@@ -277,7 +297,11 @@ impl Rejection {
     pub const fn is_by_limit(&self) -> bool {
         matches!(
             self,
-            Self::PerCallCap { .. } | Self::DailyCap { .. } | Self::KeyPerCallCap { .. } | Self::KeyDailyCap { .. }
+            Self::PerCallCap { .. }
+                | Self::DailyCap { .. }
+                | Self::KeyPerCallCap { .. }
+                | Self::KeyDailyCap { .. }
+                | Self::OverLimit(_)
         )
     }
 }
@@ -309,11 +333,12 @@ impl AgentWallet {
 
     /// Amount reserved or spent on the day of `at`, or on a later day that has already been counted.
     pub fn used_on(&self, at: Timestamp) -> Usdc {
-        if self.day == counted_day(at, self.day) {
-            self.used
-        } else {
-            Usdc::ZERO
-        }
+        if self.is_counted_day(at) { self.used } else { Usdc::ZERO }
+    }
+
+    /// Whether spends of `at` count toward the day that is counted.
+    fn is_counted_day(&self, at: Timestamp) -> bool {
+        self.day == counted_day(at, self.day)
     }
 
     /// Rest of the daily cap after `before`, the amount that a lost history spent; `None` without a cap.
@@ -325,20 +350,24 @@ impl AgentWallet {
         Some(left.unwrap_or(Usdc::ZERO))
     }
 
-    /// Whether a reservation exceeds the daily cap, including the amount that a lost history spent. Reservations are
-    /// counted in the order in which they were made.
+    /// Whether a reservation exceeds the daily cap or the cap of its merchant, including the amount that a lost history
+    /// spent. Reservations are counted in the order in which they were made.
     pub(crate) fn exceeds_daily_cap(&self, spend: WalletPaymentId, before: Usdc) -> bool {
         let Some(at) = self.holds.iter().position(|open| open.payment == spend) else {
             return false;
         };
-        let later = self.holds[at + 1..].iter().filter(|open| open.day == self.day);
+        let (open, later) = (&self.holds[at], &self.holds[at + 1..]);
+        // The owner has approved this one over the cap.
+        if open.day != self.day || open.approval.is_some() {
+            return false;
+        }
+        let is_beyond_merchant = self.exceeds_merchant_cap(open, later, before);
+        let later = later.iter().filter(|open| open.day == self.day);
         let used = later.fold(self.used, |used, open| {
             used.checked_sub(open.amount).unwrap_or(Usdc::ZERO)
         });
         let used = used.checked_add(before).unwrap_or(Usdc::from_atomic(u64::MAX));
-        // The owner has approved this one over the cap.
-        let is_approved = self.holds[at].approval.is_some();
-        self.holds[at].day == self.day && !is_approved && self.caps.per_day.is_some_and(|cap| used > in_usdc(cap))
+        is_beyond_merchant || self.caps.per_day.is_some_and(|cap| used > in_usdc(cap))
     }
 }
 

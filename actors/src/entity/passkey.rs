@@ -64,7 +64,7 @@ pub enum Command {
     },
     /// Gives it another name.
     Rename(String),
-    /// Removes it. Every session that it opened ends.
+    /// Removes it. Every session that it opened ends, and every confirmation that it gave.
     Remove,
 }
 

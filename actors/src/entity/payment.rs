@@ -40,7 +40,7 @@ pub use resolved_preconditions::ResolvedPreconditions;
 use crate::entity::account::CapReservation;
 use crate::entity::card::CardPurchase;
 use crate::entity::{Purchase, PurchasedProduct};
-use crate::id::{JobId, PaymentId, SessionId, Wallet};
+use crate::id::{ApiKeyId, JobId, PaymentId, SessionId, Wallet};
 use crate::kernel::{EntityKind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
@@ -57,6 +57,8 @@ pub struct SessionSeed {
     pub first: [u8; 32],
     /// How long the session can be refreshed, in milliseconds.
     pub life_ms: u64,
+    /// API key whose token came with the payment. The session ends with it.
+    pub presented_key: Option<ApiKeyId>,
 }
 
 /// The claimed payment: fixed until its end.

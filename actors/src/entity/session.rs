@@ -86,6 +86,8 @@ pub struct Session {
     pub amr: AuthMethod,
     /// The session that created the login link, for one that a link opened. It ends with that session.
     pub created_by: Option<SessionId>,
+    /// API key whose token came with the payment that opened the session.
+    pub presented_key: Option<ApiKeyId>,
     /// Time at which the session was opened.
     pub created_at: Timestamp,
     /// Expiry, unless a refresh extends it.
@@ -101,8 +103,17 @@ pub struct Session {
     pub revoked: Option<RevocationReason>,
     /// Agent behind the session, if it was announced.
     pub agent: Option<AgentInfo>,
-    /// Until when the owner has confirmed acts of this browser session with a passkey.
-    pub confirmed_until: Option<Timestamp>,
+    /// The owner's latest confirmation of acts of this browser session.
+    pub confirmation: Option<PasskeyConfirmation>,
+}
+
+/// A passkey of the owner has confirmed acts of a browser session. It is worth nothing once that passkey is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct PasskeyConfirmation {
+    /// Passkey that confirmed.
+    pub passkey: PasskeyId,
+    /// End of the confirmation.
+    pub until: Timestamp,
 }
 
 /// Reason why a session was revoked.
@@ -128,11 +139,8 @@ pub enum Command {
     },
     /// Revokes the session.
     Revoke,
-    /// Records that a passkey of the owner confirmed, for the time until then.
-    Confirm {
-        /// End of the confirmation.
-        until: Timestamp,
-    },
+    /// Records that a passkey of the owner confirmed.
+    Confirm(PasskeyConfirmation),
     /// Records the agent behind the session.
     AnnounceAgent(AgentInfo),
 }
@@ -148,6 +156,8 @@ pub enum Event {
         amr: AuthMethod,
         /// The session that created the login link, if a link opened it.
         created_by: Option<SessionId>,
+        /// API key whose token came with the payment that opened it.
+        presented_key: Option<ApiKeyId>,
         /// Time of the event.
         at: Timestamp,
         /// Validity after the last refresh, in milliseconds.
@@ -166,8 +176,8 @@ pub enum Event {
     Revoked(RevocationReason),
     /// The agent behind the session was recorded.
     AgentAnnounced(AgentInfo),
-    /// A passkey of the owner confirmed, until this time.
-    Confirmed(Timestamp),
+    /// A passkey of the owner confirmed.
+    Confirmed(PasskeyConfirmation),
 }
 
 /// A session of an account.
@@ -298,6 +308,7 @@ impl Session {
                 owner,
                 amr,
                 created_by,
+                presented_key: seed.presented_key,
                 at: context.now,
                 life_ms: seed.life_ms,
                 first: seed.first,
@@ -318,6 +329,14 @@ impl Session {
             AuthMethod::Wallet => self.created_by.is_none(),
             AuthMethod::Payment(_) | AuthMethod::Key(_) => true,
             AuthMethod::Passkey(_) => false,
+        }
+    }
+
+    /// The API key that the session ends with: it opened the session, or its token came with the payment that did.
+    pub const fn key(&self) -> Option<ApiKeyId> {
+        match self.amr {
+            AuthMethod::Key(key) => Some(key),
+            AuthMethod::Wallet | AuthMethod::Payment(_) | AuthMethod::Passkey(_) => self.presented_key,
         }
     }
 
@@ -364,7 +383,7 @@ impl Entity for Session {
         };
         match command {
             Command::Revoke => Ok(revoke(id, Reply::Done, RevocationReason::Owner, context)),
-            Command::Confirm { until } => Ok(Decision::answer(Reply::Done).event(Event::Confirmed(until))),
+            Command::Confirm(confirmation) => Ok(Decision::answer(Reply::Done).event(Event::Confirmed(confirmation))),
             Command::AnnounceAgent(agent) => Ok(Decision::answer(Reply::Done).event(Event::AgentAnnounced(agent))),
             Command::Refresh { .. } if context.now >= session.expires_at => Err(Rejection::Expired),
             Command::Refresh {
@@ -395,6 +414,7 @@ impl Entity for Session {
                     owner,
                     amr,
                     created_by,
+                    presented_key,
                     at,
                     life_ms,
                     first,
@@ -403,6 +423,7 @@ impl Entity for Session {
                 owner: *owner,
                 amr: *amr,
                 created_by: *created_by,
+                presented_key: *presented_key,
                 created_at: *at,
                 expires_at: at.plus_ms(*life_ms),
                 life_ms: *life_ms,
@@ -412,7 +433,7 @@ impl Entity for Session {
                 rotated_at: *at,
                 revoked: None,
                 agent: None,
-                confirmed_until: None,
+                confirmation: None,
             }),
             (Some(s), Event::Refreshed { next, at }) if s.is_active() => Ok(Self {
                 // `decide` has checked that there is a next generation.
@@ -431,8 +452,8 @@ impl Entity for Session {
                 agent: Some(agent.clone()),
                 ..s
             }),
-            (Some(s), Event::Confirmed(until)) if s.is_active() => Ok(Self {
-                confirmed_until: Some(*until),
+            (Some(s), Event::Confirmed(confirmation)) if s.is_active() => Ok(Self {
+                confirmation: Some(*confirmation),
                 ..s
             }),
             (this, event) => Err(InvalidTransition::new(this.as_ref().map_or("-", Self::status), event)),
@@ -454,7 +475,7 @@ impl Entity for Session {
             reason,
             api_key_id: self.amr.key(),
             created_at: self.created_at.into(),
-            confirmed_until: self.confirmed_until.map(Time::from),
+            confirmed_until: self.confirmation.map(|confirmation| confirmation.until.into()),
             agent: self.agent.as_ref().map(AgentInfo::view),
         }
     }

@@ -1,5 +1,5 @@
-//! A spend approval: an agent wants to spend more than a limit of the account owner allows, and waits for the owner's
-//! consent.
+//! A spend approval: an agent wants to spend more than a limit of the account owner allows, from the managed wallet or
+//! from a balance of the account, and waits for the owner's consent.
 //!
 //! ```text
 //!    .----time is over------------------------.
@@ -10,20 +10,27 @@
 //! ```
 //!
 //! Nothing is signed, reserved or charged for it. An approval is valid once, for exactly one spend, and for a limited
-//! time. The batch that approves it writes a row; the batch that reserves the spend deletes that row. So of two calls
+//! time. The batch that approves it writes a row; the batch that makes the spend deletes that row. So of two calls
 //! at once, one passes, and an approval that has ended lets nothing pass. What the owner's limits are stays the same.
 
 mod job;
 mod machine;
 mod view;
+mod visibility;
+
+use std::fmt;
 
 use purser_storage::codec::{self, Stored};
 use sha2::{Digest, Sha256};
 
 pub use self::job::Job;
-pub use self::view::{ExceededLimitView, SpendApprovalView};
+pub use self::view::{ExceededLimitView, RoutePurchaseView, SpendApprovalView, SpendKind};
+pub use self::visibility::{as_seen_by, sees_event, sees_request_of};
 use crate::entity::wallet_payment::PaymentMethod;
-use crate::id::{ApiKeyId, JobId, SessionId, Wallet, WalletPaymentId};
+use crate::id::{
+    ApiKeyId, BankAccountId, BankDestinationId, BankTransferId, JobId, PayoutId, SessionId, Wallet, WalletPaymentId,
+    WithdrawalId,
+};
 use crate::money::{Cents, Usdc};
 use crate::named_enum::named_enum;
 use crate::port::Timestamp;
@@ -47,6 +54,12 @@ named_enum! {
         KeyPerCall = "api_key_per_call_usd",
         /// Limit of the API key for a day.
         KeyPerDay = "api_key_per_day_usd",
+        /// Limit of the managed wallet for a day at one merchant.
+        MerchantPerDay = "merchant_per_day_usd",
+        /// Limit for what an agent takes from a balance of the account at once.
+        BalancePerCall = "balance_per_call_usd",
+        /// Limit for what agents take from the balances of the account in a day.
+        BalancePerDay = "balance_per_day_usd",
     }
 }
 
@@ -73,16 +86,92 @@ pub struct SpendAgent {
 /// Exactly what an approval is for.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct SpendTerms {
-    /// Payee. Its chain is the network.
-    pub to: Wallet,
+    /// Who receives it.
+    pub payee: SpendPayee,
     /// Amount in USDC.
     pub amount: Usdc,
-    /// Transfer, or call of a server.
-    pub method: PaymentMethod,
-    /// Keyed digest of the call: URL, method and body. Zeros for a transfer.
+    /// What the agent does.
+    pub act: SpendAct,
+    /// Keyed digest of a paid call: URL, method and body. Zeros for everything else.
     pub call: [u8; 32],
     /// API key of the agent; none if the wallet signed in. Another agent cannot use the approval.
     pub key: Option<ApiKeyId>,
+}
+
+/// Who receives a spend.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum SpendPayee {
+    /// A wallet. Its chain is the network.
+    Wallet(Wallet),
+    /// A bank account of a saved recipient.
+    BankDestination(BankDestinationId),
+    /// The owner's account at the bank.
+    BankAccount(BankAccountId),
+}
+
+/// What an agent does with the owner's money. Stored numbers: never reuse one.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum SpendAct {
+    /// A transfer from the managed wallet.
+    Transfer,
+    /// A call that the managed wallet pays for.
+    PaidCall {
+        /// `host:port`, or `route` for Purser's own routes.
+        host: String,
+    },
+    /// A withdrawal from the account's balance.
+    Withdrawal,
+    /// A withdrawal from the balance at the card issuer.
+    CardBalanceWithdrawal,
+    /// A transfer from the account's balance to the owner's bank account.
+    BankTransfer,
+    /// A payout from the account's balance to a bank account.
+    BankPayout,
+}
+
+impl From<&PaymentMethod> for SpendAct {
+    fn from(method: &PaymentMethod) -> Self {
+        match method {
+            PaymentMethod::Transfer => Self::Transfer,
+            PaymentMethod::PaidCall { host } => Self::PaidCall { host: host.clone() },
+        }
+    }
+}
+
+impl SpendAct {
+    /// Host of a paid call.
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Self::PaidCall { host } => Some(host),
+            _ => None,
+        }
+    }
+}
+
+/// The spend that used an approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bincode::Encode, bincode::Decode)]
+pub enum SpendUse {
+    /// A payment of the managed wallet.
+    WalletPayment(WalletPaymentId),
+    /// A withdrawal from the account's balance.
+    Withdrawal(WithdrawalId),
+    /// A withdrawal from the balance at the card issuer.
+    CardBalanceWithdrawal(WithdrawalId),
+    /// A transfer to the owner's bank account.
+    BankTransfer(BankTransferId),
+    /// A payout to a bank account.
+    BankPayout(PayoutId),
+}
+
+impl fmt::Display for SpendUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WalletPayment(id) => id.fmt(f),
+            Self::Withdrawal(id) | Self::CardBalanceWithdrawal(id) => id.fmt(f),
+            Self::BankTransfer(id) => id.fmt(f),
+            Self::BankPayout(id) => id.fmt(f),
+        }
+    }
 }
 
 impl SpendTerms {
@@ -93,6 +182,17 @@ impl SpendTerms {
         hash.update(codec::encode_body(self));
         hash.finalize().into()
     }
+}
+
+/// What a paid call buys at one of Purser's own routes, so that the owner is asked about that and not about a price.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct RoutePurchase {
+    /// Path of the route.
+    pub route: String,
+    /// Amount that it is for, as the agent wrote it.
+    pub amount: Option<String>,
+    /// Currency of the amount, if the agent named one.
+    pub currency: Option<String>,
 }
 
 /// State of a spend approval.
@@ -108,6 +208,8 @@ pub struct SpendApproval {
     pub agent: SpendAgent,
     /// Note of the agent.
     pub note: Option<String>,
+    /// What it buys at one of Purser's own routes.
+    pub purchase: Option<RoutePurchase>,
     /// Slot of the owner that it uses while it is open.
     slot: u8,
     /// Time of the request.
@@ -136,7 +238,7 @@ pub enum Status {
     /// Its time was over before the owner decided, or before it was used.
     Expired,
     /// The spend was made.
-    Used(WalletPaymentId),
+    Used(SpendUse),
 }
 
 /// Commands to a spend approval.
@@ -158,7 +260,7 @@ pub enum Command {
         /// Job that reports it.
         job: JobId,
         /// The spend.
-        payment: WalletPaymentId,
+        used_by: SpendUse,
     },
 }
 
@@ -175,6 +277,8 @@ pub struct SpendRequest {
     pub agent: SpendAgent,
     /// Note of the agent.
     pub note: Option<String>,
+    /// What it buys at one of Purser's own routes.
+    pub purchase: Option<RoutePurchase>,
     /// Slot that it will use.
     pub slot: u8,
 }
@@ -191,7 +295,7 @@ pub enum Event {
     /// Its time was over.
     Expired(Timestamp),
     /// The spend was made.
-    Used(WalletPaymentId, Timestamp),
+    Used(SpendUse, Timestamp),
     /// The same spend can be requested again.
     DeclineEnded(Timestamp),
 }

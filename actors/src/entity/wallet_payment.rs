@@ -136,6 +136,14 @@ impl PaymentMethod {
     /// `host` of a [`PaymentMethod::PaidCall`] to Purser's own routes.
     pub const OWN: &'static str = "route";
 
+    /// Merchant of a paid call: its host without the port, or [`PaymentMethod::OWN`].
+    pub fn merchant(&self) -> Option<&str> {
+        let Self::PaidCall { host } = self else { return None };
+        let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
+        // A name with its final dot is the same host.
+        Some(name.strip_suffix('.').unwrap_or(name))
+    }
+
     /// Whether it is a paid call to Purser's own routes.
     pub fn is_own(&self) -> bool {
         matches!(self, Self::PaidCall { host } if host == Self::OWN)

@@ -210,6 +210,9 @@ impl<E: Entity> Task for Ask<E> {
             self.result = Some(Ok(decision.reply));
             return Ok(None);
         }
+        if let Some(extra) = &extra {
+            decision.jobs.extend_from_slice(extra.jobs());
+        }
         let events = decision.events.len();
         let mut batch = apply_events(state, &mut live.revision, id, &decision.events, context)?;
         decision.jobs.iter_mut().for_each(|job| job.request_id = request_id);

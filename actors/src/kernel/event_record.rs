@@ -13,7 +13,8 @@ use crate::answer::moment;
 pub use crate::answer::rfc3339;
 use crate::id::{EventId, ShardId, Wallet};
 use crate::kernel::Context;
-use crate::kernel::stored_view::{Reader, StoredView, put_bytes, put_number};
+use crate::kernel::event_actor;
+use crate::kernel::stored_view::{Reader, StoredView, put_bytes, put_number, without_member};
 use crate::kernel::words;
 use crate::port::Timestamp;
 
@@ -52,7 +53,7 @@ pub struct PublicEvent {
     api_version: Cow<'static, str>,
     at: Timestamp,
     owner: Wallet,
-    /// The object, what its changed members were before, and who caused it, if that is known.
+    /// The object, what its changed members were before, and who caused it, if a request did.
     views: Vec<u8>,
 }
 
@@ -124,21 +125,41 @@ impl PublicEvent {
             owner.user_id()
         );
         let mut views = Reader(views);
+        let begin = out.len();
         let object = views.object(out);
+        let end = out.len();
         out.push_str("},\"previous\":");
         let previous = views.object(out);
         let mut shown = object.and(previous);
-        if !views.0.is_empty() {
-            out.push_str(",\"actor\":");
+        out.push_str(",\"actor\":");
+        if views.0.is_empty() {
+            let mut actor = String::with_capacity(96);
+            event_actor::write_derived(kind, out.get(begin..end).unwrap_or_default(), &mut actor);
+            out.push_str(&actor);
+        } else {
             shown = shown.and(views.object(out));
         }
         out.push('}');
         debug_assert!(shown.is_some(), "they were checked when they were read");
     }
 
+    /// The same event without this member of its object. `None` if its bytes cannot be read.
+    #[must_use]
+    pub fn without_member(self, member: &str) -> Option<Self> {
+        let views = without_member(&self.views, 0, member)?;
+        Some(Self { views, ..self })
+    }
+
+    /// The same event without what this member of its object was before.
+    #[must_use]
+    pub fn without_previous(self, member: &str) -> Option<Self> {
+        let views = without_member(&self.views, 1, member)?;
+        Some(Self { views, ..self })
+    }
+
     /// About the length of the envelope in bytes.
     pub fn expected_bytes(&self) -> usize {
-        320 + self.views.len() * 4
+        400 + self.views.len() * 4
     }
 }
 

@@ -8,10 +8,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use purser_storage::codec::{self, Stored};
-use purser_storage::{Batch, Condition, Write};
+use purser_storage::{Batch, Condition, RowKey, Write};
 
 use crate::id::Wallet;
-use crate::kernel::{Context, Entity, table};
+use crate::kernel::{Context, Entity, OutboxJob, table};
 
 /// Retention of a record in seconds.
 pub const RECORD_TTL_S: u64 = 24 * 3600;
@@ -98,25 +98,70 @@ pub enum ExtraWrite<E: Entity> {
     Idempotency(IdempotencyRecorder<E>),
     /// Records the origin of the command, unless it is rejected.
     Rows(ExtraRows),
+    /// Records the reply or the rejection, and counts a spend of an agent unless it is rejected.
+    Spend(Option<IdempotencyRecorder<E>>, ExtraRows),
 }
 
-/// Rows for a batch, with their conditions.
-#[derive(Clone, Debug)]
+/// Rows and jobs for a batch, with their conditions.
+#[derive(Clone, Debug, Default)]
 pub struct ExtraRows {
     pub(crate) conditions: Vec<Condition>,
     pub(crate) writes: Vec<Write>,
+    pub(crate) jobs: Vec<OutboxJob>,
+}
+
+impl ExtraRows {
+    /// Writes a row that must be at this revision; 0 if it did not exist.
+    pub(crate) fn put_revision(&mut self, key: RowKey, revision: u64, value: Vec<u8>) {
+        self.conditions.push(Condition::Revision(key.clone(), revision));
+        self.writes.push(Write::Put {
+            key,
+            revision: revision.saturating_add(1),
+            value,
+        });
+    }
+
+    /// Removes a row that must exist.
+    pub(crate) fn delete(&mut self, key: RowKey) {
+        self.conditions.push(Condition::Present(key.clone()));
+        self.writes.push(Write::Delete { key });
+    }
+
+    /// Adds a job.
+    pub(crate) fn enqueue(&mut self, job: OutboxJob) {
+        self.jobs.push(job);
+    }
+
+    fn write(&self, batch: &mut Batch) {
+        batch.conditions.extend_from_slice(&self.conditions);
+        batch.writes.extend_from_slice(&self.writes);
+    }
 }
 
 impl<E: Entity> ExtraWrite<E> {
+    /// Jobs that the command's batch adds, unless the command is rejected.
+    pub(crate) fn jobs(&self) -> &[OutboxJob] {
+        match self {
+            Self::Idempotency(_) => &[],
+            Self::Rows(rows) | Self::Spend(_, rows) => &rows.jobs,
+        }
+    }
+
     /// Adds the rows to the command's batch. `false` when there is nothing to add.
     pub(crate) fn write(&self, result: CommandResult<'_, E>, batch: &mut Batch, context: &Context) -> bool {
         match self {
             Self::Idempotency(recorder) => recorder.write(result, batch, context),
             Self::Rows(_) if result.is_err() => false,
             Self::Rows(note) => {
-                batch.conditions.extend_from_slice(&note.conditions);
-                batch.writes.extend_from_slice(&note.writes);
+                note.write(batch);
                 true
+            }
+            Self::Spend(recorder, rows) => {
+                if result.is_ok() {
+                    rows.write(batch);
+                }
+                let is_recorded = recorder.as_ref().map(|recorder| recorder.write(result, batch, context));
+                result.is_ok() || is_recorded.unwrap_or(false)
             }
         }
     }

@@ -122,6 +122,31 @@ impl StoredView {
     }
 }
 
+/// Objects in their stored form, the one at this place without the member of this name. `None` if the bytes are none.
+pub(crate) fn without_member(objects: &[u8], place: usize, member: &str) -> Option<Vec<u8>> {
+    let (mut from, mut scratch) = (Reader(objects), String::new());
+    for _ in 0..place {
+        from.object(&mut scratch)?;
+    }
+    let mut kept = objects[..objects.len() - from.0.len()].to_vec();
+    loop {
+        let rest = from.0;
+        let name = match from.number()? {
+            0 => {
+                kept.extend_from_slice(rest);
+                return Some(kept);
+            }
+            TEXT_NAME => from.text()?,
+            number => words::word(number - WORD_NAME)?,
+        };
+        let tag = from.byte()?;
+        from.value(tag, &mut scratch, MAX_DEPTH)?;
+        if name != member {
+            kept.extend_from_slice(&rest[..rest.len() - from.0.len()]);
+        }
+    }
+}
+
 /// Appends a number: seven bits a byte, the lowest first.
 pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number > 0x7f {

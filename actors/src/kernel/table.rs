@@ -135,6 +135,10 @@ tables! {
     APPROVED_SPEND = b'3',
     /// What the sessions of an API key spent on one day, by key.
     KEY_USAGE = b'4',
+    /// What agents took from the balances of an account on one day, by owner.
+    BALANCE_USAGE = b'5',
+    /// Accounts with a recovery in progress.
+    OPEN_RECOVERY = b'7',
     /// Metadata of the store itself.
     META = b'm',
 }
@@ -443,9 +447,19 @@ pub fn passkey_credential(credential: &[u8]) -> RowKey {
     key(&[&[PASSKEY_CREDENTIAL], &Sha256::digest(credential)])
 }
 
+/// Present while a recovery of the account is in progress. The value is empty, the key has the wallet.
+pub fn open_recovery(account: &Wallet) -> RowKey {
+    key(&[&[OPEN_RECOVERY], &account.key()])
+}
+
 /// What the sessions of an API key spent on one day.
 pub fn key_usage(id: ApiKeyId) -> RowKey {
     key(&[&[KEY_USAGE], &id.0.to_be_bytes()])
+}
+
+/// What agents took from the balances of an account on one day.
+pub fn balance_usage(owner: &Wallet) -> RowKey {
+    key(&[&[BALANCE_USAGE], &owner.digest().to_be_bytes()])
 }
 
 /// The latest approval of a spend with this fingerprint, while it is open or its refusal lasts.

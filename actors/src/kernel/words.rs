@@ -157,6 +157,26 @@ mod tests {
         }
     }
 
+    // Checks: the prefix of each kind of id is a word, or the events that name one could not be stored. The source says which
+    // ids there are, because modules of ids are not visible from here.
+    #[test]
+    fn prefixes_of_ids_are_words() {
+        let source = include_str!("../id.rs");
+        let prefixes: Vec<&str> = source
+            .split("\ndefine_id!(")
+            .skip(1)
+            .filter_map(|definition| definition.split(");").next()?.split('"').nth(1))
+            .collect();
+        assert_eq!(prefixes.len(), source.matches("\ndefine_id!(").count());
+        assert!(prefixes.len() > 30, "{prefixes:?}");
+        for prefix in prefixes {
+            assert!(
+                prefix.ends_with('_') && number_of(prefix).is_some(),
+                "{prefix} is no word"
+            );
+        }
+    }
+
     // Checks: the numbers of words never change, because stored events have them.
     #[test]
     fn numbers_are_stored() {

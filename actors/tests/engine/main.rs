@@ -7,6 +7,7 @@ mod support;
 mod admission;
 mod agents_stopped;
 mod attributed_burns;
+mod balance_spends;
 mod banking;
 mod card_withdrawals_restored;
 mod challenges;

@@ -1,14 +1,15 @@
 //! Approvals of spends over the owner's limits through the engine: one use, races, time, and crashes.
 
-use purser_actors::engine::{OperationError, SpendNotApproved};
-use purser_actors::entity::account;
+use purser_actors::engine::{AgentSpend, OperationError, SpendDenied, SpendNotApproved};
 use purser_actors::entity::agent_wallet::{Rejection, WalletCaps, WalletSpend};
 use purser_actors::entity::api_key::KeyLimits;
+use purser_actors::entity::session::AuthMethod;
 use purser_actors::entity::spend_approval::{
-    self, APPROVED_MS, MAX_OPEN, PENDING_MS, SpendAgent, SpendApproval, SpendLimit, Status,
+    self, APPROVED_MS, MAX_OPEN, PENDING_MS, SpendAct, SpendAgent, SpendApproval, SpendLimit, SpendPayee, SpendTerms,
+    Status,
 };
 use purser_actors::entity::wallet_payment::{PaymentMethod, WalletPaymentOrder};
-use purser_actors::id::{ApiKeyId, SpendApprovalId, Wallet, WalletPaymentId, WithdrawalId};
+use purser_actors::id::{ApiKeyId, PaymentId, SpendApprovalId, Wallet, WalletPaymentId, WithdrawalId};
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, Usdc};
 
@@ -225,6 +226,83 @@ async fn named_approval_is_for_its_spend_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn call_that_names_an_approval_asks_for_no_other_one() {
+    // Checks: whatever became of the approval that a call names, the answer says so, nothing is spent, and the owner is not
+    // asked again.
+    type Course = fn(&SpendNotApproved) -> bool;
+    let courses: [(&str, Course); 7] = [
+        ("pending", |why| matches!(why, SpendNotApproved::Pending(_))),
+        ("declined", |why| matches!(why, SpendNotApproved::Declined(_))),
+        ("taken back", |why| matches!(why, SpendNotApproved::Declined(_))),
+        ("not decided", |why| matches!(why, SpendNotApproved::Expired(_))),
+        ("not used", |why| matches!(why, SpendNotApproved::Expired(_))),
+        ("used", |why| matches!(why, SpendNotApproved::Used(_))),
+        ("another's", |why| matches!(why, SpendNotApproved::Mismatch(_))),
+    ];
+    for (course, fits) in courses {
+        let world = asking(10, Some(15)).await;
+        let mut id = pending(&world, transfer(1, 12)).await;
+        let engine = &world.engine;
+        match course {
+            "declined" => engine.decline_spend(id).await.expect("it is declined"),
+            "taken back" => {
+                engine.approve_spend(id).await.expect("it is approved");
+                engine.decline_spend(id).await.expect("it is taken back");
+            }
+            "not decided" => world.clock.advance(PENDING_MS),
+            "not used" => {
+                engine.approve_spend(id).await.expect("it is approved");
+                world.clock.advance(APPROVED_MS);
+            }
+            "used" => {
+                engine.approve_spend(id).await.expect("it is approved");
+                ask(&world, transfer(2, 12), Some(id)).await.expect("it passes");
+                world.wait_until_idle().await;
+            }
+            "another's" => id = pending(&world, transfer(3, 13)).await,
+            _ => {}
+        }
+        let before = (payments(&world), world.event_count("approval.requested"));
+        for n in 10..13 {
+            let answer = ask(&world, transfer(n, 12), Some(id)).await;
+            let Err(OperationError::Specific(why)) = answer else {
+                panic!("{course}: {answer:?}")
+            };
+            assert!(fits(&why), "{course}: {why:?}");
+        }
+        let after = (payments(&world), world.event_count("approval.requested"));
+        assert_eq!(after, before, "{course}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn racing_calls_that_name_one_approval_use_it_once() {
+    // Checks: of ten calls at once one passes and the others learn that it was used, also if the limit of the day, which
+    // the consent does not cover, is exceeded since. The owner is asked once.
+    for round in 0..5 {
+        let world = asking(10, Some(15)).await;
+        let id = pending(&world, transfer(1, 12)).await;
+        world.engine.approve_spend(id).await.expect("it is approved");
+        let engine = world.engine.clone();
+        let answers = together(10, move |n| {
+            let (engine, one) = (engine.clone(), transfer(100 + u128::from(n), 12));
+            async move { engine.start_wallet_payment(OWNER, one, Some(id), None).await }
+        })
+        .await;
+        world.wait_until_idle().await;
+        let passed = answers.iter().filter(|answer| answer.is_ok()).count();
+        assert_eq!((passed, payments(&world)), (1, 1), "{round}: {answers:?}");
+        for answer in answers.into_iter().filter(Result::is_err) {
+            assert!(
+                matches!(&answer, Err(OperationError::Specific(SpendNotApproved::Used(used))) if *used == id),
+                "{round}: {answer:?}"
+            );
+        }
+        assert_eq!(world.event_count("approval.requested"), 1, "{round}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn refusal_by_a_limit_is_announced() {
     // Checks: without approvals the contract's refusal, with an event; with twenty open ones the same; within the
     // limits neither.
@@ -253,7 +331,7 @@ async fn refusal_by_a_limit_is_announced() {
     assert_eq!(world.event_count("approval.requested"), usize::from(MAX_OPEN));
     let (page, more) = world
         .engine
-        .spend_approvals_of(&OWNER, None, 3)
+        .spend_approvals_of(&OWNER, AuthMethod::Wallet, None, 3)
         .await
         .expect("readable");
     let amounts: Vec<u64> = page
@@ -261,6 +339,49 @@ async fn refusal_by_a_limit_is_announced() {
         .map(|(_, approval)| approval.terms.amount.atomic() / 1_000_000)
         .collect();
     assert_eq!((amounts, more), (vec![39, 38, 37], true), "newest first");
+    // An agent sees what it asked for itself, on as many pages.
+    let (own, other) = (key(&world, Some(1), None).await, ApiKeyId(20));
+    let limits = WalletCaps {
+        per_call: Cents::new(100_000),
+        per_day: None,
+        approvals: true,
+    };
+    world.engine.set_wallet_caps(OWNER, limits).await.expect("they are set");
+    for (id, _) in &world
+        .engine
+        .spend_approvals_of(&OWNER, AuthMethod::Wallet, None, 4)
+        .await
+        .expect("readable")
+        .0
+    {
+        world.engine.decline_spend(*id).await.expect("it is declined");
+    }
+    for n in 0..4 {
+        pending(&world, by(own, transfer(200, 30 + n))).await;
+        world.clock.advance(1);
+    }
+    for (reader, expected) in [
+        (AuthMethod::Key(own), vec![33, 32, 31, 30]),
+        (AuthMethod::Key(other), Vec::new()),
+        (AuthMethod::Payment(PaymentId(1)), Vec::new()),
+    ] {
+        let (mut seen, mut after, mut pages) = (Vec::new(), None, 0);
+        loop {
+            let page = world.engine.spend_approvals_of(&OWNER, reader, after, 3).await;
+            let (page, more) = page.expect("readable");
+            after = page.last().map(|(id, _)| *id);
+            seen.extend(page.iter().map(|(_, one)| one.terms.amount.atomic() / 1_000_000));
+            pages += 1;
+            if !more {
+                break;
+            }
+        }
+        assert_eq!(
+            (&seen, pages),
+            (&expected, expected.len().div_ceil(3).max(1)),
+            "{reader:?}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -360,6 +481,26 @@ async fn key(world: &Harness, per_call: Option<u64>, per_day: Option<u64>) -> Ap
     id
 }
 
+/// A withdrawal of the smallest amount to the owner's wallet, by a session of the key.
+fn withdrawal_by(key: ApiKeyId) -> AgentSpend {
+    AgentSpend {
+        terms: SpendTerms {
+            payee: SpendPayee::Wallet(OWNER),
+            amount: Usdc::from_atomic(1),
+            act: SpendAct::Withdrawal,
+            call: [0; 32],
+            key: Some(key),
+        },
+        note: None,
+        purchase: None,
+        agent: SpendAgent {
+            session: None,
+            key: Some(key),
+        },
+        approval: None,
+    }
+}
+
 fn by(key: ApiKeyId, spend: WalletSpend) -> WalletSpend {
     let agent = SpendAgent {
         session: None,
@@ -411,13 +552,15 @@ async fn limits_of_a_key_hold_under_concurrent_spends() {
     let withdrawal = WithdrawalId(9);
     let withdrawn = world
         .engine
-        .withdraw_by(Some(key), OWNER, (withdrawal, OWNER, Usdc::from_atomic(1)), None)
+        .withdraw_for(
+            Some(&withdrawal_by(key)),
+            OWNER,
+            (withdrawal, OWNER, Usdc::from_atomic(1)),
+            None,
+        )
         .await;
     assert!(
-        matches!(
-            withdrawn,
-            Err(OperationError::Rejected(account::Rejection::KeyLimit(_)))
-        ),
+        matches!(withdrawn, Err(OperationError::Specific(SpendDenied::OverLimit(_)))),
         "{withdrawn:?}"
     );
     eventually("every payment is signed", async || world.sellers.signed().len() == 20).await;

@@ -63,6 +63,7 @@ pub(crate) fn spend(payment: WalletPaymentId, chain_balance: Usdc, order: Wallet
         chain_balance,
         agent: SpendAgent::default(),
         call_digest: [0; 32],
+        purchase: None,
     }
 }
 

@@ -30,7 +30,7 @@ fn registration(n: u8, url: &str, types: &[&str], record: u128) -> WebhookRegist
         record,
         sealed: vec![0; 32],
         session: purser_actors::id::SessionId(record),
-        only_own: false,
+        amr: AuthMethod::Wallet,
     }
 }
 

@@ -67,6 +67,7 @@ pub(crate) const fn session() -> SessionSeed {
         id: SessionId(14),
         first: [6; 32],
         life_ms: 1_000_000,
+        presented_key: None,
     }
 }
 

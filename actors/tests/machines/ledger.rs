@@ -278,12 +278,7 @@ impl InMemoryState {
         let amount = Usdc::from_atomic(1 + self.random.below(available + available / 4 + 1));
         let context = self.context();
         let id = WithdrawalId(context.id());
-        let command = account::Command::Withdraw {
-            id,
-            to: WALLET,
-            amount,
-            key: None,
-        };
+        let command = account::Command::Withdraw { id, to: WALLET, amount };
         let allowed = Account::decide(self.account.as_ref(), &WALLET, command.clone(), &context).is_ok();
         assert_eq!(allowed, self.account.is_some() && amount.atomic() <= available);
         if allowed {

@@ -166,7 +166,7 @@ fn challenge_is_used_in_the_batch_that_it_permits() {
         for opened in decision.new_entities() {
             let opened: Session = codec::decode(opened.snapshot()).unwrap();
             assert_eq!((opened.owner, opened.amr), (WALLET, AuthMethod::Passkey(ID)));
-            assert_eq!((opened.created_by, opened.confirmed_until), (None, None));
+            assert_eq!((opened.created_by, opened.confirmation), (None, None));
         }
     }
 }

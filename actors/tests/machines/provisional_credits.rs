@@ -90,7 +90,6 @@ fn case_83_unfinal_credit_is_held_by_its_own_batch() {
             id: WITHDRAWAL,
             to: WALLET,
             amount: after.balance,
-            key: None,
         };
         let available = after.available();
         assert_eq!(

@@ -2,8 +2,8 @@
 //! session.
 
 use purser_actors::entity::payment::SessionSeed;
-use purser_actors::entity::session::{AuthMethod, Command, GRACE_MS, Rejection, Reply, Session};
-use purser_actors::id::SessionId;
+use purser_actors::entity::session::{AuthMethod, Command, GRACE_MS, PasskeyConfirmation, Rejection, Reply, Session};
+use purser_actors::id::{PasskeyId, SessionId};
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::port::Timestamp;
 use purser_storage::codec;
@@ -23,6 +23,7 @@ fn opened() -> Session {
         id: ID,
         first: token(0),
         life_ms: LIFE_MS,
+        presented_key: None,
     };
     let opening = Session::open(seed, WALLET, AuthMethod::Payment(PAYMENT), None, &at(NOW)).unwrap();
     codec::decode(opening.snapshot()).unwrap()
@@ -150,14 +151,17 @@ fn case_26_last_generation_and_timestamp_do_not_wrap() {
 #[test]
 fn confirmation_lasts_until_its_end_and_extends_nothing() {
     // Checks: an active session takes over the end of a confirmation, and nothing else changes. An ended one takes none.
-    let until = Timestamp(NOW.0 + 5);
-    let confirmed = Session::decide(Some(&opened()), &ID, Command::Confirm { until }, &at(NOW)).unwrap();
+    let confirmation = PasskeyConfirmation {
+        passkey: PasskeyId(3),
+        until: Timestamp(NOW.0 + 5),
+    };
+    let confirmed = Session::decide(Some(&opened()), &ID, Command::Confirm(confirmation), &at(NOW)).unwrap();
     let session = fold(Some(opened()), &ID, confirmed.events());
     let mut expected = opened();
-    expected.confirmed_until = Some(until);
+    expected.confirmation = Some(confirmation);
     assert_eq!(session, expected);
     let ended = Session::decide(Some(&session), &ID, Command::Revoke, &at(NOW)).unwrap();
     let ended = fold(Some(session), &ID, ended.events());
-    let again = Session::decide(Some(&ended), &ID, Command::Confirm { until }, &at(NOW));
+    let again = Session::decide(Some(&ended), &ID, Command::Confirm(confirmation), &at(NOW));
     assert_eq!(again.map(drop).unwrap_err(), Rejection::Revoked);
 }

@@ -4,11 +4,11 @@ use purser_actors::entity::agent_wallet::{
     AgentWallet, Command as Ask, Event as WalletEvent, Rejection as No, UsableApproval, WalletCaps, WalletSpend,
 };
 use purser_actors::entity::spend_approval::{
-    APPROVED_MS, Command, Event, ExceededLimit, PENDING_MS, Rejection, SpendAgent, SpendApproval, SpendLimit,
-    SpendRequest, SpendTerms,
+    APPROVED_MS, Command, Event, ExceededLimit, PENDING_MS, Rejection, SpendAct, SpendAgent, SpendApproval, SpendLimit,
+    SpendPayee, SpendRequest, SpendTerms, SpendUse,
 };
 use purser_actors::entity::wallet_payment::{PaymentMethod, WalletPaymentOrder};
-use purser_actors::id::{ApiKeyId, SessionId, SpendApprovalId, Wallet, WalletPaymentId};
+use purser_actors::id::{ApiKeyId, BankDestinationId, PayoutId, SessionId, SpendApprovalId, Wallet, WalletPaymentId};
 use purser_actors::kernel::{Decision, Entity, table, to_json};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{Timestamp, WalletAddresses};
@@ -19,6 +19,7 @@ use crate::transitions::{assert_chart, commanded, listed};
 
 const ID: SpendApprovalId = SpendApprovalId(61);
 const SPEND: WalletPaymentId = WalletPaymentId(21);
+const USED_BY: SpendUse = SpendUse::WalletPayment(SPEND);
 const KEY: ApiKeyId = ApiKeyId(19);
 const SLOT: u8 = 3;
 const TWELVE: Usdc = Usdc::from_atomic(12_000_000);
@@ -41,9 +42,9 @@ fn agent() -> SpendAgent {
 
 fn terms() -> SpendTerms {
     SpendTerms {
-        to: Wallet::Evm([5; 20]),
+        payee: SpendPayee::Wallet(Wallet::Evm([5; 20])),
         amount: TWELVE,
-        method: PaymentMethod::Transfer,
+        act: SpendAct::Transfer,
         call: [0; 32],
         key: Some(KEY),
     }
@@ -60,6 +61,7 @@ fn request() -> SpendRequest {
         }],
         agent: agent(),
         note: Some("lunch".into()),
+        purchase: None,
         slot: SLOT,
     }
 }
@@ -70,7 +72,7 @@ fn events() -> Vec<Event> {
         Event::Approved(NOW),
         Event::Declined(NOW),
         Event::Expired(NOW),
-        Event::Used(SPEND, NOW),
+        Event::Used(USED_BY, NOW),
         Event::DeclineEnded(NOW),
     ]
 }
@@ -101,7 +103,7 @@ fn commands() -> Vec<(&'static str, Command)> {
             "used",
             Command::RecordUse {
                 job: JOB,
-                payment: SPEND,
+                used_by: USED_BY,
             },
         ),
     ]
@@ -195,7 +197,7 @@ fn rows_follow_the_state() {
         Some(&all[1]),
         Command::RecordUse {
             job: JOB,
-            payment: SPEND,
+            used_by: USED_BY,
         },
         late(APPROVED_MS),
     );
@@ -232,6 +234,30 @@ fn views_name_the_spend_and_its_limits() {
     assert_eq!(json["limits"][0]["limit"], "per_call_usd");
     assert_eq!(json["wallet_payment_id"], SPEND.to_string());
     assert_eq!((&json["network"], &json["amount"]), (&"base".into(), &12.into()));
+    assert_eq!(json["used_by"], SPEND.to_string());
+    // A payment to a bank account has no address.
+    let bank = SpendRequest {
+        terms: SpendTerms {
+            payee: SpendPayee::BankDestination(BankDestinationId(7)),
+            act: SpendAct::BankPayout,
+            ..terms()
+        },
+        ..request()
+    };
+    let payout = SpendUse::BankPayout(PayoutId(8));
+    let path = [
+        Event::Requested(Box::new(bank), NOW),
+        Event::Approved(NOW),
+        Event::Used(payout, NOW),
+    ];
+    let bank: SpendApproval = fold(None, &ID, &path);
+    let json: serde_json::Value = serde_json::from_str(&to_json(&bank.view(&ID))).unwrap();
+    assert_eq!((&json["kind"], &json["asset"]), (&"bank_payout".into(), &"USD".into()));
+    assert_eq!(json["bank_payee_id"], BankDestinationId(7).to_string());
+    assert_eq!(json["used_by"], PayoutId(8).to_string());
+    for member in ["network", "pay_to", "host", "wallet_payment_id"] {
+        assert!(json[member].is_null(), "{member}");
+    }
     for approval in approvals() {
         assert!(!to_json(&approval.view(&ID)).contains("slot"));
         assert_eq!(approval.outcome(), None);
@@ -273,6 +299,7 @@ fn spend(dollars: u64) -> WalletSpend {
         chain_balance: Usdc::from_atomic(1_000_000_000_000),
         agent: agent(),
         call_digest: [0; 32],
+        purchase: None,
     }
 }
 
@@ -364,7 +391,10 @@ fn refused_spend_is_announced_once_a_minute() {
     // Checks: the same spend again within a minute changes nothing; another one, or a later one, is announced.
     let refused = |to, ms| {
         Box::new(purser_actors::entity::agent_wallet::RefusedSpend {
-            terms: SpendTerms { to, ..terms() },
+            terms: SpendTerms {
+                payee: SpendPayee::Wallet(to),
+                ..terms()
+            },
             exceeded: request().exceeded,
             agent: agent(),
             at: late(ms),

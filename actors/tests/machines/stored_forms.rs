@@ -135,6 +135,7 @@ impl Forms {
         forms.add_entity::<discrepancy::Discrepancy>();
         forms.add_entity::<api_key::ApiKey>();
         forms.add_entity::<passkey::Passkey>();
+        forms.add_entity::<recovery::Recovery>();
         forms.add_entity::<webhook::WebhookEndpoint>();
         forms.add_entity::<webhook_delivery::WebhookDelivery>();
         forms.add_entity::<refund::Refund>();

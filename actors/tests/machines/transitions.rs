@@ -10,10 +10,10 @@ use purser_actors::entity::identity_verification::IdentityVerification;
 use purser_actors::entity::intl_order::IntlOrder;
 use purser_actors::entity::issuer_link::IssuerLink;
 use purser_actors::entity::payment::{self, Payment, Resolution};
-use purser_actors::entity::session::{self, AuthMethod, RevocationReason, Session};
+use purser_actors::entity::session::{self, AuthMethod, PasskeyConfirmation, RevocationReason, Session};
 use purser_actors::entity::top_up::TopUp;
 use purser_actors::entity::withdrawal::{self, Withdrawal};
-use purser_actors::id::{OutgoingTransferId, SessionId};
+use purser_actors::id::{OutgoingTransferId, PasskeyId, SessionId};
 use purser_actors::kernel::{Entity, to_json};
 use purser_actors::money::Usdc;
 use purser_actors::port::{CardAction, CardState, ChargeChange};
@@ -135,6 +135,7 @@ fn account_events() -> Vec<account::Event> {
         Event::Frozen("call us".into()),
         Event::Unfrozen,
         Event::CapsChanged(account::OwnerCaps::default()),
+        Event::BalanceLimitsChanged(account::BalanceLimits::default()),
         Event::Held(Usdc::from_atomic(1), WITHDRAWAL),
         Event::Withdrawn(Usdc::from_atomic(1), WITHDRAWAL),
         Event::Released(Usdc::from_atomic(1), WITHDRAWAL),
@@ -166,6 +167,7 @@ fn session_events() -> Vec<session::Event> {
             owner: WALLET,
             amr: AuthMethod::Wallet,
             created_by: None,
+            presented_key: None,
             at: NOW,
             life_ms: 1_000,
             first: [1; 32],
@@ -173,7 +175,10 @@ fn session_events() -> Vec<session::Event> {
         Event::Refreshed { next: [2; 32], at: NOW },
         Event::Revoked(RevocationReason::Owner),
         Event::Revoked(RevocationReason::Reuse),
-        Event::Confirmed(NOW),
+        Event::Confirmed(PasskeyConfirmation {
+            passkey: PasskeyId(4),
+            until: NOW,
+        }),
     ]
 }
 

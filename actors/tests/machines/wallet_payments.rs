@@ -2,10 +2,10 @@
 
 use purser_actors::entity::agent_wallet;
 use purser_actors::entity::agent_wallet::{
-    AgentWallet, Command as Ask, Event as WalletEvent, RefusedSpend, Rejection as No, SavedAddress, WalletCaps,
-    WalletHold, WalletSpend,
+    AgentWallet, Command as Ask, Event as WalletEvent, MerchantCap, MerchantCaps, RefusedSpend, Rejection as No,
+    SavedAddress, WalletCaps, WalletHold, WalletSpend,
 };
-use purser_actors::entity::spend_approval::{SpendAgent, SpendTerms};
+use purser_actors::entity::spend_approval::{SpendAct, SpendAgent, SpendPayee, SpendTerms};
 use purser_actors::entity::wallet_payment::{
     Command, Event, PaymentMethod, Rejection, SendTarget, SignedWalletPayment, WalletPayment, WalletPaymentOrder,
 };
@@ -268,6 +268,7 @@ fn wallet_events() -> Vec<WalletEvent> {
         day: DAY,
         key: None,
         approval: None,
+        merchant: Some("shop.example.com".into()),
     };
     vec![
         opened(),
@@ -278,9 +279,9 @@ fn wallet_events() -> Vec<WalletEvent> {
         WalletEvent::AddressDeleted(AddressId(1)),
         WalletEvent::SpendRefused(Box::new(RefusedSpend {
             terms: SpendTerms {
-                to: WALLET,
+                payee: SpendPayee::Wallet(WALLET),
                 amount: Usdc::from_atomic(1),
-                method: PaymentMethod::Transfer,
+                act: SpendAct::Transfer,
                 call: [0; 32],
                 key: None,
             },
@@ -288,6 +289,13 @@ fn wallet_events() -> Vec<WalletEvent> {
             agent: SpendAgent::default(),
             at: NOW,
         })),
+        WalletEvent::MerchantCapsChanged(MerchantCaps {
+            hosts: vec![MerchantCap {
+                host: "shop.example.com".into(),
+                per_day: Cents::new(1_000),
+            }],
+            others: Some(Cents::ZERO),
+        }),
     ]
 }
 
@@ -304,6 +312,7 @@ fn reserve_after(wallet: &AgentWallet, spend: u128, before: Usdc, now: Timestamp
         chain_balance: Usdc::from_atomic(100_000_000),
         agent: SpendAgent::default(),
         call_digest: [0; 32],
+        purchase: None,
     };
     let command = Ask::Hold {
         spend: Box::new(spend),
@@ -424,6 +433,7 @@ fn wallet_payment_is_rejected_above_its_caps_or_limits() {
             day: DAY,
             key: None,
             approval: None,
+            merchant: None,
         })
     };
     let most = AgentWallet::MAX_PENDING as u128;

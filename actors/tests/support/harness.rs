@@ -354,6 +354,7 @@ pub(crate) fn session() -> SessionSeed {
         id: SessionId(u128::from(SESSIONS.fetch_add(1, Ordering::SeqCst))),
         first: [7; 32],
         life_ms: 1_000_000,
+        presented_key: None,
     }
 }
 

@@ -196,6 +196,10 @@ errors! {
     PasskeyAlreadyAdded = 409 "passkey_already_added" Never;
     /// The maximum number of passkeys is reached. Remove one first.
     PasskeyLimitReached = 409 "passkey_limit_reached" Never;
+    /// The account has no passkey to lose: a login link opens it. Sign in with `GET /auth`, then `GET /get-auth-link`.
+    RecoveryNotNeeded = 409 "recovery_not_needed" Never;
+    /// No recovery of the account is in progress.
+    RecoveryNotFound = 404 "recovery_not_found" Never;
     /// The account has the maximum number of API keys, `signup.max_keys_per_account`.
     ApiKeyLimitReached = 409 "api_key_limit_reached" Never;
     /// The claim token was not issued by this service. Final: start again with `POST /signup`.

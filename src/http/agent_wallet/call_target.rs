@@ -1,5 +1,6 @@
 //! Resolves the target of a paid call from the agent's request.
 
+use purser_actors::entity::spend_approval::RoutePurchase;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -49,6 +50,28 @@ impl App {
             return Err(invalid("route", "A route begins with one slash, as in `/get-card`."));
         }
         Ok(target)
+    }
+}
+
+impl CallTarget {
+    /// What a call of our own route buys, for the owner who is asked about it: nothing that is secret, and nothing that
+    /// is longer than a line.
+    pub(super) fn purchase(&self) -> Option<RoutePurchase> {
+        /// Characters of a path.
+        const MAX_PATH_LEN: usize = 64;
+        let Self::Route(target) = self else { return None };
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let value = |name: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+        };
+        let is_number = |text: &&str| text.len() <= 20 && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let is_currency = |text: &&str| text.len() == 3 && text.bytes().all(|b| b.is_ascii_alphabetic());
+        Some(RoutePurchase {
+            route: path.chars().take(MAX_PATH_LEN).collect(),
+            amount: value("amount").filter(is_number).map(str::to_owned),
+            currency: value("currency").filter(is_currency).map(str::to_ascii_uppercase),
+        })
     }
 }
 

@@ -245,6 +245,7 @@ impl App {
             chain_balance: holds,
             agent: agent(claims),
             call_digest: keyed_digest(&self.vault, &(&request.target, &request.method, &request.body))?,
+            purchase: request.target.purchase(),
         };
         let named = named.as_deref().map(approval_id).transpose()?;
         runner.start_payment(spend, named, place).await

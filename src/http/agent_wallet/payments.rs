@@ -3,7 +3,7 @@
 use purser_actors::answer::Time;
 use purser_actors::engine::{Engine, OperationError, SpendNotApproved};
 use purser_actors::entity::agent_wallet::{AgentWallet, WalletSpend};
-use purser_actors::entity::spend_approval::SpendApprovalView;
+use purser_actors::entity::spend_approval::{SpendApproval, SpendApprovalView};
 use purser_actors::entity::wallet_payment;
 use purser_actors::entity::wallet_payment::{HttpRecordPart, Status, WalletPayment};
 use purser_actors::id::{SpendApprovalId, Wallet, WalletPaymentId};
@@ -60,7 +60,7 @@ pub(super) struct PaidCallResponse {
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ApprovalRequired<'a> {
+pub(in crate::http) struct ApprovalRequired<'a> {
     /// `approval_required`: nothing was signed or reserved.
     status: schemas::ApprovalRequiredStatus,
     /// Id for `GET /get-approval`, and for `approvalId` of the same call.
@@ -74,6 +74,19 @@ pub(super) struct ApprovalRequired<'a> {
     /// The approval, with the limits that the spend exceeds.
     #[cfg_attr(feature = "documents", schema(value_type = schemas::Approval))]
     approval: SpendApprovalView<'a>,
+}
+
+impl<'a> ApprovalRequired<'a> {
+    pub(in crate::http) fn of(id: SpendApprovalId, approval: &'a SpendApproval, public_url: &str) -> Self {
+        Self {
+            status: schemas::ApprovalRequiredStatus::ApprovalRequired,
+            approval_id: id,
+            expires_at: approval.expires_at.into(),
+            status_url: format!("{public_url}/get-approval?approval_id={id}"),
+            next: approvals::NEXT,
+            approval: approval.view(&id),
+        }
+    }
 }
 
 /// Starts a wallet payment, and answers again for one that was started under the same idempotency key.
@@ -129,16 +142,7 @@ impl PaymentRunner {
         let approval = found
             .map_err(|_| ApiError::internal())?
             .ok_or_else(ApiError::internal)?;
-        Ok(accepted(&ApprovalRequired {
-            status: schemas::ApprovalRequiredStatus::ApprovalRequired,
-            approval_id: id,
-            expires_at: approval.expires_at.into(),
-            status_url: format!("{}/get-approval?approval_id={id}", self.public_url),
-            next: "The account's owner decides on the account page. Once `status` of the approval is `approved`, make \
-                the same call again, with the same Idempotency-Key or the same arguments, within 15 minutes. Nothing \
-                was signed or reserved.",
-            approval: approval.view(&id),
-        }))
+        Ok(accepted(&ApprovalRequired::of(id, &approval, &self.public_url)))
     }
 
     /// Answers for the payment that was reserved under the key.

@@ -131,6 +131,7 @@ pub(super) async fn agent_wallet_transfer(
                 chain_balance: running.wallet_balance(&from).await?,
                 agent,
                 call_digest: [0; 32],
+                purchase: None,
             };
             let named = call.data.approval_id.as_deref().map(approval_id).transpose()?;
             runner.start_payment(spend, named, place).await

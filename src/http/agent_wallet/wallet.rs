@@ -5,10 +5,10 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::OperationError;
-use purser_actors::entity::agent_wallet::AgentWalletView;
 use purser_actors::entity::agent_wallet::{AgentWallet, WalletHold};
+use purser_actors::entity::agent_wallet::{AgentWalletView, MerchantCapsView};
+use purser_actors::entity::session::AuthMethod;
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
-use purser_actors::kernel::Entity as _;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::Usdc;
 use serde::{Deserialize, Serialize};
@@ -56,9 +56,10 @@ pub(super) async fn create_agent_wallet(
     let call = state.read_call::<EmptyRequest>(body).await?;
     state.admit(&claims, &call).await?;
     require_spend_rights(&claims)?;
-    let (engine, owner, limits) = (
+    let (engine, owner, amr, limits) = (
         state.engine.clone(),
         claims.wallet,
+        claims.amr,
         state.config.agent_wallet.default_caps(),
     );
     let made = state.wallets.create(&owner).map_err(|_| ApiError::internal())?;
@@ -70,7 +71,7 @@ pub(super) async fn create_agent_wallet(
         move |place| async move {
             let recorder = place.map(|place| {
                 recorder::<AgentWallet>(place, move |outcome: CommandResult<'_, AgentWallet>| match outcome {
-                    Ok((_, Some(wallet))) => Ok(created(&owner, wallet)),
+                    Ok((_, Some(wallet))) => Ok(created(wallet, amr)),
                     _ => Err(ApiError::internal()),
                 })
             });
@@ -80,15 +81,15 @@ pub(super) async fn create_agent_wallet(
                 Err(denied) => return Err(in_progress_response(&denied)),
             }
             let wallet = engine.agent_wallet(&owner).await.map_err(|_| ApiError::internal())?;
-            Ok(created(&owner, &wallet.ok_or_else(ApiError::internal)?))
+            Ok(created(&wallet.ok_or_else(ApiError::internal)?, amr))
         },
     )
     .await
 }
 
-fn created(owner: &Wallet, wallet: &AgentWallet) -> RecordedReply {
+fn created(wallet: &AgentWallet, reader: AuthMethod) -> RecordedReply {
     reply(&CreateAgentWalletResult {
-        wallet: wallet.view(owner),
+        wallet: wallet.seen_by(reader),
     })
 }
 
@@ -191,7 +192,7 @@ pub(super) async fn get_agent_wallet(
         }
     };
     let mut result = GetAgentWalletResult {
-        wallet: in_camel_case(&wallet.view(&claims.wallet))?,
+        wallet: in_camel_case(&wallet.seen_by(claims.amr))?,
         balances: AgentBalances {
             base: state.agent_balance(&wallet, Network::Base).await?,
             solana: state.agent_balance(&wallet, Network::Solana).await?,
@@ -238,6 +239,10 @@ struct AgentSpendLimit {
     used_today_usd: ExactDecimal,
     /// Rest of the daily cap; null without a cap.
     left_today_usd: Option<ExactDecimal>,
+    /// Caps per merchant and day (UTC), if the owner has set any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::AgentMerchantLimits>))]
+    merchants: Option<MerchantCapsView>,
 }
 
 /// Read the spend limit
@@ -269,6 +274,7 @@ pub(super) async fn get_agent_spend_limit(
         per_day_usd: wallet.caps.per_day.map(ExactDecimal::from),
         used_today_usd: used.into(),
         left_today_usd: wallet.remaining_on(now, before).map(ExactDecimal::from),
+        merchants: wallet.view(&claims.wallet).limits.merchants,
     }))
 }
 

@@ -5,12 +5,13 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_actors::answer::ExactDecimal;
 use purser_actors::currency::Currency;
-use purser_actors::engine::OperationError;
+use purser_actors::engine::{OperationError, SpendDenied};
 use purser_actors::entity::account::{Account, BalancePayout, BankDebit, Rejection};
 use purser_actors::entity::bank_destination::DestinationType;
 use purser_actors::entity::banking::account::{BankAccount, Status};
 use purser_actors::entity::banking::transfer::{BankTransfer, TransferRequest};
 use purser_actors::entity::payout::{PayoutPlan, PayoutTarget};
+use purser_actors::entity::spend_approval::{SpendAct, SpendPayee};
 use purser_actors::id::{BankDestinationId, BankTransferId, PayoutId};
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::{Cents, Usdc};
@@ -20,6 +21,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::super::account::BearerClaims;
+#[cfg(feature = "documents")]
+use super::super::agent_wallet::payments::ApprovalRequired;
+use super::super::balance_spends::{AnswerForm, BalanceCall, agent_spend, denied};
 use super::super::callable::{self, require_sign_in};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
@@ -46,6 +50,8 @@ pub(super) struct CreateTransferRequest {
     direction: Option<TransferDirectionParam>,
     /// Note of the caller, 1 to 140 characters.
     note: Option<String>,
+    /// Approval of the account owner for this transfer, from a 202.
+    approval_id: Option<String>,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Serialize)]
@@ -83,10 +89,11 @@ struct CreateBankTransferResult {
     post, path = "/createBankingTransfer", operation_id = "createBankingTransfer", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateTransferRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`transactionId`, `status`.", body = CreateBankTransferResult),
+        (status = 202, description = "`approval_required`: over a limit, and the account's owner wants to be asked. Nothing was taken. Make the same call again once the owner has approved.", body = ApprovalRequired<'static>),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId` or bank account, frozen, or a token issued for a payment."),
-        (status = 404, description = "No such account."),
-        (status = 409, description = "The account is not open or not for that, the balance is too small, or the first call with this key is still running."),
+        (status = 403, description = "Another account's `userId` or bank account, frozen, a limit of the owner (`policy_filtered`), an approval that the owner declined, or a token issued for a payment."),
+        (status = 404, description = "No such account or approval."),
+        (status = 409, description = "The account is not open or not for that, the balance is too small, the approval is another spend's, used or too old, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn create_banking_transfer(
     State(app): SharedState,
@@ -113,13 +120,20 @@ pub(super) async fn create_banking_transfer(
     };
     let usdc = Usdc::from_cents(cents).map_err(|_| too_large())?;
     let id = BankTransferId::mint(claims.wallet.shard(), app.entropy.random());
-    let (state, owner) = (app.clone(), claims.wallet);
+    let (state, owner, caller) = (app.clone(), claims.wallet, claims.clone());
     let route = "/createBankingTransfer";
     key.run(&app.engine, &claims, route, &asked, move |place| async move {
         let (account, kept) = state
             .load_owned_account(&owner, &call.data.account_id, "accountId")
             .await?;
         check_transferable(&kept, direction)?;
+        let asked = BalanceCall {
+            payee: SpendPayee::BankAccount(account),
+            amount: usdc,
+            act: SpendAct::BankTransfer,
+            note: note.clone(),
+            approval: call.data.approval_id.as_deref(),
+        };
         let request = TransferRequest {
             owner,
             account,
@@ -129,6 +143,7 @@ pub(super) async fn create_banking_transfer(
         };
         let engine = &state.engine;
         if direction == TransferDirectionParam::ToAccount {
+            let asked = agent_spend(&caller, asked)?;
             require_withdrawals_active(engine)?;
             let recorder = place.map(|place| {
                 recorder::<Account>(place, move |result: CommandResult<'_, Account>| {
@@ -136,9 +151,9 @@ pub(super) async fn create_banking_transfer(
                 })
             });
             let result = engine
-                .debit_for_bank(owner, BankDebit::Transfer(id, request), recorder)
+                .debit_for_bank_for(asked.as_ref(), owner, BankDebit::Transfer(id, request), recorder)
                 .await;
-            return ended(&transfer_started(id), result);
+            return ended(&state, &transfer_started(id), result).await;
         }
         let recorder = place.map(|place| {
             recorder::<BankTransfer>(place, move |result: CommandResult<'_, BankTransfer>| match result {
@@ -187,6 +202,8 @@ pub(super) struct CreatePayoutRequest {
     /// US dollars that arrive, within the range of `bank_payment`.
     #[cfg_attr(feature = "documents", schema(value_type = schemas::ExactDecimal))]
     amount: Box<RawValue>,
+    /// Approval of the account owner for this payout, from a 202.
+    approval_id: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -222,10 +239,11 @@ struct CreateBankPayoutResult {
     post, path = "/sendBankingPayout", operation_id = "sendBankingPayout", tag = "Banking", security(("bearer" = [])), request_body = inline(CreatePayoutRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`transactionId`, `status`, `feeAmount`, `chargedAmount`.", body = CreateBankPayoutResult),
+        (status = 202, description = "`approval_required`: over a limit, and the account's owner wants to be asked. Nothing was taken. Make the same call again once the owner has approved.", body = ApprovalRequired<'static>),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, frozen, a daily cap, or a token issued for a payment."),
-        (status = 404, description = "No such destination."),
-        (status = 409, description = "The balance is too small, the destination cannot be paid so, or the first call with this key is still running."),
+        (status = 403, description = "Another account's `userId`, frozen, a daily cap, a limit of the owner (`policy_filtered`), an approval that the owner declined, or a token issued for a payment."),
+        (status = 404, description = "No such destination or approval."),
+        (status = 409, description = "The balance is too small, the destination cannot be paid so, the approval is another spend's, used or too old, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now."))))]
 pub(super) async fn send_banking_payout(
     State(app): SharedState,
@@ -250,7 +268,7 @@ pub(super) async fn send_banking_payout(
         amount: cents.to_string(),
     };
     let id = PayoutId::mint(claims.wallet.shard(), app.entropy.random());
-    let (state, owner) = (app.clone(), claims.wallet);
+    let (state, owner, caller) = (app.clone(), claims.wallet, claims.clone());
     let route = "/sendBankingPayout";
     key.run(&app.engine, &claims, route, &asked, move |place| async move {
         let (destination, kept) = state.load_owned_destination(&owner, &call.data.destination_id).await?;
@@ -285,10 +303,18 @@ pub(super) async fn send_banking_payout(
             charged,
             cap: None,
         });
-        ended(
-            &response,
-            engine.debit_for_bank(owner, BankDebit::Payout(payout), recorder).await,
-        )
+        let asked = BalanceCall {
+            payee: SpendPayee::BankDestination(destination),
+            amount: charged,
+            act: SpendAct::BankPayout,
+            note: None,
+            approval: call.data.approval_id.as_deref(),
+        };
+        let asked = agent_spend(&caller, asked)?;
+        let result = engine
+            .debit_for_bank_for(asked.as_ref(), owner, BankDebit::Payout(payout), recorder)
+            .await;
+        ended(&state, &response, result).await
     })
     .await
 }
@@ -324,11 +350,17 @@ fn started(view: &impl Serialize, result: Result<(), &Rejection>) -> Result<Reco
 }
 
 /// As [`started`], for the response that is sent.
-fn ended(view: &impl Serialize, result: Result<(), OperationError<Rejection>>) -> Result<RecordedReply, ApiError> {
+async fn ended(
+    app: &App,
+    view: &(impl Serialize + Sync),
+    result: Result<(), OperationError<Rejection, SpendDenied>>,
+) -> Result<RecordedReply, ApiError> {
     match result {
         Ok(()) => started(view, Ok(())),
         Err(OperationError::Rejected(why)) => started(view, Err(&why)),
-        Err(denied) => Err(in_progress_response(&denied)),
+        Err(OperationError::Specific(why)) => denied(&app.engine, &app.public_url, &why, AnswerForm::Callable).await,
+        Err(OperationError::AlreadyUsed) => Err(in_progress_response::<()>(&OperationError::AlreadyUsed)),
+        Err(OperationError::Unavailable) => Err(in_progress_response::<()>(&OperationError::Unavailable)),
     }
 }
 

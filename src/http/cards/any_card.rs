@@ -60,24 +60,13 @@ impl AnyCard {
         engine: &Engine,
         card_type: &str,
         owner: &Wallet,
-        start: ListStart<CardId>,
-        limit: usize,
+        listed: ListedCards,
     ) -> Result<(Vec<JsonObject>, bool), ApiError> {
         match card_type {
-            USA => made((start, limit), |start, limit| engine.cards_of(owner, start, limit)).await,
-            INTL => {
-                made((start, limit), |start, limit| {
-                    engine.intl_orders_of(owner, start, limit)
-                })
-                .await
-            }
-            GIFT => made((start, limit), |start, limit| engine.gift_cards_of(owner, start, limit)).await,
-            RELOADABLE => {
-                made((start, limit), |start, limit| {
-                    engine.reloadables_of(owner, start, limit)
-                })
-                .await
-            }
+            USA => made(listed, |start, limit| engine.cards_of(owner, start, limit)).await,
+            INTL => made(listed, |start, limit| engine.intl_orders_of(owner, start, limit)).await,
+            GIFT => made(listed, |start, limit| engine.gift_cards_of(owner, start, limit)).await,
+            RELOADABLE => made(listed, |start, limit| engine.reloadables_of(owner, start, limit)).await,
             _ => Ok((Vec::new(), false)),
         }
         .map_err(unreadable)
@@ -426,14 +415,29 @@ fn named_history<C: Copy>(
     history.iter().map(|(change, at)| (name(*change), *at)).collect()
 }
 
-/// Failed orders have no card. `GET /list-payments` shows their outcome.
+/// Failed orders have no card: the list has them only on request.
 const FAILED_STATUSES: [&str; 2] = ["failed", "rejected"];
 
 type CardPage<E> = (Vec<(CardId, E)>, bool);
 
-/// A page of cards that did not fail, and whether there may be more.
+/// Which cards a list has.
+#[derive(Clone, Copy)]
+pub(super) struct ListedCards {
+    /// Where it starts, and its order.
+    pub(super) start: ListStart<CardId>,
+    /// How many at most.
+    pub(super) limit: usize,
+    /// Whether it has orders that failed too.
+    pub(super) with_failed: bool,
+}
+
+/// A page of cards, with or without failed orders, and whether there may be more.
 async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, LoadError>>>(
-    (mut start, limit): (ListStart<CardId>, usize),
+    ListedCards {
+        mut start,
+        limit,
+        with_failed,
+    }: ListedCards,
     page: impl Fn(ListStart<CardId>, usize) -> F,
 ) -> Result<(Vec<JsonObject>, bool), LoadError> {
     let mut shown = Vec::new();
@@ -442,7 +446,7 @@ async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, Loa
         start = start.at(found.last().map(|(id, _)| *id).or(start.position()));
         let cards = found
             .iter()
-            .filter(|(_, card)| !FAILED_STATUSES.contains(&card.status()));
+            .filter(|(_, card)| with_failed || !FAILED_STATUSES.contains(&card.status()));
         for (id, card) in cards {
             if shown.len() == limit {
                 return Ok((shown, true));
@@ -489,6 +493,11 @@ async fn redeemable<'a>(app: &App, id: CardId, gift: &'a GiftCard) -> Result<Any
     })))
 }
 
+/// 503: the card was usable when it was read, and no longer is. Read again, it has no details.
+fn just_ended() -> ApiError {
+    ApiError::unavailable(ErrorCode::ServiceUnavailable, "The card has just ended.", 1)
+}
+
 /// Number and CVV from the vault, and the billing address that the operator entered. The record that they were read is
 /// durable before they are returned. The remaining amount is the operators' last report.
 async fn operator_entered_details(app: &App, id: CardId, order: &IntlOrder) -> Result<IntlCardDetails, ApiError> {
@@ -497,25 +506,29 @@ async fn operator_entered_details(app: &App, id: CardId, order: &IntlOrder) -> R
         ApiError::internal()
     };
     let number = app.vault.open(id, &sealed(app, id).await?).map_err(|e| closed(&e))?;
-    let cvv = match app.engine.sealed_cvv(id).await.ok().flatten() {
-        None => None,
+    let opened = match app.engine.sealed_cvv(id).await.ok().flatten() {
+        None => Ok(None),
         Some(sealed) => {
             let cvvs = app.cvvs.clone();
             let opened = tokio::task::spawn_blocking(move || cvvs.open_cvv(id, &sealed)).await;
-            opened.map_err(|e| closed(&e))?.map_err(|e| closed(&e))?
+            opened.map_err(|e| closed(&e))?
         }
     };
-    let Some(cvv) = cvv else {
-        // The CVV is destroyed when the card ends, which may have happened since it was read.
-        let now = app.engine.intl_order(&id).await.map_err(unreadable)?;
-        return Err(match now.is_some_and(|order| order.is_usable()) {
-            true => closed(&"its CVV or the key of that is gone"),
-            false => ApiError::unavailable(ErrorCode::ServiceUnavailable, "The card has just ended.", 1),
-        });
+    let cvv = match opened {
+        Ok(Some(cvv)) => cvv,
+        unopened => {
+            // The CVV is destroyed when the card ends, which may have happened since it was read.
+            let now = app.engine.intl_order(&id).await.map_err(unreadable)?;
+            return Err(match (now.is_some_and(|order| order.is_usable()), unopened) {
+                (false, _) => just_ended(),
+                (true, Err(error)) => closed(&error),
+                (true, Ok(_)) => closed(&"its CVV or the key of that is gone"),
+            });
+        }
     };
     match app.engine.reveal_intl(id).await {
         Ok(()) => {}
-        Err(OperationError::Rejected(_)) => return Err(not_found()),
+        Err(OperationError::Rejected(_)) => return Err(just_ended()),
         Err(_) => {
             return Err(ApiError::unavailable(
                 ErrorCode::ServiceUnavailable,
@@ -556,7 +569,7 @@ async fn details<R>(
     let (cvv, available) = asked(issuer_ref).await.map_err(|_| later())?;
     match reveal.await {
         Ok(()) => {}
-        Err(OperationError::Rejected(_)) => return Err(not_found()),
+        Err(OperationError::Rejected(_)) => return Err(just_ended()),
         Err(_) => return Err(later()),
     }
     Ok(CardDetails {

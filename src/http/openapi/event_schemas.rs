@@ -25,6 +25,7 @@ use super::super::schemas;
     schemas::LateReturn,
     schemas::PasskeyResource,
     schemas::PaymentRecipientResource,
+    schemas::RecoveryResource,
     schemas::RefundResource,
     schemas::SessionResource,
     schemas::WalletPaymentResource,

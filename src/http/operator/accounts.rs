@@ -33,7 +33,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/unfreeze" => post_unfreeze {
-        Operator, unkeyed("sets the given state"), operation(||
+        Operator, unkeyed("sets the given state"), confirmed(), operation(||
             OperationDoc::post::<UnfreezeAccountRequest>(
                 Operation { id: "unfreezeAccount", tag: "Accounts" },
                 "Unfreeze an account",

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use crate::config::OperatorTokenConfig;
 use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
+use crate::http::page_address::PageAddress;
 use crate::http::page_session::require_own_page;
 use crate::http::routes;
 use crate::identity::IdentityKeys;
@@ -31,6 +32,8 @@ pub struct OperatorAuth {
     keys: IdentityKeys,
     /// Older challenges are rejected.
     challenges_from: Timestamp,
+    /// Whether the desk's port at `localhost` is the desk's.
+    owns_localhost: bool,
 }
 
 /// Who asks.
@@ -76,7 +79,14 @@ impl OperatorAuth {
             clock,
             keys,
             challenges_from,
+            owns_localhost: true,
         }
+    }
+
+    /// For a desk whose port at `localhost` another program may have.
+    #[must_use]
+    pub fn at_localhost(self, owns_localhost: bool) -> Self {
+        Self { owns_localhost, ..self }
     }
 
     /// Whether a token of the settings has this name.
@@ -111,8 +121,11 @@ impl OperatorAuth {
             return Err(ApiError::new(ErrorCode::RoleNotPermitted, error));
         }
         if let Some((_, session)) = &caller.session {
-            let (method, path) = (asked.method.as_str(), asked.path);
-            let mut rows = routes::operator().filter(|route| route.method == method && route.path == path);
+            let method = match *asked.method {
+                Method::HEAD => "GET",
+                ref method => method.as_str(),
+            };
+            let mut rows = routes::operator().filter(|route| route.method == method && route.path == asked.path);
             if rows.any(|route| route.confirmed != crate::http::route::Confirmed::Nothing) {
                 self.require_confirmed(session)?;
             }
@@ -140,8 +153,7 @@ impl OperatorAuth {
     /// # Errors
     /// 403 `confirmation_required`.
     pub(super) fn require_confirmed(&self, session: &OperatorSession) -> Result<(), ApiError> {
-        let now = self.clock.now();
-        if session.confirmed_until.is_some_and(|until| now < until) {
+        if session.confirmed_until(self.clock.now()).is_some() {
             return Ok(());
         }
         let error = "This needs a confirmation by your passkey.";
@@ -165,7 +177,7 @@ impl OperatorAuth {
                 (hash_of(token), None)
             }
             (None, None, Some(cookie)) => {
-                require_own_page(asked.method, asked.headers, &origin_of(asked.headers)?)?;
+                require_own_page(asked.method, asked.headers, &[&origin_of(asked.headers)?])?;
                 let ended = || unauthorized(ErrorCode::TokenInvalid, "The session has ended.");
                 let hash = session_hash(cookie).ok_or_else(ended)?;
                 let session = self.engine.operator_session(&hash).await;
@@ -221,9 +233,16 @@ impl OperatorAuth {
     /// # Errors
     /// 403 `host_not_allowed` for a `Host` that is no address.
     pub(super) fn site(&self, headers: &HeaderMap) -> Result<PasskeySite, ApiError> {
-        let origin = Origin::parse(&origin_of(headers)?);
-        let origin = origin.map_err(|_| no_address())?;
+        let origin = own_origin(headers)?;
         Ok(PasskeySite::new(&origin, &self.keys, self.challenges_from))
+    }
+
+    /// Where the desk's pages are for the browser that sent this request.
+    ///
+    /// # Errors
+    /// 403 `host_not_allowed` for a `Host` that is no address.
+    pub(in crate::http) fn pages(&self, headers: &HeaderMap) -> Result<PageAddress, ApiError> {
+        Ok(PageAddress::new(own_origin(headers)?, self.owns_localhost))
     }
 }
 
@@ -240,6 +259,10 @@ pub(super) fn origin_of(headers: &HeaderMap) -> Result<String, ApiError> {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     host.map(|host| format!("http://{}", host.to_ascii_lowercase()))
         .ok_or_else(no_address)
+}
+
+fn own_origin(headers: &HeaderMap) -> Result<Origin, ApiError> {
+    Origin::parse(&origin_of(headers)?).map_err(|_| no_address())
 }
 
 /// Value of the session cookie, if it is there once: of two, one was planted.

@@ -17,7 +17,7 @@ use purser_actors::credential::{AnsweredChallenge, Credential};
 use purser_actors::engine::{OperationError, OperatorPasskeyUse};
 use purser_actors::entity::passkey::Rejection;
 use purser_actors::id::{OperatorPasskeyId, OperatorSessionId};
-use purser_actors::operator::{OperatorAction, OperatorPasskey, OperatorSession, Permission};
+use purser_actors::operator::{OperatorAction, OperatorConfirmation, OperatorPasskey, OperatorSession, Permission};
 use purser_actors::{id, port::Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -152,7 +152,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         Operator, unkeyed("removing again finds nothing"), operation(||
             OperationDoc::post::<RemoveDeskPasskeyRequest>(
                 Operation { id: "removeDeskPasskey", tag: "Desk" },
-                "Remove a passkey of yours, with the sessions that it opened. Needs a confirmation, or the token",
+                "Remove a passkey of yours, with the sessions that it opened and the confirmations that it gave. Needs a confirmation, or the token",
                 of::<DeskPasskey>,
             )
             .error(404, "No such passkey.")
@@ -200,7 +200,7 @@ impl FromRequestParts<Arc<AdminState>> for OwnPage {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &Arc<AdminState>) -> Result<Self, ApiError> {
-        require_own_page(&Method::POST, &parts.headers, &origin_of(&parts.headers)?).map(|()| Self)
+        require_own_page(&Method::POST, &parts.headers, &[&origin_of(&parts.headers)?]).map(|()| Self)
     }
 }
 
@@ -249,7 +249,7 @@ async fn session_of(
     let passkeys = admin.engine.operator_passkeys(token).await;
     let passkeys = passkeys.map_err(|_| ApiError::internal())?.len();
     let now = admin.clock.now();
-    let confirmed = session.and_then(|session| session.confirmed_until);
+    let confirmed = session.and_then(|session| session.confirmed_until(now));
     Ok(DeskSession {
         operator: act.operator.clone(),
         role: act.role.into(),
@@ -258,7 +258,7 @@ async fn session_of(
         passkeys,
         must_add_passkey: passkeys == 0 && session.is_some_and(|session| session.passkey.is_none()),
         passkeys_available: admin.operator_auth.site(headers)?.is_available(),
-        confirmed_until: confirmed.filter(|until| now < *until).map(Time::from),
+        confirmed_until: confirmed.map(Time::from),
         now: now.into(),
     })
 }
@@ -304,7 +304,10 @@ async fn open(admin: &AdminState, headers: &HeaderMap, opening: Opening) -> Resu
         created_at: now,
         expires_at: now.plus_ms(SESSION_S * 1_000),
         // A sign-in with a passkey is a fresh use of it.
-        confirmed_until: used.as_ref().map(|_| now.plus_ms(CONFIRMED_MS)),
+        confirmation: used.as_ref().map(|(passkey, _)| OperatorConfirmation {
+            passkey: *passkey,
+            until: now.plus_ms(CONFIRMED_MS),
+        }),
     };
     let (cookie, hash) = new_session(&*admin.entropy);
     let used = used.map(|(_, used)| used);
@@ -766,8 +769,12 @@ async fn post_confirm(
         .confirm_operator_session(hash, used, until, &caller.act)
         .await;
     confirmed.map_err(operation_error)?;
+    let confirmation = Some(OperatorConfirmation {
+        passkey: passkey.id,
+        until,
+    });
     let session = OperatorSession {
-        confirmed_until: Some(until),
+        confirmation,
         ..session.clone()
     };
     let shown = session_of(&admin, &caller.act, &caller.token, Some(&session), &headers).await?;

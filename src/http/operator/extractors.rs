@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::request::Parts;
+use purser_actors::kernel::event_actor::EventActor;
+use purser_actors::kernel::request_context;
 use purser_actors::operator::{OperatorAction, Permission};
 use serde::de::DeserializeOwned;
 
@@ -86,7 +88,9 @@ impl FromRequestParts<Arc<AdminState>> for AdministratorRead {
 async fn admitted(parts: &mut Parts, admin: &AdminState, task: Permission) -> Result<OperatorAction, ApiError> {
     let request = RequestId::from_request_parts(parts, &()).await?;
     let asked = AdmissionRequest::from(&*parts);
-    admin.operator_auth.authenticate(asked, request, task).await
+    let act = admin.operator_auth.authenticate(asked, request, task).await?;
+    request_context::sent_by(EventActor::operator());
+    Ok(act)
 }
 
 /// Checks that an operator's note is neither empty nor too long. `about` is its purpose, for the error message.

@@ -77,7 +77,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/intl-orders/fulfil" => post_fulfil {
-        Operator, unkeyed("names the order and its lease; a stale lease changes nothing"), operation(||
+        Operator, unkeyed("names the order and its lease; a stale lease changes nothing"), confirmed(), operation(||
             OperationDoc::post::<FulfilOrderRequest>(
                 Operation { id: "fulfilIntlOrder", tag: "International orders" },
                 "Enter the details of the ordered card",

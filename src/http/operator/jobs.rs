@@ -45,7 +45,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/jobs/retry" => post_retry {
-        Operator, unkeyed("names the job; only a dead-lettered one is retried"), operation(||
+        Operator, unkeyed("names the job; only a dead-lettered one is retried"), confirmed(), operation(||
             OperationDoc::post::<RetryJobRequest>(Operation { id: "retryJob", tag: "Jobs" }, "Retry a dead-lettered job now", of::<RetryResponse>)
                 .error(404, "No such job, or it has already completed.")
                 .error(409, "The job is in progress and is retried automatically.")

@@ -46,7 +46,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/lines/open" => post_open {
-        Operator, unkeyed("names the line; setting the same status changes nothing"), operation(||
+        Operator, unkeyed("names the line; setting the same status changes nothing"), confirmed(), operation(||
             OperationDoc::post::<OpenLineRequest>(
                 Operation { id: "openLine", tag: "Availability" },
                 "Open a product line, whatever the status of its provider",

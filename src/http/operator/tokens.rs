@@ -49,7 +49,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         )
     }
     POST "/admin/tokens/revoke" => post_revoke {
-        Operator, unkeyed("revoking again changes nothing"), operation(||
+        Operator, unkeyed("revoking again changes nothing"), confirmed(), operation(||
             OperationDoc::post::<RevokeTokenRequest>(Operation { id: "revokeOperatorToken", tag: "Tokens" }, "Revoke an operator token", of::<RevokedOperatorToken>)
                 .error(404, "No token has this name.")
                 .error(409, "The token is defined in the settings.")

@@ -49,7 +49,7 @@ fn question(app: &App) -> Question {
     responses((status = 200, description = "Options for the browser.", body = PasskeyRequestOptions), (status = 400, description = "The body does not fit."),
         (status = 403, description = "Another page."), (status = 409, description = "Browsers offer no passkeys at this address."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_options(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    require_own_page(&Method::POST, &headers, app.origin.as_str())?;
+    require_own_page(&Method::POST, &headers, &app.pages.origins())?;
     let NoMembers {} = app.body(body).await?;
     let options = app.passkeys.request_options(question(&app), [], &*app.entropy);
     Ok(json::private_ok(&options.map_err(passkey_error)?))
@@ -86,7 +86,7 @@ struct PasskeySession {
         (status = 403, description = "Another page, an unknown or removed passkey, an answer that does not verify, or frozen."),
         (status = 409, description = "Browsers offer no passkeys at this address."), (status = 408, description = "The body did not come."), (status = 413, description = "Too long."))))]
 async fn post_sign_in(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    require_own_page(&Method::POST, &headers, app.origin.as_str())?;
+    require_own_page(&Method::POST, &headers, &app.pages.origins())?;
     let PasskeySignInRequest { credential } = app.body(body).await?;
     if !app.passkeys.is_available() {
         return Err(passkey_error(crate::identity::passkey::PasskeyError::Unavailable));

@@ -55,10 +55,9 @@ pub struct Event {
     /// Earlier values of the changed members.
     #[cfg_attr(feature = "documents", schema(value_type = Object))]
     pub previous: Value,
-    /// Who caused the event, if a request of a session did. Absent for payments, jobs and operators.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "documents", schema(value_type = purser_actors::kernel::event_actor::EventActor, required = false))]
-    pub actor: Option<Value>,
+    /// Who or what caused the event.
+    #[cfg_attr(feature = "documents", schema(value_type = purser_actors::kernel::event_actor::EventActor))]
+    pub actor: Value,
 }
 
 /// Resource of an event.

@@ -1,8 +1,8 @@
 //! Schemas of the managed wallet: the contents of `result`.
 
 use super::{
-    AgentWalletAddresses, AgentWalletStatus, ApprovalStatus, ExactDecimal, HoldReason, NetworkName, SpendLimitName,
-    WalletPaymentKind, WalletPaymentStatus,
+    AgentWalletAddresses, AgentWalletStatus, ApprovalStatus, ExactDecimal, HoldReason, NetworkName, SpendKind,
+    SpendLimitName, WalletPaymentKind, WalletPaymentStatus,
 };
 
 /// A managed wallet.
@@ -59,6 +59,18 @@ pub struct WalletExceededLimit {
     pub left_usd: ExactDecimal,
 }
 
+/// What a call buys at a route of this service.
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(rename_all = "camelCase"))]
+pub struct WalletRoutePurchase {
+    /// Path of the route, such as `/get-card`.
+    pub route: String,
+    /// Amount that it is for, as the agent wrote it.
+    pub amount: Option<String>,
+    /// Currency of the amount, if the agent named one.
+    pub currency: Option<String>,
+}
+
 /// A spend over a limit, and the owner's decision.
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "documents", schema(rename_all = "camelCase"))]
@@ -67,18 +79,23 @@ pub struct Approval {
     pub approval_id: String,
     /// `pending`, `approved`, `declined`, `expired` or `used`.
     pub status: ApprovalStatus,
-    /// `x402` or `transfer`.
-    pub kind: WalletPaymentKind,
-    /// Amount in USDC.
+    /// `x402` or `transfer` of the managed wallet; `withdrawal`, `card_balance_withdrawal`, `bank_transfer` or
+    /// `bank_payout` from a balance of the account.
+    pub kind: SpendKind,
+    /// Amount in US dollars.
     pub amount: ExactDecimal,
-    /// `USDC` is the token.
+    /// `USDC` is the token; `USD` for a payment to a bank account.
     pub asset: String,
-    /// `base` or `solana`.
-    pub network: NetworkName,
-    /// Address of the payee.
-    pub pay_to: String,
+    /// `base` or `solana`; null for a bank account.
+    pub network: Option<NetworkName>,
+    /// Address of the payee; null for a bank account.
+    pub pay_to: Option<String>,
+    /// Bank destination or bank account that receives it; null for an address.
+    pub bank_payee_id: Option<String>,
     /// `host:port`, or `route` for this service; null for a transfer.
     pub host: Option<String>,
+    /// What it buys at a route of this service; null for anything else.
+    pub purchase: Option<WalletRoutePurchase>,
     /// Note of the agent.
     pub note: Option<String>,
     /// Limits that the spend exceeds.
@@ -93,7 +110,9 @@ pub struct Approval {
     pub expires_at: String,
     /// Time of the owner's decision (RFC 3339).
     pub decided_at: Option<String>,
-    /// Spend that used the approval.
+    /// Id of what used the approval: a wallet payment, withdrawal, bank transfer or payout.
+    pub used_by: Option<String>,
+    /// Wallet payment that used the approval.
     pub wallet_payment_id: Option<String>,
     /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
@@ -109,6 +128,28 @@ pub struct AgentWalletCaps {
     pub per_day_usd: Option<ExactDecimal>,
     /// Whether a spend over a limit waits for the owner's approval.
     pub approvals: bool,
+    /// Caps per merchant and day (UTC), if the owner has set any.
+    pub merchants: Option<AgentMerchantLimits>,
+}
+
+/// Caps per merchant and day (UTC) in US dollars.
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(rename_all = "camelCase"))]
+pub struct AgentMerchantLimits {
+    /// Merchants with a cap of their own.
+    pub hosts: Vec<AgentMerchantLimit>,
+    /// Cap of each other merchant; 0 allows no other, null is without a cap.
+    pub others_per_day_usd: Option<ExactDecimal>,
+}
+
+/// Cap of one merchant.
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "documents", schema(rename_all = "camelCase"))]
+pub struct AgentMerchantLimit {
+    /// Host in lower case, without a port; `route` is this service.
+    pub host: String,
+    /// Cap per day in US dollars; 0 forbids it.
+    pub per_day_usd: ExactDecimal,
 }
 
 /// A payment or transfer from the managed wallet.

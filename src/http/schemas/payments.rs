@@ -24,6 +24,9 @@ pub struct PaymentStatusResponse {
     /// US dollars of the charge that were credited to the account's balance, for the payer only.
     #[cfg_attr(feature = "documents", schema(value_type = Option<ExactDecimal>, required = false))]
     pub credited_usd_amount: Option<Value>,
+    /// US dollars that operators refunded to the account's balance, for the payer only.
+    #[cfg_attr(feature = "documents", schema(value_type = Option<ExactDecimal>, required = false))]
+    pub refunded_usd_amount: Option<Value>,
     /// Id of the purchased card, for the payer only.
     pub card_id: Option<String>,
     /// Id of the purchased payout, for the payer only.

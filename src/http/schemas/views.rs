@@ -8,7 +8,7 @@ use purser_actors::entity::top_up::TopUpView;
 use purser_actors::entity::withdrawal::WithdrawalView;
 use purser_actors::entity::{
     account, api_key, bank_destination, banking, card, gift_card, identity_verification, intl_order, issuer_link,
-    passkey, payment_recipient, refund, reloadable_card, session, spend_approval, wallet_payment, webhook,
+    passkey, payment_recipient, recovery, refund, reloadable_card, session, spend_approval, wallet_payment, webhook,
     webhook_delivery,
 };
 use serde::Serialize;
@@ -43,6 +43,7 @@ pub type LateReturn = LateReturnView<'static>;
 pub type PasskeyResource = passkey::PasskeyView<'static>;
 pub type Payment = PaymentView<'static>;
 pub type PaymentRecipientResource = payment_recipient::PaymentRecipientView<'static>;
+pub type RecoveryResource = recovery::RecoveryView;
 pub type RefundResource = refund::RefundView;
 pub type ReloadableCard = reloadable_card::ReloadableCardView<'static>;
 pub type SessionResource = session::SessionView<'static>;
@@ -67,6 +68,9 @@ pub struct ListedPayment<'a> {
     /// US dollars of the charge that were credited to the account's balance, if any.
     #[cfg_attr(feature = "documents", schema(required = false))]
     pub credited_usd_amount: Option<ExactDecimal>,
+    /// US dollars that operators refunded to the account's balance, if any.
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub refunded_usd_amount: Option<ExactDecimal>,
     /// Contents of `PAYMENT-RESPONSE`, once settled.
     #[cfg_attr(feature = "documents", schema(required))]
     pub receipt: Option<PaymentReceipt>,

@@ -7,7 +7,7 @@
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode, Uri};
 use purser_actors::engine::OperationError;
 use purser_actors::entity::api_key::{MAX_NAME_LEN, Rejection};
 
@@ -35,13 +35,18 @@ const MAX_FORM_BYTES: usize = 2_048;
     get, path = "/claim", operation_id = "showClaimPage", tag = "Account pages",
     params(("signup" = Option<String>, Query, description = "Of the link.")),
     responses((status = 200, description = "The code, with a form if the account owner is signed in and with sign-in instructions otherwise.", body = String, content_type = "text/html"),
+        (status = 307, description = "To the same page at `localhost`, for a browser at a loopback address."),
         (status = 404, description = "The link is not one.", body = String, content_type = "text/html"),
         (status = 410, description = "Answered already, or too late.", body = String, content_type = "text/html"))))]
 pub(super) async fn get_claim(
     State(state): SharedState,
+    uri: Uri,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
+    if let Some(redirect) = state.pages.redirect(&headers, &uri) {
+        return Ok(redirect);
+    }
     let query = Query::parse(query.as_deref(), &["signup"]).ok();
     let link = query.and_then(|query| state.signups.parse_claim_key(query.get("signup")?));
     let page = match link {
@@ -136,7 +141,7 @@ impl App {
     }
 
     async fn claim_signup(&self, headers: &HeaderMap, body: Body) -> Result<Claimed, ApiError> {
-        if !has_origin(headers, self.origin.as_str()) {
+        if !has_origin(headers, &self.pages.origins()) {
             let error = "This form is sent by the account page only.";
             return Err(ApiError::new(ErrorCode::OriginNotAllowed, error));
         }

@@ -14,7 +14,7 @@ use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{SharedState, already_deleted, check_state, may_change};
+use super::{SharedState, already_deleted, check_state};
 use crate::http::account::{BearerClaims, refuse_frozen};
 use crate::http::app::App;
 use crate::http::auth::AuthClaims;
@@ -246,7 +246,7 @@ pub(super) async fn post_redeliver(
                 let to = delivery.message.endpoint;
                 let endpoint = running.engine.webhook(&to).await.map_err(|_| ApiError::internal())?;
                 let endpoint = endpoint.ok_or_else(ApiError::internal)?;
-                may_change(&caller, &endpoint)?;
+                running.require_own_webhook(&caller, &endpoint).await?;
                 check_state(&endpoint)?;
                 let recorder = place.map(|place| {
                     recorder::<WebhookDelivery>(place, move |result: CommandResult<'_, WebhookDelivery>| {
@@ -265,7 +265,7 @@ pub(super) async fn post_redeliver(
             let named = text.to_owned();
             let run = move |place: Option<IdempotencySlot>| async move {
                 let (id, endpoint) = running.load_owned_webhook(&caller, &named).await?;
-                may_change(&caller, &endpoint)?;
+                running.require_own_webhook(&caller, &endpoint).await?;
                 let recorder = place.map(|place| {
                     recorder::<WebhookEndpoint>(place, move |result: CommandResult<'_, WebhookEndpoint>| {
                         all(id, since, result.map(drop).map_err(|why| *why))

@@ -1,4 +1,5 @@
-//! The 402 of `GET /auth`: a sign-in-with-x challenge inside an x402 v2 PaymentRequired.
+//! The 402 of `GET /auth`, and that of `POST /recover-account`: a sign-in-with-x challenge inside an x402 v2
+//! PaymentRequired.
 //!
 //! Nothing is sold here, but `accepts` names both networks with amount zero: a stock sign-in helper signs with the
 //! network of the first entry and does nothing without one. Everything but nonce and times is serialized once.
@@ -14,9 +15,40 @@ use super::origin::Origin;
 use super::sign_in_error::SignInError;
 use crate::rfc3339;
 
-/// Path of the route, and so of the signed `uri`.
-const PATH: &str = "/auth";
-const DESCRIPTION: &str = "Sign in with a wallet. Free.";
+/// What a wallet signs for. A signature for one purpose is not accepted for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    SignIn,
+    /// The way back into an account whose passkeys are lost.
+    Recovery,
+}
+
+impl Purpose {
+    /// Path of the route, and so of the signed `uri`.
+    pub(super) const fn path(self) -> &'static str {
+        match self {
+            Self::SignIn => "/auth",
+            Self::Recovery => "/recover-account",
+        }
+    }
+
+    const fn description(self) -> &'static str {
+        match self {
+            Self::SignIn => "Sign in with a wallet. Free.",
+            Self::Recovery => "Ask for the recovery of an account whose passkeys are lost. Free.",
+        }
+    }
+
+    /// What the wallet shows to its user.
+    pub(super) fn statement(self, domain: &str) -> String {
+        match self {
+            Self::SignIn => format!("Sign in to {domain}. Signing is free and moves no money."),
+            Self::Recovery => format!(
+                "Recover the account at {domain} and remove all of its passkeys. Sign this only if the passkeys are lost."
+            ),
+        }
+    }
+}
 
 /// USDC payment terms on Base. Clients require every field even of a zero amount.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,10 +112,20 @@ struct Template {
 impl SignInChallenges {
     /// For one origin; `nonces` must be the ones that [`super::proof::ProofVerifier`] accepts.
     pub fn new(origin: &Origin, terms: &ChallengeTerms, nonces: Nonces) -> Self {
+        Self::of(Purpose::SignIn, origin, terms, nonces)
+    }
+
+    /// Challenges of a recovery at the same origin. `nonces` are those of sign-ins; their own come from these.
+    pub fn for_recovery(origin: &Origin, terms: &ChallengeTerms, nonces: &Nonces) -> Self {
+        let purpose = Purpose::Recovery;
+        Self::of(purpose, origin, terms, nonces.of_path(purpose.path()))
+    }
+
+    fn of(purpose: Purpose, origin: &Origin, terms: &ChallengeTerms, nonces: Nonces) -> Self {
         Self {
             nonces,
-            base_first: ChallengeTemplates::new(origin, terms, Network::Base),
-            solana_first: ChallengeTemplates::new(origin, terms, Network::Solana),
+            base_first: ChallengeTemplates::new(purpose, origin, terms, Network::Base),
+            solana_first: ChallengeTemplates::new(purpose, origin, terms, Network::Solana),
         }
     }
 
@@ -130,21 +172,22 @@ fn body_head(refusal: Option<SignInError>) -> String {
 }
 
 impl ChallengeTemplates {
-    fn new(origin: &Origin, terms: &ChallengeTerms, first: Network) -> Self {
+    fn new(purpose: Purpose, origin: &Origin, terms: &ChallengeTerms, first: Network) -> Self {
         // The resource is exactly the requested URL, query included.
+        let called = format!("{}{}", origin.as_str(), purpose.path());
         let url = match first {
-            Network::Base => format!("{}{PATH}", origin.as_str()),
-            Network::Solana => format!("{}{PATH}?network=solana", origin.as_str()),
+            Network::Base => called,
+            Network::Solana => format!("{called}?network=solana"),
         };
         let order = match first {
             Network::Base => [Network::Base, Network::Solana],
             Network::Solana => [Network::Solana, Network::Base],
         };
         let plain = order.map(|network| terms.entry(network));
-        let full = plain.clone().map(|entry| with_older_names(entry, &url));
+        let full = plain.clone().map(|entry| with_older_names(entry, &url, purpose));
         Self {
-            header: Template::new(origin, &url, &plain, order),
-            body: Template::new(origin, &url, &full, order),
+            header: Template::new(purpose, origin, &url, &plain, order),
+            body: Template::new(purpose, origin, &url, &full, order),
         }
     }
 }
@@ -175,23 +218,23 @@ impl ChallengeTerms {
 }
 
 /// The contract's names ("402 challenge shape") beside those of x402 v2.
-fn with_older_names(mut entry: Value, url: &str) -> Value {
+fn with_older_names(mut entry: Value, url: &str, purpose: Purpose) -> Value {
     entry["maxAmountRequired"] = json!("0");
     entry["resource"] = json!(url);
-    entry["description"] = json!(DESCRIPTION);
+    entry["description"] = json!(purpose.description());
     entry["mimeType"] = json!("application/json");
     entry
 }
 
 impl Template {
-    fn new(origin: &Origin, url: &str, accepts: &[Value], order: [Network; 2]) -> Self {
+    fn new(purpose: Purpose, origin: &Origin, url: &str, accepts: &[Value], order: [Network; 2]) -> Self {
         let domain = origin.domain();
-        let resource = json!({"url": url, "description": DESCRIPTION, "mimeType": "application/json"});
+        let resource = json!({"url": url, "description": purpose.description(), "mimeType": "application/json"});
         let chains = order.map(|network| match network {
             Network::Base => json!({"chainId": network.caip2(), "type": "eip191"}),
             Network::Solana => json!({"chainId": network.caip2(), "type": "ed25519"}),
         });
-        let uri = format!("{}{PATH}", origin.as_str());
+        let uri = format!("{}{}", origin.as_str(), purpose.path());
         // An origin has no character that JSON escapes, so it can be quoted unchanged.
         Self {
             to_nonce: format!(
@@ -206,10 +249,10 @@ impl Template {
             ),
             after_times: format!(
                 concat!(
-                    r#"","statement":"Sign in to {domain}. Signing is free and moves no money."}},"#,
+                    r#"","statement":"{statement}"}},"#,
                     r#""supportedChains":{chains},"schema":{schema}}}}}}}"#
                 ),
-                domain = domain,
+                statement = purpose.statement(domain),
                 chains = Value::from(chains.to_vec()),
                 schema = proof_schema(),
             ),

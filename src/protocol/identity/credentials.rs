@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser_actors::entity::payment::SessionSeed;
 use purser_actors::entity::session::{AuthMethod, Session};
-use purser_actors::id::{SessionId, Wallet};
+use purser_actors::id::{ApiKeyId, SessionId, Wallet};
 use purser_actors::port::{Clock, Entropy};
 use serde::Serialize;
 
@@ -44,6 +44,7 @@ impl CredentialIssuer {
             id,
             first: self.refresh_hash(id, 0),
             life_ms: self.session_ttl_ms,
+            presented_key: None,
         }
     }
 
@@ -60,11 +61,24 @@ impl CredentialIssuer {
     }
 
     pub fn issue(&self, wallet: &Wallet, session: SessionId, amr: AuthMethod, generation: u32) -> Credentials {
-        let method = match amr {
+        self.issue_with_key(wallet, session, amr, None, generation)
+    }
+
+    /// The same for a session that a payment opened, with which a token of this API key came.
+    pub fn issue_with_key(
+        &self,
+        wallet: &Wallet,
+        session: SessionId,
+        amr: AuthMethod,
+        presented_key: Option<ApiKeyId>,
+        generation: u32,
+    ) -> Credentials {
+        let method = match (amr, presented_key) {
             // The refresh token of a browser session is given to no one.
-            AuthMethod::Wallet | AuthMethod::Passkey(_) => TokenAuthMethod::Wallet,
-            AuthMethod::Payment(payment) => TokenAuthMethod::Payment(payment),
-            AuthMethod::Key(key) => TokenAuthMethod::Key(key),
+            (AuthMethod::Wallet | AuthMethod::Passkey(_), _) => TokenAuthMethod::Wallet,
+            (AuthMethod::Payment(payment), None) => TokenAuthMethod::Payment(payment),
+            (AuthMethod::Payment(payment), Some(key)) => TokenAuthMethod::PaymentWithKey(payment, key),
+            (AuthMethod::Key(key), _) => TokenAuthMethod::Key(key),
         };
         let id_token: SecretText = self
             .tokens

@@ -34,10 +34,11 @@ pub struct UsedNonceKey {
     pub expires: Timestamp,
 }
 
-/// Issues and verifies nonces of one origin.
+/// Issues and verifies nonces of one origin, for one purpose.
 #[derive(Clone, Debug)]
 pub struct Nonces {
     mac: MacKey,
+    /// The origin, with a path for another purpose than sign-in.
     origin: String,
     not_before: Timestamp,
 }
@@ -49,6 +50,15 @@ impl Nonces {
             mac: MacKey::new(key),
             origin: origin.as_str().to_owned(),
             not_before: Timestamp(0),
+        }
+    }
+
+    /// Nonces of another purpose at this path. Neither verifier accepts the other's: an origin has no path.
+    #[must_use]
+    pub fn of_path(&self, path: &str) -> Self {
+        Self {
+            origin: format!("{}{path}", self.origin),
+            ..self.clone()
         }
     }
 

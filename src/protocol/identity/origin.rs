@@ -75,6 +75,21 @@ impl Origin {
         host == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }
 
+    /// Origin of the pages of a service that clients call here. Browsers bind no passkey to an IP address, so the pages
+    /// of `127.0.0.1` and `[::1]` without TLS are at `localhost`; all others are where clients call.
+    #[must_use]
+    pub fn of_pages(&self) -> Self {
+        let host = self.host();
+        if self.is_https() || !matches!(host, "127.0.0.1" | "[::1]") {
+            return self.clone();
+        }
+        let port = self.domain().strip_prefix(host).unwrap_or_default();
+        Self {
+            authority_at: self.authority_at,
+            text: format!("http://localhost{port}"),
+        }
+    }
+
     /// Whether an absolute URI has this origin.
     pub fn contains(&self, uri: &str) -> bool {
         let Some(at) = uri.find("://") else { return false };
@@ -187,6 +202,25 @@ mod tests {
             "",
         ] {
             assert!(!origin.contains(uri), "{uri}");
+        }
+    }
+
+    /// Checks: pages of a loopback address are at `localhost` with the same port, and all others stay where they are.
+    #[test]
+    fn pages_of_a_loopback_address_are_at_localhost() {
+        for (called, pages) in [
+            ("http://127.0.0.1:8402", "http://localhost:8402"),
+            ("http://[::1]:8402", "http://localhost:8402"),
+            ("http://127.0.0.1", "http://localhost"),
+            ("http://localhost:8402", "http://localhost:8402"),
+            // `localhost` leads to neither of these.
+            ("http://127.0.0.2:8402", "http://127.0.0.2:8402"),
+            ("http://192.0.2.1:8402", "http://192.0.2.1:8402"),
+            ("https://127.0.0.1:8402", "https://127.0.0.1:8402"),
+            ("https://pay.example", "https://pay.example"),
+        ] {
+            let origin = Origin::parse(called).unwrap().of_pages();
+            assert_eq!(origin, Origin::parse(pages).unwrap(), "{called}");
         }
     }
 

@@ -10,6 +10,7 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
 
+use super::challenge::Purpose;
 use super::nonce::{CHALLENGE_LIFETIME_MS, Nonces, UsedNonceKey};
 use super::origin::Origin;
 use super::sign_in_error::SignInError;
@@ -209,12 +210,39 @@ impl SignInProof {
 pub struct ProofVerifier {
     origin: Origin,
     nonces: Nonces,
+    /// What the message must say, unless it is a sign-in.
+    purpose: Option<SignedPurpose>,
+}
+
+/// The parts of a message by which its signer sees what it is for.
+#[derive(Clone, Debug)]
+struct SignedPurpose {
+    uri: String,
+    statement: String,
 }
 
 impl ProofVerifier {
     /// For challenges made with the same origin and nonces.
     pub const fn new(origin: Origin, nonces: Nonces) -> Self {
-        Self { origin, nonces }
+        Self {
+            origin,
+            nonces,
+            purpose: None,
+        }
+    }
+
+    /// For challenges of a recovery. The signed message must say that it is for one, and its nonce too.
+    pub fn for_recovery(origin: Origin, nonces: &Nonces) -> Self {
+        let purpose = Purpose::Recovery;
+        let signed = SignedPurpose {
+            uri: format!("{}{}", origin.as_str(), purpose.path()),
+            statement: purpose.statement(origin.domain()),
+        };
+        Self {
+            nonces: nonces.of_path(purpose.path()),
+            origin,
+            purpose: Some(signed),
+        }
     }
 
     /// Checks everything but nonce reuse: form, domain, URI, version, chain, times, our nonce, and last the signature,
@@ -227,6 +255,14 @@ impl ProofVerifier {
         }
         if !self.origin.contains(&proof.uri) {
             return Err(SignInError::UriMismatch);
+        }
+        if let Some(purpose) = &self.purpose {
+            if proof.uri != purpose.uri {
+                return Err(SignInError::UriMismatch);
+            }
+            if proof.statement.as_ref() != Some(&purpose.statement) {
+                return Err(SignInError::Statement);
+            }
         }
         if proof.version != "1" {
             return Err(SignInError::Version);

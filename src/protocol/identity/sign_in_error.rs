@@ -14,6 +14,9 @@ pub enum SignInError {
     /// Signed for another origin.
     #[error("the message's uri is not of this service")]
     UriMismatch,
+    /// Signed for another purpose.
+    #[error("the message's statement is not the one of the challenge")]
+    Statement,
     /// Another message format.
     #[error("the message's version is not 1")]
     Version,
@@ -71,6 +74,7 @@ impl SignInError {
             Self::Header(_) => "invalid_siwx_header",
             Self::DomainMismatch => "invalid_siwx_domain_mismatch",
             Self::UriMismatch => "invalid_siwx_uri_mismatch",
+            Self::Statement => "invalid_siwx_statement",
             Self::Version => "invalid_siwx_version",
             Self::UnsupportedChain => "invalid_siwx_unsupported_chain",
             Self::ChainId => "invalid_siwx_chain_id",

@@ -34,6 +34,8 @@ pub enum TokenAuthMethod {
     /// The wallet paid; the claim `payment` names the payment. Another party may have relayed it, so such a token has
     /// fewer permissions.
     Payment(PaymentId),
+    /// The same, and a token of an API key came with the payment; the claim `key` names it. The token ends with the key.
+    PaymentWithKey(PaymentId, ApiKeyId),
     /// An API key was presented; the claim `key` names it.
     Key(ApiKeyId),
 }
@@ -43,7 +45,7 @@ impl TokenAuthMethod {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Wallet => "wallet",
-            Self::Payment(_) => "payment",
+            Self::Payment(_) | Self::PaymentWithKey(..) => "payment",
             Self::Key(_) => "api_key",
         }
     }
@@ -53,6 +55,9 @@ impl TokenAuthMethod {
         match (word, key, payment) {
             ("wallet", None, None) => Some(Self::Wallet),
             ("payment", None, Some(payment)) => payment.parse().ok().map(Self::Payment),
+            ("payment", Some(key), Some(payment)) => {
+                Some(Self::PaymentWithKey(payment.parse().ok()?, key.parse().ok()?))
+            }
             ("api_key", Some(key), None) => key.parse().ok().map(Self::Key),
             _ => None,
         }
@@ -170,6 +175,7 @@ impl IdTokens {
         let named = match method {
             TokenAuthMethod::Key(key) => format!(r#""key":"{key}","#),
             TokenAuthMethod::Payment(payment) => format!(r#""payment":"{payment}","#),
+            TokenAuthMethod::PaymentWithKey(payment, key) => format!(r#""key":"{key}","payment":"{payment}","#),
             TokenAuthMethod::Wallet => String::new(),
         };
         let claims = format!(

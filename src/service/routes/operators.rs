@@ -30,9 +30,10 @@ pub(super) struct OperatorParts {
 /// lock operators out.
 pub(super) fn front(state: &AppState, public: &FrontConfig, parts: OperatorParts, metrics: Metrics) -> Front {
     let metrics = Arc::new(metrics);
+    let desk = Arc::new(admin(state, parts, metrics.clone()));
     let inside = FrontConfig {
         request_metrics: metrics.requests.clone(),
-        routes: operator::router(Arc::new(admin(state, parts, metrics))).merge(web_apps::operator_router()),
+        routes: operator::router(desk.clone()).merge(web_apps::operator_router(desk)),
         rules: path_rules(routes::operator(), &state.config),
         authenticator: Arc::new(operator::NoWalletAuth),
         limiter: Arc::new(RateLimiter::new(&state.config.limits)),
@@ -79,7 +80,8 @@ fn admin(state: &AppState, parts: OperatorParts, metrics: Arc<Metrics>) -> opera
             state.deps.clock.clone(),
             keys,
             state.nonces_valid_from,
-        ),
+        )
+        .at_localhost(state.desk_owns_localhost),
         engine: state.engine.clone(),
         sandbox,
         treasury: state.deps.chains.treasury.clone(),

@@ -7,6 +7,7 @@ import { ListBar, ListState, csv, fits, save, usePaged } from "./lists";
 import { useEvery } from "./live";
 import { isMe } from "./session";
 import { actArea, actSays } from "./names";
+import { Subject } from "./subject";
 
 interface Page {
   entries: AuditLogEntry[];
@@ -138,7 +139,7 @@ export default function Audit() {
                     </span>
                   ),
                 },
-                { title: "To", cell: (row) => (/^[a-z]+_|^0x|^[1-9A-HJ-NP-Za-km-z]{32,}$/.test(row.subject) ? <Id value={row.subject} /> : <span class="soft anywhere">{row.subject}</span>) },
+                { title: "To", cell: (row) => <Subject value={row.subject} /> },
                 { title: "Request", cell: (row) => <Id value={row.request_id} />, fold: "hidden" },
                 {
                   title: "Hash",

@@ -1,7 +1,7 @@
 // One customer: everything that happened, money, what they own, open work; refunds and freezing.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import {
   Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Icon, Id, KeyValue, MoneyField, Note, Panel, Select, Shell, Skeleton, StatusTag, Time, amountProblem, api, copy, failure, fieldErrors, money, now, short, span, toast,
   useLoaded, useRoute, withQuery,
@@ -9,7 +9,7 @@ import {
 import type { Customer, CustomerResource, OpenJob } from "../api/operator";
 import { Act, useAct } from "./act";
 import { remember } from "./customers";
-import { LoadError } from "./lists";
+import { Export, LoadError } from "./lists";
 import { useEvery, useOnChange } from "./live";
 import { Notes } from "./notes";
 import { Timeline } from "./timeline";
@@ -220,10 +220,30 @@ function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; o
   );
 }
 
-function Owns({ customer, focus }: { customer: Customer; focus: string | null }) {
+/** Of each kind, at first and at most. The timeline has what is older. */
+const NEWEST = 20;
+const MOST_OWNED = 100;
+const MOST_WORK = 50;
+
+function Owns({ customer, focus, more }: { customer: Customer; focus: string | null; more: (() => void) | undefined }) {
   const open = useSignal<string | null>(null);
   return (
-    <Panel title="Owns">
+    <Panel
+      title="Owns"
+      aside={
+        customer.resources.length > 0 && (
+          <Export
+            name={`owns-${customer.wallet.slice(0, 14)}`}
+            rows={() => customer.resources.flatMap((group) => group.newest)}
+            columns={[
+              ["kind", (row) => row.kind],
+              ["id", (row) => row.id],
+              ["status", (row) => row.status],
+            ]}
+          />
+        )
+      }
+    >
       {customer.resources.length === 0 ? (
         <p class="nothing">Nothing yet.</p>
       ) : (
@@ -245,7 +265,16 @@ function Owns({ customer, focus }: { customer: Customer; focus: string | null })
                       </a>
                     </li>
                   ))}
-                  {group.not_shown > 0 && <li class="small quiet">{group.not_shown.toLocaleString("en")} older ones</li>}
+                  {group.not_shown > 0 && (
+                    <li class="small quiet">
+                      {group.not_shown.toLocaleString("en")} older ones
+                      {more && (
+                        <button type="button" class="as-link" onClick={more}>
+                          Show {MOST_OWNED} of each
+                        </button>
+                      )}
+                    </li>
+                  )}
                 </ul>
               </details>
             </li>
@@ -257,13 +286,33 @@ function Owns({ customer, focus }: { customer: Customer; focus: string | null })
 }
 
 function Work({ jobs }: { jobs: OpenJob[] }) {
+  const all = useSignal(false);
+  const shown = all.value ? jobs : jobs.slice(0, MOST_WORK);
   return (
-    <Panel title="Open work">
+    <Panel
+      title="Open work"
+      aside={
+        jobs.length > 0 && (
+          <Export
+            name="open-work"
+            rows={() => jobs}
+            columns={[
+              ["job_id", (row) => row.job_id],
+              ["job_type", (row) => row.job_type],
+              ["subject", (row) => row.subject],
+              ["created_at", (row) => row.created_at],
+              ["attempts", (row) => row.attempts],
+              ["dead_lettered", (row) => String(row.dead_lettered)],
+            ]}
+          />
+        )
+      }
+    >
       {jobs.length === 0 ? (
         <p class="nothing">Nothing is in work.</p>
       ) : (
         <ul class="list">
-          {jobs.slice(0, 50).map((job) => (
+          {shown.map((job) => (
             <li key={job.job_id}>
               <a class="cell work-cell" href={job.dead_lettered ? `/desk/stuck?job=${job.job_id}` : `/desk/customers?q=${job.subject}`}>
                 <span>
@@ -278,7 +327,13 @@ function Work({ jobs }: { jobs: OpenJob[] }) {
               </a>
             </li>
           ))}
-          {jobs.length > 50 && <li class="nothing">{jobs.length - 50} more</li>}
+          {shown.length < jobs.length && (
+            <li class="nothing">
+              <button type="button" class="as-link" onClick={() => (all.value = true)}>
+                Show {(jobs.length - shown.length).toLocaleString("en")} more
+              </button>
+            </li>
+          )}
         </ul>
       )}
     </Panel>
@@ -293,7 +348,12 @@ export default function CustomerPage({ params }: { params: Record<string, string
   const [asking, setAsking] = useState<"freeze" | "refund" | null>(null);
   const [written, setWritten] = useState(0);
   const { busy, act } = useAct();
-  const found = useLoaded(`customer ${wallet}`, () => api.get<Found>(withQuery("/admin/customers", { q: wallet, limit: 20 })));
+  const limit = useRef(NEWEST);
+  const found = useLoaded(`customer ${wallet}`, () => api.get<Found>(withQuery("/admin/customers", { q: wallet, limit: limit.current })));
+  const showMore = () => {
+    limit.current = MOST_OWNED;
+    found.reload();
+  };
   useEvery(10_000, found.reload);
   useOnChange(["dead_letters", "intl_orders", "refunds"], found.reload);
   const customer = found.data?.customer ?? null;
@@ -392,7 +452,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
             />
           </Panel>
           <Notes key={customer.wallet} wallet={customer.wallet} onWritten={() => setWritten((n) => n + 1)} />
-          <Owns customer={customer} focus={focus} />
+          <Owns customer={customer} focus={focus} more={limit.current === NEWEST ? showMore : undefined} />
           <Panel title="Names" padded>
             <KeyValue
               rows={[

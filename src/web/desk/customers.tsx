@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Amount, Button, Empty, Icon, type IconName, Note, PageHead, Panel, Shell, Skeleton, Time, api, navigate, short, useLoaded, useRoute, withQuery } from "../parts";
-import { LoadError } from "./lists";
+import { Export, LoadError } from "./lists";
 import { spaced, upper } from "./names";
 import { kindName } from "./words";
 
@@ -114,7 +114,26 @@ function Results({ q }: { q: string }) {
   const hits = [...earlier.value, ...result.hits];
   return (
     <>
-      <Panel title={hits.length === 0 ? `Nothing known as “${q}”` : `${hits.length} found`} aside={`Read as ${READ_AS[result.read_as] ?? result.read_as}`}>
+      <Panel title={hits.length === 0 ? `Nothing known as “${q}”` : `${hits.length} found`} aside={
+          <span class="row wrap">
+            Read as {READ_AS[result.read_as] ?? result.read_as}
+            {hits.length > 0 && (
+              <Export
+                name="search"
+                rows={() => hits}
+                columns={[
+                  ["kind", (row) => row.kind],
+                  ["id", (row) => row.id],
+                  ["wallet", (row) => row.wallet],
+                  ["status", (row) => row.status],
+                  ["amount", (row) => (row.amount === null ? null : String(row.amount))],
+                  ["at", (row) => row.at],
+                ]}
+              />
+            )}
+          </span>
+        }
+      >
         {hits.length === 0 ? (
           <Empty icon="search" title={result.complete ? "Only whole texts are found" : "Not in the part that was searched"}>
             It must be a whole wallet, one of our ids, a transaction, a Request-Id, or the last four digits of a card.

@@ -1,12 +1,13 @@
 // The desk's Home: what waits, how providers and chains do, how much is sold and how fast, what is held and owed.
 
 import { useSignal } from "@preact/signals";
-import { Amount, Button, Chart, Icon, type IconName, Id, Log, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, clock, now, span, useLoaded, withQuery } from "../parts";
+import { Amount, Button, Chart, Icon, type IconName, Log, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, clock, now, span, useLoaded, withQuery } from "../parts";
 import type { AuditLogEntry } from "../api/operator";
 import { setSound, sound } from "./announce";
 import { AgeBar } from "./bars";
 import { Export, LoadError } from "./lists";
 import { type Queue, type QueueName, queues, useEvery, useOnChange } from "./live";
+import { Subject } from "./subject";
 import { HEALTH, actIcon, actSays, actTone, ledgerName, providerName } from "./names";
 
 export interface Point {
@@ -194,7 +195,7 @@ function Held({ series }: { series: Series }) {
       foot={
         <>
           <span>
-            {money.transactions.toLocaleString("en")} transactions{money.last_transaction_at && <>, the last <Time at={money.last_transaction_at} /></>}
+            {money.transactions.toLocaleString("en")} {money.transactions === 1 ? "transaction" : "transactions"}{money.last_transaction_at && <>, the last <Time at={money.last_transaction_at} /></>}
           </span>
           <span class="row">
             <Export name="held-and-owed" rows={() => money.accounts} columns={[["Account", (row) => ledgerName(row.account)], ["Side", (row) => row.side], ["USDC", (row) => String(row.amount)]]} />
@@ -270,7 +271,7 @@ function JustNow() {
               </>
             ),
             at: act.at,
-            sub: <Id value={act.subject} />,
+            sub: <Subject value={act.subject} />,
           }))}
         />
       )}

@@ -134,10 +134,12 @@ export interface ExportProps<Row> {
   rows: () => Promise<Row[]> | Row[];
   columns: [head: string, cell: (row: Row) => Cell][];
   small?: boolean;
+  /** Of the button, where a page has several. */
+  text?: string;
 }
 
 /** A list as a file for a spreadsheet. */
-export function Export<Row>({ name, rows, columns, small = true }: ExportProps<Row>) {
+export function Export<Row>({ name, rows, columns, small = true, text = "Export" }: ExportProps<Row>) {
   const busy = useSignal(false);
   return (
     <Button
@@ -160,7 +162,7 @@ export function Export<Row>({ name, rows, columns, small = true }: ExportProps<R
           });
       }}
     >
-      Export
+      {text}
     </Button>
   );
 }

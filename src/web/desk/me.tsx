@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { Button, Confirm, Dialog, Empty, ErrorLine, Field, Id, PageHead, Panel, Shell, Skeleton, StatusTag, Table, Time, addPasskey, api, failure, hasPasskeys, toast, useLoaded } from "../parts";
-import { LoadError } from "./lists";
+import { Export, LoadError } from "./lists";
 import { Operators } from "./operators";
 import { may, operator } from "./session";
 import { deviceName } from "./sign-in";
@@ -138,7 +138,22 @@ export default function Me() {
             />
           )}
         </Panel>
-        <Panel title="Sessions">
+        <Panel
+          title="Sessions"
+          aside={
+            <Export
+              name="desk-sessions"
+              rows={() => sessions.data?.sessions ?? []}
+              columns={[
+                ["session_id", (row) => row.session_id],
+                ["operator", (row) => row.operator ?? me?.name],
+                ["created_at", (row) => row.created_at],
+                ["expires_at", (row) => row.expires_at],
+                ["passkey_id", (row) => row.passkey_id],
+              ]}
+            />
+          }
+        >
           {sessions.error && !sessions.data ? (
             <LoadError error={sessions.error} retry={sessions.reload} />
           ) : !sessions.data ? (

@@ -24,6 +24,8 @@ interface Day {
   providers: number;
 }
 
+/** Pages of a thousand events. */
+const MOST_PAGES = 200;
 const CHAINS = ["base", "solana", "bridge"];
 
 /** Discrepancies that opened or ended on each day, from the system's events. */
@@ -58,13 +60,13 @@ export default function Reconciliation() {
     },
     ["discrepancies"],
   );
-  // Thirty days of system events are kept; the newest few thousand of them are enough for the table.
+  // Thirty days of system events are kept. They are read to the newest, so that no day shows less than happened.
   const events = useLoaded("system events", async () => {
     const found: SystemEvent[] = [];
     let after = 0;
-    for (let page = 0; page < 5; page += 1) {
+    for (let page = 0; page < MOST_PAGES; page += 1) {
       const part: { events: SystemEvent[]; next_after: number } = await api.get(withQuery("/admin/events", { after, limit: 1_000 }));
-      found.push(...part.events);
+      found.push(...part.events.filter((event) => event.type.startsWith("discrepancy.")));
       if (part.events.length < 1_000) break;
       after = part.next_after;
     }

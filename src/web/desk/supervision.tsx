@@ -175,7 +175,21 @@ export default function Supervision() {
                   onChange={(value) => (all.value = value === "all")}
                 />
                 <Export
+                  name="work"
+                  text="Export work"
+                  rows={() => system.jobs}
+                  columns={[
+                    ["job_type", (row) => row.job_type],
+                    ["in_flight", (row) => row.in_flight],
+                    ["scheduled", (row) => row.scheduled],
+                    ["oldest_age_ms", (row) => row.oldest_age_ms],
+                    ["dead_lettered", (row) => row.dead_lettered],
+                    ["failures", failed],
+                  ]}
+                />
+                <Export
                   name="entities"
+                  text="Export entities"
                   rows={() => system.entities}
                   columns={[
                     ["kind", (row) => row.kind],

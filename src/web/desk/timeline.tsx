@@ -8,6 +8,7 @@ import type { AuditLogEntry } from "../api/operator";
 import { Export, LoadError, type PageOf, usePaged } from "./lists";
 import type { QueueName } from "./live";
 import { actArea, actIcon, actSays, actTone, spaced } from "./names";
+import { Subject } from "./subject";
 import { forOperators, kindName } from "./words";
 
 export interface TimelineEntry {
@@ -42,7 +43,7 @@ function belongs(entry: TimelineEntry, show: Show): boolean {
 function lineOf(entry: TimelineEntry, key: number, own: string | undefined): LogLine {
   const ids = (
     <>
-      {entry.id && entry.id !== own && <Id value={entry.id} />}
+      {entry.id && entry.id !== own && <Subject value={entry.id} />}
       {entry.request_id && !/^req_0+$/.test(entry.request_id) && <Id value={entry.request_id} />}
     </>
   );

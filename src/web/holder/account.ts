@@ -20,11 +20,16 @@ export interface Account {
   mode?: string;
   passkeys?: number;
   confirmed_until?: string | null;
+  /** While the wallet's recovery of the account is in progress. */
+  recovery?: { status: string; ready_at: string; expires_at: string } | null;
+  /** Where programs call the service. */
+  service_url?: string;
   agents_stopped_at?: string | null;
   caps?: unknown;
   identity?: { status: string; rejection_reason?: string | null; check_url?: string | null } | null;
   issuer_link?: { status: string; link_pending?: boolean } | null;
   agent_wallet?: AgentWallet | null;
+  agents_on_balance?: unknown;
   api_keys?: ApiKey[];
   connected_agents?: unknown[];
 }
@@ -65,6 +70,8 @@ export const account = signal<Account | null>(null);
 export const accountError = signal<ApiFailure | null>(null);
 /** What a session may do that came with a payment's token: look, not act. */
 export const mayAct = computed(() => account.value?.rights !== "look");
+/** Where programs call the service: not at `localhost`, where the pages of a service on this computer are. */
+export const serviceUrl = computed(() => account.value?.service_url ?? location.origin);
 export const agentsStopped = computed(() => account.value?.agents_stopped_at ?? null);
 
 let loading: Promise<void> | null = null;

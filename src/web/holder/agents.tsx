@@ -1,11 +1,12 @@
 // Agents and limits: who may spend, how much, what waits for the owner, and stopping all of them.
 
 import { useEffect, useState } from "preact/hooks";
-import { Amount, Avatar, Button, Check, Confirm, CopyLine, Dialog, Empty, ErrorLine, Field, Icon, Id, KeyValue, Menu, Meter, MoneyField, Note, PageHead, Panel, Shell, Skeleton, Status, Table, Time, compare, failure, fieldErrors, frame, money, toast, units } from "../parts";
+import { Amount, Avatar, Button, Confirm, CopyLine, Dialog, Empty, ErrorLine, Field, Icon, Id, KeyValue, Menu, Meter, MoneyField, Note, PageHead, Panel, Shell, Skeleton, Status, Table, Time, failure, fieldErrors, frame, money, toast, units } from "../parts";
 import { account, agentsStopped, loadAccount, mayAct } from "./account";
 import type { Approval } from "./approvals";
+import { FromBalance, Merchants, Spending, amountError, asText } from "./limits";
 import { PastApprovals, WaitingApprovals } from "./waiting-approvals";
-import { type AgentKey, type Cap, type ManagedWallet, capsOf, keysOf, readApprovals, readWallet, revokeKey, setCaps, setKeyLimits, setSpending, walletOf } from "./data/agents";
+import { type AgentKey, type Cap, type ManagedWallet, balanceLimitsOf, capsOf, keysOf, readApprovals, readWallet, revokeKey, setCaps, setKeyLimits, walletOf } from "./data/agents";
 import { isAbsent, useLoad } from "./data/load";
 import type { Session } from "./data/settings";
 import { EndSession, Sessions } from "./sessions";
@@ -47,7 +48,7 @@ export default function Agents() {
           </Note>
         )}
         {stopped ? <StoppedNote /> : mayAct.value && <StopPanel />}
-        {!stopped && approvals.data && <WaitingApprovals approvals={approvals.data} reload={approvals.reload} />}
+        {!stopped && <WaitingApprovals approvals={approvals.data} failed={approvals.error !== undefined} reload={approvals.reload} />}
         {approvals.error && !isAbsent(approvals.error) && approvals.error.code !== "sign_in_required" && <ErrorLine>{approvals.error.said}</ErrorLine>}
         <Panel title="Agents">
           {account.value === null ? (
@@ -69,13 +70,19 @@ export default function Agents() {
           )}
         </Panel>
         <div class="columns narrow-wide">
-          <div class="stack">{wallet ? <Spending wallet={wallet} /> : <NoWallet />}</div>
-          {caps.length > 0 && <Caps caps={caps} />}
+          <div class="stack">
+            {wallet ? <Spending wallet={wallet} /> : <NoWallet />}
+            <FromBalance limits={balanceLimitsOf(account.value)} />
+          </div>
+          <div class="stack">
+            {wallet && <Merchants wallet={wallet} />}
+            {caps.length > 0 && <Caps caps={caps} />}
+          </div>
         </div>
         {wallet && <Wallet wallet={wallet} />}
         {wallet && <WalletPayments />}
         <Sessions title="Signed in now" />
-        {approvals.data && <PastApprovals approvals={approvals.data} />}
+        <PastApprovals />
       </div>
       <StopAgentsDialog />
       {letting && <LetIn onClose={() => setLetting(false)} />}
@@ -232,16 +239,6 @@ function SpentToday({ agentKey }: { agentKey: AgentKey }) {
   );
 }
 
-const AMOUNT = /^\d+(\.\d{1,2})?$/;
-
-const amountError = (text: string, { empty = true }: { empty?: boolean } = {}): string | null => {
-  const typed = text.trim();
-  if (typed === "") return empty ? null : "Enter an amount like 200 or 200.50.";
-  return AMOUNT.test(typed) ? null : "Enter an amount like 200 or 200.50.";
-};
-
-const asText = (value: number | string | null | undefined): string => (value === null || value === undefined ? "" : money(value).replace(/[^0-9.]/g, ""));
-
 function KeyLimits({ agentKey, onClose }: { agentKey: AgentKey; onClose: () => void }) {
   const [call, setCall] = useState(asText(agentKey.limits?.per_call_usd));
   const [day, setDay] = useState(asText(agentKey.limits?.per_day_usd));
@@ -305,74 +302,6 @@ function NoWallet() {
       <Empty icon="wallet" title="No managed wallet yet">
         The first agent that signs in with a key, or asks for a wallet, makes one. Then you set here what agents may spend from it without asking you.
       </Empty>
-    </Panel>
-  );
-}
-
-function Spending({ wallet }: { wallet: ManagedWallet }) {
-  const saved = { call: asText(wallet.limits.per_call_usd), day: asText(wallet.limits.per_day_usd), ask: wallet.limits.approvals };
-  const [call, setCall] = useState(saved.call);
-  const [day, setDay] = useState(saved.day);
-  const [ask, setAsk] = useState(saved.ask === true);
-  const [busy, setBusy] = useState(false);
-  const [errors, setErrors] = useState<Record<string, string>>({});
-  // Another browser may have changed them.
-  useEffect(() => {
-    setCall(saved.call);
-    setDay(saved.day);
-    setAsk(saved.ask === true);
-  }, [saved.call, saved.day, saved.ask]);
-  const save = async () => {
-    const wrong: Record<string, string> = {};
-    const callError = amountError(call, { empty: false }) ?? (compare(call.trim(), "1") < 0 || compare(call.trim(), "50000") > 0 ? "Between $1.00 and $50,000.00." : null);
-    const dayError = amountError(day);
-    if (callError) wrong.per_call_usd = callError;
-    if (dayError) wrong.per_day_usd = dayError;
-    setErrors(wrong);
-    if (Object.keys(wrong).length > 0) return;
-    setBusy(true);
-    try {
-      await setSpending({ per_call_usd: call.trim(), per_day_usd: day.trim(), ...(saved.ask === undefined ? {} : { approvals: ask }) });
-      await loadAccount();
-      toast("Limits saved");
-    } catch (thrown) {
-      setErrors(fieldErrors(thrown, ["per_call_usd", "per_day_usd", "approvals"]));
-    }
-    setBusy(false);
-  };
-  const used = wallet.used_today_usd;
-  const max = wallet.limits.per_day_usd;
-  return (
-    <Panel
-      title="What agents may spend"
-      padded
-      foot={
-        <>
-          <span>A day begins at midnight UTC</span>
-          <Button small kind="primary" decides busy={busy} disabled={!mayAct.value} onClick={() => void save()}>
-            Save
-          </Button>
-        </>
-      }
-    >
-      <div class="stack">
-        <p class="small soft">From the agents' wallet, without asking you.</p>
-        <MoneyField label="In one payment" value={call} onChange={(value) => { setCall(value); setErrors({}); }} error={errors.per_call_usd} hint="$1.00 to $50,000.00" />
-        <MoneyField label="In a day, all agents together" placeholder="no limit" value={day} onChange={(value) => { setDay(value); setErrors({}); }} error={errors.per_day_usd} hint={`${money(used)} used today. Empty means no limit.`} />
-        {max !== null && <Meter value={String(used)} max={String(max)} label={`${money(used)} of ${money(max)} used today`} />}
-        {saved.ask !== undefined && (
-          <Check checked={ask} onChange={setAsk} disabled={!mayAct.value}>
-            Ask me about payments over a limit, instead of declining them
-          </Check>
-        )}
-        {wallet.last_refused_spend && (
-          <Note tone="wait" title={`Stopped by a limit: ${money(wallet.last_refused_spend.amount)}`}>
-            {wallet.last_refused_spend.host && wallet.last_refused_spend.host !== "route" ? `To ${wallet.last_refused_spend.host}, ` : ""}
-            <Time at={wallet.last_refused_spend.at} />. Nothing was taken.
-          </Note>
-        )}
-        {errors.form && <ErrorLine>{errors.form}</ErrorLine>}
-      </div>
     </Panel>
   );
 }

@@ -1,8 +1,8 @@
 // What an approval is about, and the answer to it.
 
 import { useState } from "preact/hooks";
-import { Amount, Button, Dialog, ErrorLine, Icon, KeyValue, Time, failure, money, span, toast } from "../parts";
-import { type Approval, LIMITS, answer, approvalAgent, payee } from "./approvals";
+import { Amount, Button, Dialog, ErrorLine, Icon, Id, KeyValue, Time, failure, money, span, toast } from "../parts";
+import { type Approval, LIMITS, actWords, answer, approvalAgent, payee, sourceWords } from "./approvals";
 
 /** Shows what an approval is about, and takes the answer. */
 export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approval: Approval; now: number; onClose: () => void; onAnswered: () => void }) {
@@ -14,7 +14,7 @@ export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approva
     answer(approval, yes)
       .then(
         () => {
-          toast(yes ? `Approved. ${approvalAgent(approval)} can pay it now.` : `Declined. ${approvalAgent(approval)} is told.`);
+          toast(yes ? `Approved. ${approvalAgent(approval)} can do it now.` : `Declined. ${approvalAgent(approval)} is told.`);
           onAnswered();
           onClose();
         },
@@ -25,7 +25,7 @@ export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approva
   const left = approval.expires_at ? (Date.parse(approval.expires_at) - now) / 1_000 : null;
   return (
     <Dialog
-      title={`Let ${approvalAgent(approval)} pay ${money(approval.amount)}, once?`}
+      title={`Let ${approvalAgent(approval)} ${actWords(approval)}, once?`}
       onClose={onClose}
       actions={
         <>
@@ -40,9 +40,11 @@ export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approva
     >
       <KeyValue
         rows={[
-          { name: "Amount", value: <Amount value={approval.amount} /> },
+          { name: approval.purchase ? "Price" : "Amount", value: <Amount value={approval.amount} /> },
+          { name: "From", value: sourceWords(approval) },
           approval.note ? { name: "For", value: `“${approval.note}”` } : null,
-          { name: "To", value: `${payee(approval)}${approval.network ? ` on ${approval.network.replace(/^./, (letter) => letter.toUpperCase())}` : ""}` },
+          { name: "To", value: approval.pay_to && !approval.host ? <Id value={approval.pay_to} what="address" /> : payee(approval) },
+          approval.network ? { name: "Network", value: approval.network.replace(/^./, (letter) => letter.toUpperCase()) } : null,
           ...(approval.limits ?? []).map((limit) => ({ name: "Your limit", value: `${money(limit.cap_usd)} ${LIMITS[limit.limit] ?? ""}, ${money(limit.left_usd)} left` })),
           approval.created_at ? { name: "Asked", value: <Time at={approval.created_at} /> } : null,
           left !== null ? { name: "Waits", value: left > 0 ? `${span(left)} more` : "no longer" } : null,

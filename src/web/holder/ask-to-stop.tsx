@@ -1,8 +1,9 @@
 // The dialog before all agents are stopped.
 
 import { useState } from "preact/hooks";
-import { Check, Confirm, Icon, api, failure, money, toast } from "../parts";
-import { account } from "./account";
+import { Button, Check, Confirm, Icon, Note, api, failure, hasPasskeys, money, toast } from "../parts";
+import { account, loadAccount } from "./account";
+import { AddPasskey } from "./add-passkey";
 import { useLoad } from "./data/load";
 import { KIND_WORDS, type Transfer, readOpen } from "./data/transfers";
 import { count } from "./data/words";
@@ -26,6 +27,7 @@ export function AskToStop({ stop, onClose }: AskToStopProps) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const [pause, setPause] = useState(false);
+  const [adding, setAdding] = useState(false);
   // Only for the sentence: the stop does not wait for it.
   const open = useLoad("open for the stop", readOpen);
   const keys = account.value?.api_keys?.filter((key) => key.status !== "revoked").length ?? 0;
@@ -46,6 +48,7 @@ export function AskToStop({ stop, onClose }: AskToStopProps) {
     onClose();
     toast(failed > 0 ? `Your agents are stopped. ${count(failed, "card")} could not be paused.` : "Your agents are stopped");
   };
+  if (adding) return <AddPasskey onClose={() => setAdding(false)} then={() => void loadAccount()} />;
   return (
     <Confirm
       title="Stop all your agents?"
@@ -66,6 +69,19 @@ export function AskToStop({ stop, onClose }: AskToStopProps) {
         ))}
       </ul>
       <p>{goesOn(open.data)} Open cards still work in shops until you pause them. You stay signed in, and can let your agents act again at any time.</p>
+      {account.value?.passkeys === 0 && hasPasskeys() && (
+        <Note
+          tone="wait"
+          title="This account has no passkey."
+          actions={
+            <Button small onClick={() => setAdding(true)}>
+              Add one first
+            </Button>
+          }
+        >
+          An agent that has your wallet’s key could open this page by a link and undo the stop. With a passkey, only you can.
+        </Note>
+      )}
       {cards.length > 0 && (
         <Check checked={pause} onChange={setPause}>
           Pause {cards.length === 1 ? "the open reloadable card" : `the ${count(cards.length, "open reloadable card")}`} too

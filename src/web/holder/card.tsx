@@ -3,17 +3,18 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import {
-  Amount, Button, Confirm, Empty, Id, KeyValue, Log, type LogLine, Meter, Note, OutLink, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, StatusTag, type Stop, Table, Time, type Tone, actorOf, ago, api, failure, less, money, now, span, toast,
+  Amount, Button, Confirm, Empty, Id, KeyValue, Log, type LogLine, Meter, Note, OutLink, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, StatusTag, type Stop, Table, Time, type Tone, actorOf, ago, api, byWords, failure, isZero, less, money, now, span, toast,
 } from "../parts";
-import type { Card, CardCharge, GiftCard, GiftCardOffer, IntlCard, Payment, ReloadableCard } from "../api/public";
+import type { Card, CardCharge, GiftCard, GiftCardOffer, IntlCard, ReloadableCard } from "../api/public";
 import { mayAct } from "./account";
-import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, STATUS_KINDS, cardLabel, cardName, cardOf, cardWorth, hasSecret, isEnded, isUsable, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
+import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, NO_CARD, type Paid as Payment, STATUS_KINDS, cardLabel, cardName, cardOf, cardWorth, hasSecret, isEnded, isUsable, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { isAbsent, useLoad } from "./data/load";
 import { reasonWords } from "./data/words";
 import { Transaction, chainName, webAddress } from "./chain";
 import { Face } from "./face";
 import { LoadError } from "./pager";
+import { Receipt } from "./receipt";
 import { RevealBar, useReveal } from "./reveal";
 
 export default function CardPage({ params }: PageProps) {
@@ -34,7 +35,7 @@ export default function CardPage({ params }: PageProps) {
       ) : card.error ? (
         <>
           <PageHead title="Card" />
-          {card.error.status === 404 || card.error.status === 403 ? (
+          {NO_CARD.includes(card.error.code) ? (
             <Panel>
               <Empty icon="card" title="This card is not yours, or does not exist" actions={<Button href="/dashboard/cards">All cards</Button>}>
                 Check the address, or open the card from the list.
@@ -77,7 +78,7 @@ function Loaded({ card }: { card: AnyCard }) {
   );
   const paymentId = "payment_id" in card ? card.payment_id : null;
   const payment = useLoad<Payment | null>(`payment ${paymentId}`, () => (paymentId ? readPayment(paymentId) : Promise.resolve(null)), {
-    types: ["payment.*"],
+    types: ["payment.*", "refund.*"],
     after: (shown, event) => (event.data.object.payment_id === paymentId ? "reload" : shown),
   });
   const reveal = useReveal(card, kind === "gift" ? "Show the gift card's code?" : "Show the card number?");
@@ -101,6 +102,7 @@ function Loaded({ card }: { card: AnyCard }) {
           {kind === "gift" ? <GiftFace card={card as GiftCard} title={title} reveal={reveal} /> : <NumberFace card={card} reveal={reveal} />}
           {kind === "intl" && <IntlOrder card={card as IntlCard} />}
           {kind !== "gift" && !["queued", "claimed", "pending", "creating"].includes(card.status) && <OnCard card={card as Card} />}
+          {paymentId !== null && <Price card={card} payment={payment.data ?? null} />}
           <Details card={card} payment={payment.data ?? null} views={(events.data ?? []).filter((one) => one.type.endsWith(".details_viewed")).map((one) => one.created_at)} />
         </div>
         <div class="stack">
@@ -328,7 +330,7 @@ function OnCard({ card }: { card: Card | IntlCard | ReloadableCard }) {
         {isEnded(card) ? (
           <p class="soft">
             {card.status === "failed" || card.status === "rejected" || card.status === "cancelled" ? "No card was made. " : "The card has ended. "}
-            {Number(credited) > 0 ? `${money(credited)} was credited to your balance.` : ""}
+            {isZero(credited) ? "" : `${money(credited)} was credited to your balance.`}
             {"failure_reason" in card && card.failure_reason ? ` ${reasonWords(card.failure_reason)}` : ""}
             {"rejection_reason" in card && card.rejection_reason ? ` The operator said: “${card.rejection_reason}”.` : ""}
           </p>
@@ -378,6 +380,24 @@ function OnCard({ card }: { card: Card | IntlCard | ReloadableCard }) {
   );
 }
 
+/** What the card cost, and what came back of it: the whole price of a card that was not made, or what was not spent. */
+function Price({ card, payment }: { card: AnyCard; payment: Payment | null }) {
+  if (!("charged_usd_amount" in card)) return null;
+  const worth = cardWorth(card);
+  const credited = "credited_usd_amount" in card ? card.credited_usd_amount : card.status === "failed" ? card.charged_usd_amount : 0;
+  return (
+    <Receipt
+      bought={{ name: kindOf(card) === "gift" ? "Worth" : "On the card", value: money(worth.amount, worth.currency) }}
+      price={card.charged_usd_amount}
+      fee={{ amount: card.fees_paid, currency: "USD" }}
+      payment={payment}
+      credited={credited}
+      creditedAt={card.last_updated_at}
+      cause={card.card_id}
+    />
+  );
+}
+
 function Details({ card, payment, views }: { card: AnyCard; payment: Payment | null; views: string[] }) {
   const worth = cardWorth(card);
   const paid = "charged_usd_amount" in card ? card.charged_usd_amount : null;
@@ -389,9 +409,7 @@ function Details({ card, payment, views }: { card: AnyCard; payment: Payment | n
           { name: "Card", value: <Id value={card.card_id} /> },
           { name: "Made for", value: money(worth.amount, worth.currency) },
           { name: "Ordered", value: <Time at={card.created_at} /> },
-          payment && { name: "Paid by", value: <Id value={payment.payer} what="wallet" /> },
-          paid !== null && { name: "Price", value: `${money(paid)}${fee ? `, of it ${money(fee)} fee` : ""}` },
-          payment !== null && payment.transaction !== null && { name: "Payment", value: <Transaction hash={payment.transaction} network={payment.network} /> },
+          payment === null && paid !== null && { name: "Price", value: `${money(paid)}${fee ? `, of it ${money(fee)} fee` : ""}` },
           "reusable" in card && { name: "Charges", value: card.reusable ? "More than one" : "One, then it closes" },
           { name: "Works in", value: kindOf(card) === "us" || kindOf(card) === "reloadable" ? "US shops and online" : kindOf(card) === "intl" ? "Shops of all countries" : `Shops in ${"country" in card ? countryName(card.country) : "its country"}` },
           hasSecret(card) && { name: kindOf(card) === "gift" ? "Code seen" : "Number seen", value: views.length === 0 ? "Not lately" : `${views.length === 1 ? "Once" : `${views.length} times`}, last ${ago(views[0] ?? "", now.value)}` },
@@ -546,14 +564,21 @@ const HAPPENED: Record<string, { icon: NonNullable<LogLine["icon"]>; tone: Tone;
   processing: { icon: "clock", tone: "move", text: "The catalog makes the card" },
 };
 
-const whoOf = (event: PastEvent): string => actorOf(event) ?? (event.actor ? "Your agent" : "Your agent or you");
+const whoOf = (event: PastEvent): string => actorOf(event) ?? "Your agent or you";
+
+/** Who paused, resumed or closed it, by the time of the change. */
+function changedBy(events: PastEvent[], change: string, at: string): string | null {
+  const found = events.find((event) => event.type.endsWith(`.${change}`) && Math.abs(Date.parse(event.created_at) - Date.parse(at)) < 2_000);
+  return found ? actorOf(found) : null;
+}
 
 /** All that is known of a card in one list, the newest first. */
 function timeline(card: AnyCard, history: CardHistory | undefined, events: PastEvent[], payment: Payment | null): LogLine[] {
   const lines: (LogLine & { at: string })[] = [];
   for (const change of history?.changes ?? []) {
     const words = CHANGES[change.event];
-    if (words) lines.push({ key: `change ${change.event} ${change.at}`, tone: words.tone, icon: words.icon, text: words.text, at: change.at });
+    const by = changedBy(events, change.event, change.at);
+    if (words) lines.push({ key: `change ${change.event} ${change.at}`, tone: words.tone, icon: words.icon, text: words.text, at: change.at, ...(by ? { sub: <span>{byWords(by)}</span> } : {}) });
   }
   for (const charge of history?.charges ?? []) {
     const declined = charge.status === "declined";
@@ -580,7 +605,16 @@ function timeline(card: AnyCard, history: CardHistory | undefined, events: PastE
     if (!words) continue;
     const person = ["details_viewed", "pause_requested", "resume_requested", "close_requested", "refresh_requested"].includes(what);
     const reading = what === "details_viewed" && kindOf(card) === "gift" ? "read the code" : words.text;
-    lines.push({ key: `event ${event.seq}`, tone: words.tone, icon: words.icon, text: person ? `${whoOf(event)} ${reading}` : words.text, at: event.created_at, fresh: event.fresh === true });
+    const by = person ? null : actorOf(event);
+    lines.push({
+      key: `event ${event.seq}`,
+      tone: words.tone,
+      icon: words.icon,
+      text: person ? `${whoOf(event)} ${reading}` : words.text,
+      at: event.created_at,
+      fresh: event.fresh === true,
+      ...(by && !/operator/.test(words.text) ? { sub: <span>{byWords(by)}</span> } : {}),
+    });
   }
   if (payment) {
     lines.push({

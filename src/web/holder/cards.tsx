@@ -1,10 +1,10 @@
 // All cards: of every kind, newest first, page by page.
 
 import { useState } from "preact/hooks";
-import { Amount, Button, Check, Confirm, CopyLine, Dialog, Empty, MoneyField, PageHead, Panel, Segments, Shell, Skeleton, Status, Table, Time, api, amountProblem, fieldErrors, money, navigate, setQuery, useRoute } from "../parts";
+import { Amount, Button, Check, Confirm, CopyLine, Dialog, Empty, MoneyField, PageHead, Panel, Segments, Shell, Skeleton, Status, Table, Time, api, amountProblem, fieldErrors, isZero, money, navigate, setQuery, useRoute } from "../parts";
 import { type AnyCard, type CardKind, CARD_EVENTS, KINDS, KIND_WORDS, STATUS_KINDS, cardLabel, cardLeft, cardName, cardOf, cardWorth, cardsSlice, isEnded, isUsable, isWaiting, kindOf } from "./data/cards";
 import { type Place, usePages } from "./data/load";
-import { mayAct } from "./account";
+import { mayAct, serviceUrl } from "./account";
 import { useKeyOf } from "./once";
 import { LoadError, NoMatch, Pager } from "./pager";
 import { Thumb } from "./face";
@@ -48,8 +48,18 @@ async function readPage(kinds: CardKind[], state: State, place: Place | undefine
 
 function LeftOn({ card }: { card: AnyCard }) {
   const worth = cardWorth(card);
-  if (kindOf(card) === "gift") return <Amount value={worth.amount} currency={worth.currency} struck={card.status === "failed"} />;
   const left = cardLeft(card);
+  // Of a card that was never made, what came back.
+  const back = !isEnded(card) ? 0 : card.card_type === "Gift Card" ? card.charged_usd_amount : "credited_usd_amount" in card ? card.credited_usd_amount : 0;
+  if (!isZero(back)) {
+    return (
+      <>
+        <Amount value={back} sign />
+        <div class="tiny quiet">on your balance</div>
+      </>
+    );
+  }
+  if (kindOf(card) === "gift") return <Amount value={worth.amount} currency={worth.currency} />;
   if (left === null) return <span class="quiet">{isEnded(card) ? "–" : money(worth.amount, worth.currency)}</span>;
   return (
     <>
@@ -131,7 +141,7 @@ export default function Cards() {
           ) : filtered ? (
             <NoMatch clear={clear}>No card of this kind is in this state.</NoMatch>
           ) : (
-            <Empty icon="card" title="No cards yet" actions={<CopyLine text={`purser pay '${location.origin}/get-card?amount=5' --wait`} />}>
+            <Empty icon="card" title="No cards yet" actions={<CopyLine text={`purser pay '${serviceUrl.value}/get-card?amount=5' --wait`} />}>
               An agent buys one with a single call, from $5.00. It is usually ready in two seconds, and appears here by itself.
             </Empty>
           )}
@@ -162,7 +172,7 @@ export default function Cards() {
           }
         >
           <p>Ask one of them, or run the client yourself:</p>
-          <CopyLine text={`purser pay '${location.origin}/get-card?amount=25' --wait`} />
+          <CopyLine text={`purser pay '${serviceUrl.value}/get-card?amount=25' --wait`} />
           <p>A reloadable card needs no payment: it is loaded from your card balance.</p>
         </Dialog>
       )}

@@ -1,8 +1,9 @@
 // What happened, in sentences, newest first. Pages of older events are loaded on demand; new ones arrive by the stream.
 
-import { useComputed, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { Amount, Button, Empty, ErrorLine, type Said, Skeleton, StatusTag, type StreamEvent, Time, api, classes, day, dayKey, failure, now, onEvent, onGap, sentence, withQuery } from "../parts";
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { Amount, Button, type Charge, Empty, ErrorLine, type Said, Skeleton, StatusTag, type StreamEvent, Time, api, begunBy, classes, day, dayKey, failure, now, onEvent, onGap, sentence, thingOf, withBeginning, withQuery } from "../parts";
+import { account } from "./account";
 
 const PAGE = 60;
 /** Events kept of a page that is open for long. Older ones are loaded again on demand. */
@@ -62,12 +63,52 @@ interface Line {
   said: Said;
 }
 
+const CHARGE = /\.(charged|charge_\w+)$/;
+/** A burst of charges loads their shops once. */
+const PAUSE_MS = 1_000;
+
+/** The charges of the account's cards, once the list has an event of one. Events don't name the shop. */
+function useCharges(events: StreamEvent[] | null): Charge[] {
+  const charges = useSignal<Charge[]>([]);
+  const newest = events?.find((event) => CHARGE.test(event.type))?.seq;
+  useEffect(() => {
+    if (newest === undefined) return undefined;
+    const timer = setTimeout(
+      () =>
+        void api.get<{ transactions: Charge[] }>("/list-card-transactions?limit=100").then(
+          (read) => {
+            charges.value = read.transactions;
+          },
+          // Without it the lines say “A shop”.
+          () => {},
+        ),
+      charges.peek().length === 0 ? 0 : PAUSE_MS,
+    );
+    return () => clearTimeout(timer);
+  }, [newest]);
+  return charges.value;
+}
+
+/** The payments from the agents' wallet that bought something here: the line of what they bought has them. */
+function ofPurchases(events: StreamEvent[]): Set<string> {
+  const bought = new Set(events.filter((event) => event.type === "payment.fulfilled").map((event) => event.data.object.transaction));
+  const found = new Set<string>();
+  for (const event of events) {
+    const { tx_hash, wallet_payment_id } = event.data.object;
+    if (event.type === "wallet_payment.settled" && tx_hash && bought.has(tx_hash)) found.add(String(wallet_payment_id));
+  }
+  return found;
+}
+
 /** One line for each thing that happened: of the steps of one purchase, only the last is shown. */
-export function lines(events: StreamEvent[]): Line[] {
+export function lines(events: StreamEvent[], ours: string[] = [], charges: Charge[] = []): Line[] {
   const seen = new Set<string>();
   const found: Line[] = [];
+  const begun = begunBy(events, ours, charges);
+  const told = ofPurchases(events);
   for (const event of events) {
-    const said = sentence(event);
+    if (event.type.startsWith("wallet_payment.") && told.has(thingOf(event.data.object) ?? "")) continue;
+    const said = sentence(withBeginning(event, begun));
     if (said.quiet || seen.has(said.thing)) continue;
     seen.add(said.thing);
     found.push({ event, said });
@@ -114,8 +155,9 @@ export interface FeedProps {
 
 export function Feed({ feed, first = 12, empty }: FeedProps) {
   const shown = useSignal(first);
-  const all = useComputed(() => (feed.events.value ? lines(feed.events.value) : null));
-  const found = all.value;
+  const charges = useCharges(feed.events.value);
+  const addresses = Object.values(account.value?.agent_wallet?.addresses ?? {}).join(" ");
+  const found = useMemo(() => (feed.events.value ? lines(feed.events.value, addresses.split(" "), charges) : null), [feed.events.value, addresses, charges]);
   if (!found) return <Skeleton rows={7} label="Loading what happened" />;
   if (found.length === 0 && feed.error.value) {
     return (

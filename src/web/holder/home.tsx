@@ -4,14 +4,14 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import {
-  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
+  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clock, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
   now, since, sum, toast, units, useLoaded,
 } from "../parts";
-import { account, mayAct } from "./account";
+import { account, mayAct, serviceUrl } from "./account";
 import { type Approval, approvalAgent, approvalReason, approvalWords, decline } from "./approvals";
 import { webAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
-import { type OnWay, type Transfers, onWay, payoutWords, useTransfers } from "./in-flight";
+import { type LoadedTransfers, type OnWay, type Transfers, claimLeft, onWay, payoutWords, useTransfers } from "./in-flight";
 import { StopAgentsButton, StopAgentsDialog, StoppedNote } from "./stop-agents";
 import { loadWaiting, waiting } from "./waiting";
 
@@ -23,16 +23,22 @@ const SpendingPanel = lazy(
     </Panel>
   ),
 );
+const RecoveryNote = lazy(() => import("./recovery").then((file) => file.RecoveryNote));
 const AddMoneyDialog = lazy(() => import("./add-money").then((file) => file.AddMoneyDialog));
 const WithdrawDialog = lazy(() => import("./withdraw-to").then((file) => file.Withdraw));
 const ApprovalDialog = lazy(() => import("./approval-dialog").then((file) => file.ApprovalDialog));
 
+/** Of a balance outside the account's own: `undefined` if there is none, `null` if it cannot be read now. */
+type Outside = string | number | null | undefined;
+
 interface Balances {
-  wallet: string | number | null;
-  issuer: string | number | null;
+  wallet: Outside;
+  issuer: Outside;
 }
 
-/** Balances outside the account's own. Null if there is no such balance. */
+/** What the one code means that says that there is no such balance. Any other failure: it is not known now. */
+const absentWith = (code: string) => (error: unknown) => (failure(error).code === code ? undefined : null);
+
 async function loadBalances(hasWallet: boolean, isLinked: boolean): Promise<Balances> {
   const wallet = hasWallet
     ? api.call<{ balances?: Record<string, { available?: string | number; usdc?: string | number } | string | number> }>("getAgentWallet", {}).then(
@@ -40,15 +46,15 @@ async function loadBalances(hasWallet: boolean, isLinked: boolean): Promise<Bala
           sum(
             ...Object.values(result.balances ?? {}).map((one) => (typeof one === "object" ? (one.available ?? one.usdc) : one)),
           ),
-        () => null,
+        absentWith("agent_wallet_not_found"),
       )
-    : null;
+    : undefined;
   const issuer = isLinked
     ? api.get<{ balance?: string | number }>("/get-card-deposit-address").then(
         (answer) => answer.balance ?? null,
-        () => null,
+        absentWith("issuer_not_linked"),
       )
-    : null;
+    : undefined;
   const [walletBalance, issuerBalance] = await Promise.all([wallet, issuer]);
   return { wallet: walletBalance, issuer: issuerBalance };
 }
@@ -56,13 +62,14 @@ async function loadBalances(hasWallet: boolean, isLinked: boolean): Promise<Bala
 interface Pot {
   kind: "balance" | "wallet" | "issuer" | "cards" | "held" | "moving";
   name: string;
-  value: AmountValue;
+  /** `null` while it cannot be read. */
+  value: AmountValue | null;
 }
 
 /** Where the money is, in one bar and in figures. */
 function Pots({ pots }: { pots: Pot[] }) {
   const bar = useRef<HTMLDivElement>(null);
-  const filled = pots.filter((pot) => compare(pot.value, 0) > 0);
+  const filled = pots.filter((pot) => pot.value !== null && compare(pot.value, 0) > 0);
   const parts = filled.map((pot) => String(units(pot.value) ?? 0n)).join();
   useEffect(() => {
     const whole = filled.reduce((total, pot) => total + (units(pot.value) ?? 0n), 0n);
@@ -88,7 +95,7 @@ function Pots({ pots }: { pots: Pot[] }) {
               {pot.name}
             </dt>
             <dd>
-              <Amount value={pot.value} live />
+              {pot.value === null ? <span class="small quiet">not known now</span> : <Amount value={pot.value} live />}
             </dd>
           </div>
         ))}
@@ -128,7 +135,7 @@ function NeedsYou({ asks }: { asks: Ask[] }) {
   );
 }
 
-function OnItsWay({ list }: { list: OnWay[] }) {
+function OnItsWay({ list, loaded }: { list: OnWay[]; loaded: LoadedTransfers }) {
   return (
     <Panel
       title="On its way"
@@ -138,7 +145,17 @@ function OnItsWay({ list }: { list: OnWay[] }) {
         </a>
       }
     >
-      {list.length === 0 ? (
+      {loaded.error && (
+        <div class="panel-body">
+          <ErrorLine>What is on its way could not be loaded. {loaded.error.said}</ErrorLine>
+          <Button small icon="again" onClick={loaded.reload}>
+            Try again
+          </Button>
+        </div>
+      )}
+      {loaded.transfers === null && list.length === 0 ? (
+        !loaded.error && <Skeleton rows={2} label="Loading what is on its way" />
+      ) : list.length === 0 ? (
         <Empty icon="route" title="Nothing on its way">
           Top-ups, payouts and withdrawals show here with each step until they arrive.
         </Empty>
@@ -250,7 +267,7 @@ function Loading() {
 }
 
 const SETUP: { icon: IconName; title: string; text: string; action: string; href: string }[] = [
-  { icon: "passkey", title: "Add a passkey", text: "So that you can come back without a link.", action: "Add", href: "/dashboard/settings" },
+  { icon: "passkey", title: "Add a passkey", text: "So that you can come back without a link.", action: "Add", href: "/dashboard/settings#passkeys" },
   { icon: "agent", title: "Say what agents may spend", text: "A limit a payment and a limit a day.", action: "Set limits", href: "/dashboard/agents" },
   { icon: "card", title: "Link the card issuer", text: "For reloadable cards and their balance.", action: "Link", href: "/dashboard/settings" },
 ];
@@ -259,7 +276,7 @@ function SetUp() {
   return (
     <Panel title="Set up">
       <ol class="list asks">
-        {SETUP.map((step) => (
+        {SETUP.filter((step) => step.icon !== "passkey" || account.value?.passkeys === 0).map((step) => (
           <li>
             <div class="cell">
               <Avatar name={step.title} icon={step.icon} large />
@@ -280,7 +297,7 @@ function SetUp() {
   );
 }
 
-const NONE: Transfers = { topUps: [], payouts: [], withdrawals: [] };
+const NONE: Transfers = { topUps: [], payouts: [], withdrawals: [], bank: [] };
 
 export default function Home() {
   const shown = account.value;
@@ -289,8 +306,10 @@ export default function Home() {
   const looked = useSignal<Approval | null>(null);
   const hasWallet = shown?.agent_wallet !== null && shown?.agent_wallet !== undefined;
   const isLinked = shown?.issuer_link?.status === "linked";
-  const transfers = useTransfers();
+  const loaded = useTransfers();
+  const { transfers } = loaded;
   const balances = useLoaded(`balances ${hasWallet} ${isLinked}`, () => loadBalances(hasWallet, isLinked), ["wallet_payment.settled", "wallet_payment.sent", "wallet_payment.failed", "top_up.credited", "reloadable_card.*", "card_withdrawal.*"]);
+  const isEmpty = feed.events.value !== null && feed.events.value.length === 0 && !feed.error.value;
   const asks = shown ? asksOf() : [];
   if (!shown) return <Loading />;
 
@@ -298,14 +317,13 @@ export default function Home() {
   const cards = shown.cards.filter((card) => ["ready", "paused"].includes(card.status) && card.available_usd_amount !== undefined && card.available_usd_amount !== null);
   const pots: Pot[] = [
     { kind: "balance", name: "On your balance", value: shown.available },
-    ...(balances.data?.wallet !== null && balances.data?.wallet !== undefined ? [{ kind: "wallet" as const, name: "Agents’ wallet", value: balances.data.wallet }] : []),
-    ...(balances.data?.issuer !== null && balances.data?.issuer !== undefined ? [{ kind: "issuer" as const, name: "Card balance", value: balances.data.issuer }] : []),
+    ...(balances.data && balances.data.wallet !== undefined ? [{ kind: "wallet" as const, name: "Agents’ wallet", value: balances.data.wallet }] : []),
+    ...(balances.data && balances.data.issuer !== undefined ? [{ kind: "issuer" as const, name: "Card balance", value: balances.data.issuer }] : []),
     { kind: "cards", name: "On open cards", value: sum(...cards.map((card) => card.available_usd_amount)) },
     { kind: "held", name: "Held", value: shown.held },
     { kind: "moving", name: "On its way", value: sum(...moving.map((one) => one.usd)) },
   ];
   const isStale = connection.value === "stale" && since.value !== null;
-  const isEmpty = feed.events.value !== null && feed.events.value.length === 0 && !feed.error.value;
 
   function asksOf(): Ask[] {
     const found: Ask[] = waiting.value.map((approval) => ({
@@ -316,7 +334,7 @@ export default function Home() {
           <b>{approvalAgent(approval)}</b> {approvalWords(approval)}
         </>
       ),
-      text: approvalReason(approval),
+      text: `${approvalReason(approval)}${approval.expires_at ? ` Waits until ${clock(approval.expires_at)}.` : ""}`,
       actions: (
         <>
           <Button small decides onClick={() => void decline(approval).then(loadWaiting, (thrown) => toast(failure(thrown).said))}>
@@ -335,6 +353,20 @@ export default function Home() {
         </>
       ),
     }));
+    // An empty account has the same offer among its first steps.
+    if (mayAct.value && feed.events.value?.length && shown?.passkeys === 0 && hasPasskeys()) {
+      found.push({
+        key: "passkey",
+        icon: "passkey",
+        title: <b>Add a passkey</b>,
+        text: "Then you come back without a link, and only you can let agents act again after a stop.",
+        actions: (
+          <Button small href="/dashboard/settings#passkeys">
+            Add
+          </Button>
+        ),
+      });
+    }
     const identity = shown?.identity;
     if (mayAct.value && identity?.check_url) {
       found.push({
@@ -355,7 +387,7 @@ export default function Home() {
         key: payout.payout_id,
         icon: "send",
         title: <b>Send the {payoutWords(payout)} link to its recipient</b>,
-        text: "The payout waits until they enter a debit card.",
+        text: `The payout waits until they enter a debit card. ${claimLeft(payout, now.peek())}.`,
         actions: (
           <Button small href={`/dashboard/transfers/${payout.payout_id}`}>
             Show the link
@@ -374,6 +406,7 @@ export default function Home() {
             This page was opened with a payment’s token. Ask your agent to sign in with the wallet and send a new link.
           </Note>
         )}
+        {shown.recovery && <RecoveryNote />}
         <StoppedNote />
       </div>
       <div class="hero">
@@ -424,7 +457,7 @@ export default function Home() {
                 <Empty icon="agent" title="Nothing yet">
                   Your agent buys with one call. Give it this line; what it does appears here as it happens.
                 </Empty>
-                <CopyLine text={`purser pay '${location.origin}/get-card?amount=5' --wait`} />
+                <CopyLine text={`purser pay '${serviceUrl.value}/get-card?amount=5' --wait`} />
               </div>
             ) : (
               <Feed feed={feed} empty={{ title: "Nothing yet", text: "What your agents do appears here as it happens." }} />
@@ -433,7 +466,7 @@ export default function Home() {
         </div>
         <div class="stack">
           {isEmpty && mayAct.value && hasPasskeys() && <SetUp />}
-          <OnItsWay list={moving} />
+          <OnItsWay list={moving} loaded={loaded} />
           {!isEmpty && <SpendingPanel />}
           <AgentsToday />
         </div>

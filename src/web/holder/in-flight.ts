@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Payout, TopUp, Withdrawal } from "../api/public";
-import { type Stop, type StopState, type StreamEvent, api, money, onEvent, onGap } from "../parts";
+import { type ApiFailure, type Stop, type StopState, type StreamEvent, api, failure, money, onEvent, onGap } from "../parts";
 import type { AccountCard } from "./account";
 
 export interface OnWay {
@@ -53,12 +53,17 @@ const PAYOUT_TO: Record<string, string> = { push_to_card: "Payout to a debit car
 /** How long a recipient has to enter a card. */
 const CLAIM_DAYS = 30;
 
+/** “28 days left” for the recipient to enter a card. */
+export function claimLeft(one: Payout, now: number): string {
+  const left = Math.max(0, Math.ceil(CLAIM_DAYS - (now - Date.parse(one.created_at)) / DAY_MS));
+  return left === 1 ? "1 day left" : `${left} days left`;
+}
+
 function payout(one: Payout, now: number): OnWay | null {
   const done = PAYOUT[one.status];
   if (done === undefined) return null;
   const names = one.product === "push_to_card" ? ["Paid", "Card entered", "Sent", "Arrived"] : ["Paid", "Queued", "Sent", "Arrived"];
   const waits = one.status === "awaiting-details";
-  const left = Math.max(0, Math.ceil(CLAIM_DAYS - (now - Date.parse(one.created_at)) / DAY_MS));
   return {
     id: one.payout_id,
     href: `/dashboard/transfers/${one.payout_id}`,
@@ -67,7 +72,7 @@ function payout(one: Payout, now: number): OnWay | null {
     currency: one.currency,
     usd: one.charged_usd_amount,
     stops: stopsAt(names, done, waits || one.held ? "hold" : "now"),
-    eta: waits ? `${left} days left` : one.held ? "waits for a person" : one.status === "queued" ? "queued" : "with the bank",
+    eta: waits ? claimLeft(one, now) : one.held ? "waits for a person" : one.status === "queued" ? "queued" : "with the bank",
     created_at: one.created_at,
   };
 }
@@ -84,6 +89,35 @@ function withdrawal(one: Withdrawal): OnWay | null {
     usd: fromCards || one.state === "sent" ? one.amount : 0,
     stops: stopsAt(["Asked", "Sent", "Arrived"], one.state === "sent" ? 2 : 1, one.held ? "hold" : "now"),
     eta: one.held ? "waits for a person" : fromCards ? "within a day" : "seconds",
+    created_at: one.created_at,
+  };
+}
+
+/** A transfer between the balance and a bank account, as far as it is shown here. */
+export interface BankMove {
+  id: string;
+  status: string;
+  direction: string;
+  amount: string | number;
+  currency: string;
+  created_at: string;
+}
+
+const BANK: Record<string, string> = { incoming: "Deposit from your bank", to_account: "Transfer to your bank", to_balance: "Deposit from your bank" };
+
+function bankMove(one: BankMove): OnWay | null {
+  const text = BANK[one.direction];
+  if (one.status !== "pending" || text === undefined) return null;
+  const out = one.direction === "to_account";
+  return {
+    id: one.id,
+    href: `/dashboard/transfers/${one.id}`,
+    text,
+    amount: one.amount,
+    currency: one.currency,
+    usd: out ? one.amount : 0,
+    stops: stopsAt(out ? ["Taken", "With the bank", "Arrived"] : ["Sent", "With the bank", "Credited"], 1),
+    eta: "with the bank",
     created_at: one.created_at,
   };
 }
@@ -107,25 +141,25 @@ export interface Transfers {
   topUps: TopUp[];
   payouts: Payout[];
   withdrawals: Withdrawal[];
+  bank: BankMove[];
 }
 
-/** What happened to load: a list that this session may not read, or that fails, is empty. */
-async function listed<T>(path: string, field: string): Promise<T[]> {
-  try {
-    const answer = await api.get<Record<string, T[] | undefined>>(path);
-    return answer[field] ?? [];
-  } catch {
-    return [];
-  }
-}
+type BankRow = { transactionId: string; type: string; status: string; direction: string; amount: string | number; currency: string; createdAt: string };
 
 export async function loadTransfers(): Promise<Transfers> {
-  const [topUps, payouts, withdrawals] = await Promise.all([
-    listed<TopUp>("/list-card-transactions?limit=50", "top_ups"),
-    listed<Payout>("/get-payment-status?limit=50", "payouts"),
-    listed<Withdrawal>("/get-withdrawal-status?limit=50", "withdrawals"),
+  const [topUps, payouts, withdrawals, bank] = await Promise.all([
+    api.get<{ top_ups: TopUp[] }>("/list-card-transactions?limit=50"),
+    api.get<{ payouts: Payout[] }>("/get-payment-status?order=desc&limit=50"),
+    api.get<{ withdrawals: Withdrawal[] }>("/get-withdrawal-status?order=desc&limit=50"),
+    api.call<{ transactions: BankRow[] }>("listBankingTransactions", { order: "desc", limit: 50 }),
   ]);
-  return { topUps, payouts, withdrawals };
+  return {
+    topUps: topUps.top_ups,
+    payouts: payouts.payouts,
+    withdrawals: withdrawals.withdrawals,
+    // The bank's payouts are among the payouts.
+    bank: bank.transactions.filter((one) => one.type !== "payout").map(({ transactionId, createdAt, ...one }) => ({ ...one, id: transactionId, created_at: createdAt })),
+  };
 }
 
 /** The list with this one, which is newer than the one with its id. */
@@ -140,24 +174,43 @@ export function after(transfers: Transfers, event: StreamEvent): Transfers {
   if (event.type.startsWith("top_up.")) return { ...transfers, topUps: updated(transfers.topUps, object as TopUp, (one) => one.top_up_id) };
   if (event.type.startsWith("payout.")) return { ...transfers, payouts: updated(transfers.payouts, object as Payout, (one) => one.payout_id) };
   if (/^(card_)?withdrawal\./.test(event.type)) return { ...transfers, withdrawals: updated(transfers.withdrawals, object as Withdrawal, (one) => one.id) };
+  if (event.type.startsWith("bank_transfer.")) {
+    const { transaction_id, ...one } = object as Omit<BankMove, "id"> & { transaction_id: string };
+    return { ...transfers, bank: updated(transfers.bank, { ...one, id: transaction_id }, (known) => known.id) };
+  }
   return transfers;
 }
 
+export interface LoadedTransfers {
+  transfers: Transfers | null;
+  /** Why they could not be loaded. */
+  error: ApiFailure | null;
+  reload: () => void;
+}
+
 /** The newest transfers. Events carry what changes, so they are loaded once. */
-export function useTransfers(): Transfers | null {
+export function useTransfers(): LoadedTransfers {
   const transfers = useSignal<Transfers | null>(null);
+  const error = useSignal<ApiFailure | null>(null);
+  const again = useSignal(0);
   useEffect(() => {
     // Events that arrive while it loads are newer than the answer, or the same.
     let waiting: StreamEvent[] | null = [];
     const load = () => {
       waiting ??= [];
-      void loadTransfers().then((loaded) => {
-        transfers.value = (waiting ?? []).reduce(after, loaded);
-        waiting = null;
-      });
+      loadTransfers().then(
+        (loaded) => {
+          transfers.value = (waiting ?? []).reduce(after, loaded);
+          waiting = null;
+          error.value = null;
+        },
+        (thrown) => {
+          error.value = failure(thrown);
+        },
+      );
     };
     load();
-    const off = onEvent(["top_up.*", "payout.*", "withdrawal.*", "card_withdrawal.*"], (event) => {
+    const off = onEvent(["top_up.*", "payout.*", "withdrawal.*", "card_withdrawal.*", "bank_transfer.*"], (event) => {
       waiting?.push(event);
       if (transfers.value) transfers.value = after(transfers.value, event);
     });
@@ -166,13 +219,19 @@ export function useTransfers(): Transfers | null {
       off();
       offGap();
     };
-  }, []);
-  return transfers.value;
+  }, [again.value]);
+  return {
+    transfers: transfers.value,
+    error: error.value,
+    reload: () => {
+      again.value += 1;
+    },
+  };
 }
 
 /** Everything on its way, newest first. */
 export function onWay(transfers: Transfers, cards: AccountCard[], now: number): OnWay[] {
-  const all = [...transfers.topUps.map(topUp), ...transfers.payouts.map((one) => payout(one, now)), ...transfers.withdrawals.map(withdrawal), ...cards.map(order)];
+  const all = [...transfers.topUps.map(topUp), ...transfers.payouts.map((one) => payout(one, now)), ...transfers.withdrawals.map(withdrawal), ...transfers.bank.map(bankMove), ...cards.map(order)];
   return all.filter((one): one is OnWay => one !== null).sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
 }
 

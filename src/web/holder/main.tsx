@@ -16,6 +16,7 @@ const PAGES: PageRow[] = [
   { path: "/dashboard/cards/:card_id", load: () => import("./card") },
   { path: "/dashboard/transfers", load: () => import("./transfers") },
   { path: "/dashboard/transfers/:id", load: () => import("./transfer") },
+  { path: "/dashboard/payments/:id", load: () => import("./payment") },
   { path: "/dashboard/agents", load: () => import("./agents") },
   { path: "/dashboard/statement", load: () => import("./statement") },
   { path: "/dashboard/settings", load: () => import("./settings") },

@@ -4,8 +4,8 @@ import { useState } from "preact/hooks";
 import { Avatar, Button, Check, Confirm, Empty, Field, Icon, Id, Menu, Panel, Skeleton, Time, failure, fieldErrors, money, toast } from "../parts";
 import type { AddressBookEntry, BankRecipient, PaymentRecipient } from "../api/public";
 import { chainName } from "./chain";
-import { mayAct } from "./account";
-import { isAbsent, useLoad } from "./data/load";
+import { account, mayAct } from "./account";
+import { useLoad } from "./data/load";
 import { archiveRecipient, deleteAddress, deleteBankRecipient, deleteRecipient, readAddressBook, readAppRecipients, readBankRecipients, renameDestination, renameRecipient, saveAddress } from "./data/people";
 import { appName } from "./data/transfers";
 import { count } from "./data/words";
@@ -26,7 +26,7 @@ export function People() {
   return (
     <>
       <Recipients />
-      <AddressBook />
+      {account.value?.agent_wallet && <AddressBook />}
     </>
   );
 }
@@ -191,12 +191,13 @@ function Remove({ name, text, remove, then, onClose }: { name: string; text: str
   );
 }
 
-/** Addresses that agents may use by name. Nothing of it is shown while the account has no managed wallet. */
+/** Addresses that agents may use by name. They belong to the managed wallet. */
 function AddressBook() {
   const book = useLoad("address book", readAddressBook, { types: ["agent_wallet.address_saved", "agent_wallet.address_deleted"] });
   const [editing, setEditing] = useState<AddressBookEntry | "new" | null>(null);
   const [removing, setRemoving] = useState<AddressBookEntry | null>(null);
-  if (book.error && (isAbsent(book.error) || book.error.status === 404)) return null;
+  // The account was loaded before the wallet was made, or after it was.
+  if (book.error?.code === "agent_wallet_not_found") return null;
   return (
     <Panel
       title="Address book"

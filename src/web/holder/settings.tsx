@@ -1,14 +1,16 @@
 // What only the owner can do: ways in, sessions, identity, the card issuer, webhooks, appearance.
 
 import { useEffect, useState } from "preact/hooks";
-import { Avatar, Button, Confirm, ErrorLine, Field, Icon, Id, KeyValue, Menu, MoneyField, Note, PageHead, Panel, Segments, Shell, Skeleton, Status, StatusTag, type Theme, Time, addPasskey, amountProblem, api, failure, fieldErrors, frame, hasPasskeys, money, navigate, setTheme, theme, toast } from "../parts";
+import { Avatar, Button, Confirm, ErrorLine, Field, Icon, Id, KeyValue, Menu, MoneyField, Note, PageHead, Panel, Segments, Shell, Skeleton, Status, StatusTag, type Theme, Time, amountProblem, api, failure, fieldErrors, frame, hasPasskeys, money, navigate, setTheme, theme, toast } from "../parts";
 import { account, loadAccount, mayAct } from "./account";
+import { AddPasskey } from "./add-passkey";
 import { webAddress } from "./chain";
 import { isAbsent, useLoad } from "./data/load";
 import { type Identity, type IssuerLink, type Passkey, linkIssuer, readCardBalance, readPasskeys, removePasskey, renamePasskey, startIdentity, unlinkIssuer } from "./data/settings";
 import { reasonWords } from "./data/words";
 import { useKeyOf } from "./once";
 import { LoadError } from "./pager";
+import { RecoveryNote } from "./recovery";
 import { Sessions } from "./sessions";
 import { Webhooks } from "./webhooks";
 
@@ -26,6 +28,7 @@ export default function Settings() {
             This page was opened with a payment's token. Ask your agent to sign in with the wallet and send a new link.
           </Note>
         )}
+        <RecoveryNote />
         <WaysIn />
         <Sessions title="Signed in now" />
         <IdentityPanel />
@@ -138,44 +141,6 @@ function WaysIn() {
   );
 }
 
-/** A name for the passkey of this device. */
-function deviceName(): string {
-  const agent = navigator.userAgent;
-  const device = /iPhone/.test(agent) ? "iPhone" : /iPad/.test(agent) ? "iPad" : /Android/.test(agent) ? "Android phone" : /Mac/.test(agent) ? "Mac" : /Windows/.test(agent) ? "Windows computer" : "Computer";
-  return device;
-}
-
-function AddPasskey({ onClose, then }: { onClose: () => void; then: () => void }) {
-  const [name, setName] = useState(deviceName());
-  const [busy, setBusy] = useState(false);
-  const [errors, setErrors] = useState<Record<string, string>>({});
-  const add = async () => {
-    if (name.trim() === "") {
-      setErrors({ name: "Enter a name." });
-      return;
-    }
-    setBusy(true);
-    setErrors({});
-    try {
-      await addPasskey(name.trim());
-      onClose();
-      toast(`The passkey “${name.trim()}” is added`);
-      then();
-    } catch (thrown) {
-      const cancelled = thrown instanceof DOMException && thrown.name === "NotAllowedError";
-      const known = thrown instanceof DOMException && thrown.name === "InvalidStateError";
-      setErrors(cancelled ? { form: "No passkey was made. Try again, or cancel." } : known ? { form: "This device has a passkey of this account already." } : fieldErrors(thrown, ["name"]));
-      setBusy(false);
-    }
-  };
-  return (
-    <Confirm title="Add a passkey" action="Add passkey" busy={busy} error={errors.form ?? null} onConfirm={() => void add()} onClose={onClose}>
-      <p>Your device asks for your fingerprint, face or PIN. Nothing of it leaves the device; Purser gets a public key.</p>
-      <Field label="Name" value={name} maxLength={60} onChange={(value) => { setName(value); setErrors({}); }} error={errors.name} hint="So that you recognise it in this list." />
-    </Confirm>
-  );
-}
-
 function RenamePasskey({ passkey, onClose, then }: { passkey: Passkey; onClose: () => void; then: () => void }) {
   const [name, setName] = useState(passkey.name);
   const [busy, setBusy] = useState(false);
@@ -216,7 +181,7 @@ function RemovePasskey({ passkey, last, onClose, then }: { passkey: Passkey; las
   return (
     <Confirm title={`Remove “${passkey.name}”?`} action="Remove passkey" danger busy={busy} error={error} onConfirm={() => void remove()} onClose={onClose}>
       <p>It no longer opens the account. Remove it from your device or password manager too, where it stays as an entry that does nothing.</p>
-      {last && <p>It is your only passkey. After it, the way in is a link from your agent.</p>}
+      {last && <p>It is your only passkey. After it, the way in is a link from your agent, and an agent with your wallet's key can undo a stop.</p>}
     </Confirm>
   );
 }
@@ -279,10 +244,9 @@ function IdentityPanel() {
 
 function Issuer() {
   const link = account.value?.issuer_link as IssuerLink | null | undefined;
-  const known = account.value !== null && link !== undefined;
-  const balance = useLoad(`card balance ${link?.status ?? ""}`, readCardBalance, { types: ["top_up.credited", "reloadable_card.*", "card_withdrawal.*", "issuer_link.*"] });
-  const linked = known ? link?.status === "linked" : balance.data !== undefined;
-  const status = known ? (link?.status === "linked" ? "linked" : link?.link_pending ? "requested" : link?.decline_reason ? "declined" : "unlinked") : linked ? "linked" : "unlinked";
+  const linked = link?.status === "linked";
+  const balance = useLoad(`card balance ${link?.status ?? ""}`, () => (linked ? readCardBalance() : Promise.resolve(null)), { types: ["top_up.credited", "reloadable_card.*", "card_withdrawal.*", "issuer_link.*"] });
+  const status = linked ? "linked" : link?.link_pending ? "requested" : link?.decline_reason ? "declined" : "unlinked";
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const [unlinking, setUnlinking] = useState(false);

@@ -1,11 +1,14 @@
 // What the dashboard shows without a session.
 
 import { useState } from "preact/hooks";
-import { Button, CopyLine, ErrorLine, PublicFrame, failure, hasPasskeys, signInWithPasskey } from "../parts";
+import { Button, CopyLine, ErrorLine, PublicFrame, failure, hasPasskeys, lazy, signInWithPasskey } from "../parts";
 import { restartAccount } from "./account";
+
+const LostPasskeys = lazy(() => import("./lost-passkeys").then((file) => file.LostPasskeys));
 
 export function SignInPage() {
   const [busy, setBusy] = useState(false);
+  const [lost, setLost] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const signIn = async () => {
     setBusy(true);
@@ -29,12 +32,24 @@ export function SignInPage() {
           <Button kind="primary" icon="passkey" wide busy={busy} disabled={!hasPasskeys()} onClick={() => void signIn()}>
             Sign in with a passkey
           </Button>
+          {!hasPasskeys() && <p class="soft small">This browser offers no passkeys at this address.</p>}
           {error && <ErrorLine>{error}</ErrorLine>}
         </div>
         <div class="stack tight">
           <h2>No passkey yet?</h2>
           <p class="soft small">Ask your agent for a link. It opens this account once, within 15 minutes. After that you can add a passkey and come back without a link.</p>
           <CopyLine text="GET /get-auth-link" what="Call" />
+        </div>
+        <div class="stack tight">
+          {lost ? (
+            <LostPasskeys />
+          ) : (
+            <div>
+              <Button kind="ghost" small onClick={() => setLost(true)}>
+                I lost my passkeys
+              </Button>
+            </div>
+          )}
         </div>
       </div>
     </PublicFrame>

@@ -115,7 +115,7 @@ export default function Statement() {
                 Choose days
               </Button>
               {days && (
-                <Button small kind="ghost" onClick={() => setQuery({ from: undefined, to: undefined })}>
+                <Button small kind="ghost" onClick={() => setQuery({ from: undefined, to: undefined, of: undefined })}>
                   This month
                 </Button>
               )}
@@ -146,7 +146,7 @@ export default function Statement() {
                 <NoMatch clear={() => setQuery({ show: undefined })}>No line of this kind is in {days ? "these days" : shown.name}.</NoMatch>
               )
             ) : (
-              <Lines lines={printed.rows ?? lines.data} opening={ends.data && printed.next === undefined && show === "all" && shown.period.from ? { amount: ends.data.opening, at: shown.period.from } : undefined} />
+              <Lines lines={printed.rows ?? lines.data} marked={query.get("of")} opening={ends.data && printed.next === undefined && show === "all" && shown.period.from ? { amount: ends.data.opening, at: shown.period.from } : undefined} />
             )}
           </Panel>
           <div class="no-print">
@@ -192,12 +192,14 @@ function Held({ line }: { line: StatementLine }) {
   );
 }
 
-function Lines({ lines, opening }: { lines: StatementLine[]; opening: { amount: string; at: string } | undefined }) {
+function Lines({ lines, opening, marked }: { lines: StatementLine[]; opening: { amount: string; at: string } | undefined; marked: string | null }) {
   return (
     <Table
       caption="Lines of the statement, the newest first"
       rows={lines}
       rowKey={(line) => line.entry_id}
+      href={causePage}
+      rowClass={(line) => (line.cause === marked ? "marked" : undefined)}
       columns={[
         { title: "Date", fold: "hidden", cell: (line) => <Day at={line.created_at} /> },
         {
@@ -268,7 +270,7 @@ function ChooseDays({ query, onClose }: { query: URLSearchParams; onClose: () =>
       return;
     }
     onClose();
-    setQuery({ from: from || undefined, to: to || undefined, month: undefined });
+    setQuery({ from: from || undefined, to: to || undefined, month: undefined, of: undefined });
   };
   return (
     <Dialog

@@ -1,15 +1,18 @@
 // One transfer: its stops as they happen, its legs with their transactions, and its details.
 
 import type { ComponentChildren } from "preact";
-import { Amount, Button, CopyLine, Empty, Id, KeyValue, Log, type LogLine, confirmIt, Note, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, type Stop, StatusTag, Table, Time, type Tone, now, money, span } from "../parts";
-import type { Payment } from "../api/public";
-import { readPayment } from "./data/cards";
+import { useEffect } from "preact/hooks";
+import { Amount, Button, CopyLine, Empty, Id, KeyValue, Log, type LogLine, confirmIt, Note, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, type Stop, StatusTag, Table, Time, type Tone, actorOf, byWords, now, money, span } from "../parts";
+import { type Paid as Payment, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { useLoad } from "./data/load";
 import { readNames } from "./data/people";
 import { type RouteStop, stopsOf, timesOf } from "./data/route";
-import { TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, readTransfer, statusKind, updated } from "./data/transfers";
+import { dayLink } from "./data/statement";
+import { NOT_THERE, TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, readTransfer, statusKind, updated } from "./data/transfers";
+import { retryWords, whereOf } from "./data/where";
 import { HELD_WORDS, reasonWords } from "./data/words";
+import { Receipt } from "./receipt";
 import { Transaction, chainName } from "./chain";
 import { LoadError } from "./pager";
 import { took } from "./transfers";
@@ -38,7 +41,7 @@ export default function TransferPage({ params }: PageProps) {
       ) : transfer.error ? (
         <>
           <PageHead title="Transfer" />
-          {[403, 404].includes(transfer.error.status) ? (
+          {NOT_THERE.includes(transfer.error.code) ? (
             <Panel>
               <Empty icon="route" title="This transfer is not yours, or does not exist" actions={<Button href="/dashboard/transfers">All transfers</Button>}>
                 Check the address, or open it from the list.
@@ -60,6 +63,9 @@ export default function TransferPage({ params }: PageProps) {
   );
 }
 
+/** Between two looks at a top-up that is under way. */
+const LOOK_AGAIN_MS = 10_000;
+
 const PREFIX = { top_up: "top_up", payout: "payout", withdrawal: "withdrawal", card_withdrawal: "card_withdrawal", bank_transfer: "bank_transfer" } as const;
 
 function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }) {
@@ -70,13 +76,25 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
     after: (lines, event) => (about(event.data.object) && !lines.some((one) => one.seq === event.seq) ? [{ ...event, fresh: true }, ...lines] : lines),
   });
   const payment = useLoad<Payment | null>(`payment ${transfer.paymentId}`, () => (transfer.paymentId ? readPayment(transfer.paymentId) : Promise.resolve(null)), {
-    types: ["payment.*"],
+    types: ["payment.*", "refund.*"],
     after: (shown, event) => (event.data.object.payment_id === transfer.paymentId ? "reload" : shown),
   });
   const stops = stopsOf(transfer, timesOf(transfer, events.data ?? []));
   const names = useLoad("names", () => (transfer.payout ? readNames() : Promise.resolve(new Map<string, string>())));
   const [title, text] = headline(transfer, names.data);
   const failed = transfer.status === "failed" || transfer.status === "rejected";
+  const where = whereOf(transfer);
+  const first = (events.data ?? []).at(-1);
+  const begun = first && ["wallet", "payment", "api_key", "passkey"].includes(first.actor?.type ?? "") ? actorOf(first) : null;
+  // Attestations and new signatures are no events.
+  const isCrossing = transfer.kind === "top_up" && isOpen(transfer);
+  useEffect(() => {
+    if (!isCrossing) return undefined;
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") reload();
+    }, LOOK_AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isCrossing]);
 
   return (
     <>
@@ -103,6 +121,7 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
         <Panel padded class="route-panel">
           <Route stops={stops.map((stop, index) => shownStop(stop, stops[index - 1], index === 0 ? payment.data : null))} label={`Steps of this ${KIND_WORDS[transfer.kind].toLowerCase()}`} />
         </Panel>
+        <WhereItIs transfer={transfer} where={where} />
         {transfer.held && (
           <Note tone="wait" title="It waits">
             {HELD_WORDS[transfer.held] ?? reasonWords(transfer.held)}
@@ -136,12 +155,15 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
         )}
         <div class="columns wide-narrow">
           <div class="stack">
-            <Legs transfer={transfer} payment={payment.data ?? null} />
+            <Legs transfer={transfer} payment={payment.data ?? null} stops={stops} />
             <Panel title="Timeline" padded>
               <Log label="What happened, the newest first" lines={timeline(transfer, events.data ?? [], payment.data ?? null)} />
             </Panel>
           </div>
-          <Details transfer={transfer} payment={payment.data ?? null} />
+          <div class="stack">
+            <Details transfer={transfer} begun={begun} />
+            <Price transfer={transfer} payment={payment.data ?? null} />
+          </div>
         </div>
         {isOpen(transfer) && (
           <Note tone="info" title="If a step takes long">
@@ -212,38 +234,101 @@ function shownStop(stop: RouteStop, before: RouteStop | undefined, payment: Paym
   return { is: stop.is, name: stop.name, detail: lines };
 }
 
+/** Where the money is now, what is next, and what was tried again. Read aloud when it changes. */
+function WhereItIs({ transfer, where }: { transfer: Transfer; where: ReturnType<typeof whereOf> }) {
+  const failed = !isOpen(transfer) && !["complete", "credited"].includes(transfer.status);
+  const retries = isOpen(transfer) ? retryWords(transfer) : null;
+  return (
+    <div aria-live="polite" id="where">
+      <Note
+        tone={failed ? "wait" : where.next ? "info" : "done"}
+        title="Where the money is"
+        actions={
+          where.back && (
+            <Button small href={dayLink(transfer.updatedAt, transfer.id)}>
+              See it in the statement
+            </Button>
+          )
+        }
+      >
+        {where.now}
+        {where.next && (
+          <>
+            {" "}
+            <b>Next:</b> {where.next}
+          </>
+        )}
+        {retries && <> {retries}</>}
+      </Note>
+    </div>
+  );
+}
+
 interface Leg {
   name: string;
   where: string;
+  /** As in the steps above. */
+  is: RouteStop["is"];
   hash: string | null;
   network: string;
-  at: string;
-  amount: number | string;
+  at: string | null;
+  amount: number | string | null;
   asset: string;
 }
 
-function legsOf(transfer: Transfer, payment: Payment | null): Leg[] {
-  const legs: Leg[] = [];
-  if (payment?.transaction) legs.push({ name: "Payment", where: chainName(payment.network), hash: payment.transaction, network: payment.network, at: payment.created_at, amount: payment.amount, asset: payment.asset });
+const LEG_STATE: Record<RouteStop["is"], [Tone, string]> = { done: ["done", "Done"], now: ["move", "Happens now"], next: ["off", "Next"], hold: ["wait", "Waits"], fail: ["bad", "Failed"] };
+
+/** Every leg: what happened, what happens now, what follows, and what came back. */
+function legsOf(transfer: Transfer, payment: Payment | null, stops: RouteStop[]): Leg[] {
   const { topUp, withdrawal } = transfer;
-  for (const leg of topUp?.legs ?? []) {
-    const network = leg.leg === "burn" ? "solana" : "base";
-    legs.push({ name: { burn: "Burn", mint: "Mint to the deposit address", transfer: "Transfer to the deposit address" }[leg.leg], where: chainName(network), hash: leg.tx_hash, network, at: leg.at, amount: topUp?.funded_usd ?? "0", asset: topUp?.asset ?? "USDC" });
-  }
-  if (topUp?.status === "credited") legs.push({ name: "Credit", where: "Issuer", hash: null, network: "", at: topUp.last_updated_at, amount: topUp.funded_usd, asset: "USD" });
-  if (withdrawal?.tx_hash) legs.push({ name: "Transfer to the wallet", where: chainName(withdrawal.network), hash: withdrawal.tx_hash, network: withdrawal.network, at: withdrawal.last_updated_at, amount: withdrawal.amount, asset: withdrawal.asset });
-  return legs;
+  const usdc = { amount: transfer.amount, asset: "USDC" };
+  return stops.map((stop, index): Leg => {
+    const at = stop.is === "done" || stop.is === "fail" ? (stop.at ?? null) : null;
+    const plain = { name: stop.name, is: stop.is, where: "Purser", hash: null, network: "", at, amount: transfer.amount as number | string | null, asset: transfer.currency };
+    const isBack = stop.is === "done" && stops.some((one, before) => one.is === "fail" && before < index);
+    if (index === 0) {
+      if (payment) return { ...plain, name: "Payment", where: chainName(payment.network), hash: payment.transaction, network: payment.network, at: payment.created_at, amount: payment.amount, asset: payment.asset };
+      return transfer.kind === "card_withdrawal" ? { ...plain, where: "Card issuer" } : { ...plain, where: transfer.incoming ? "Bank" : "Purser" };
+    }
+    if (isBack) {
+      const toCards = transfer.kind === "card_withdrawal";
+      const back = transfer.payout ? (transfer.payout.credited_amount ?? transfer.payout.charged_usd_amount) : topUp ? topUp.funded_usd : (transfer.bank?.returnedAmount ?? transfer.amount);
+      return { ...plain, where: toCards ? "Card issuer" : "Purser", amount: transfer.incoming ? null : back, asset: "USD" };
+    }
+    switch (transfer.kind) {
+      case "top_up": {
+        const crosses = topUp?.payment_network === "solana";
+        const kind = crosses ? (["burn", "mint"] as const)[index - 1] : index === 1 ? ("transfer" as const) : undefined;
+        if (!kind) return { ...plain, where: "Card issuer", asset: "USD" };
+        const sent = topUp?.legs.find((one) => one.leg === kind);
+        const network = kind === "burn" ? "solana" : "base";
+        return { ...plain, ...usdc, where: chainName(network), hash: sent?.tx_hash ?? null, network, at: sent?.at ?? at };
+      }
+      case "withdrawal": {
+        const network = withdrawal?.network ?? "base";
+        return { ...plain, ...usdc, where: chainName(network), hash: stop.is === "next" ? null : (withdrawal?.tx_hash ?? null), network };
+      }
+      case "card_withdrawal": {
+        const last = index === stops.length - 1;
+        const network = withdrawal?.network ?? "base";
+        return last ? { ...plain, ...usdc, where: chainName(network), hash: withdrawal?.tx_hash ?? null, network } : { ...plain, where: index === 1 ? "Card issuer" : "Purser" };
+      }
+      case "payout":
+        return { ...plain, where: transfer.payout?.product === "app_payment" ? appName(transfer.payout.platform ?? "Payment app") : index === 1 && stops.length === 4 ? "Recipient" : "Bank" };
+      default:
+        return { ...plain, where: index === stops.length - 1 && transfer.incoming ? "Purser" : "Bank" };
+    }
+  });
 }
 
-function Legs({ transfer, payment }: { transfer: Transfer; payment: Payment | null }) {
-  const legs = legsOf(transfer, payment);
-  if (legs.length === 0) return null;
+function Legs({ transfer, payment, stops }: { transfer: Transfer; payment: Payment | null; stops: RouteStop[] }) {
   return (
     <Panel title="Legs">
       <Table
-        caption="Legs with their transactions"
-        rows={legs}
-        rowKey={(leg) => leg.name}
+        caption="Legs in their order, with their transactions"
+        rows={legsOf(transfer, payment, stops)}
+        rowKey={(leg, index) => `${index} ${leg.name}`}
+        rowClass={(leg) => (leg.is === "next" ? "soft" : undefined)}
         columns={[
           {
             title: "Leg",
@@ -255,16 +340,50 @@ function Legs({ transfer, payment }: { transfer: Transfer; payment: Payment | nu
               </>
             ),
           },
-          { title: "Transaction", fold: "whole", cell: (leg) => (leg.hash ? <Transaction hash={leg.hash} network={leg.network} /> : <span class="quiet">not on a chain</span>) },
-          { title: "At", fold: "second-right", cell: (leg) => <Time at={leg.at} as="seconds" class="quiet" /> },
-          { title: "Amount", number: true, fold: "first-right", cell: (leg) => <Amount value={leg.amount} currency={leg.asset} places={leg.asset === "USD" ? 2 : 6} /> },
+          { title: "State", fold: "second", cell: (leg) => <StatusTag tone={LEG_STATE[leg.is][0]}>{LEG_STATE[leg.is][1]}</StatusTag> },
+          { title: "Transaction", fold: "whole", cell: (leg) => (leg.hash ? <Transaction hash={leg.hash} network={leg.network} /> : <span class="quiet">{leg.network === "" ? "not on a chain" : "none yet"}</span>) },
+          { title: "At", fold: "second-right", cell: (leg) => (leg.at ? <Time at={leg.at} as="seconds" class="quiet" /> : <span class="quiet">–</span>) },
+          { title: "Amount", number: true, fold: "first-right", cell: (leg) => (leg.amount === null ? <span class="quiet">–</span> : <Amount value={leg.amount} currency={leg.asset} places={leg.asset === "USDC" ? 6 : 2} soft={leg.is === "next"} struck={leg.is === "fail"} />) },
         ]}
       />
     </Panel>
   );
 }
 
-function Details({ transfer, payment }: { transfer: Transfer; payment: Payment | null }) {
+/** What it cost, for what was bought. A withdrawal and a bank transfer cost what they move. */
+function Price({ transfer, payment }: { transfer: Transfer; payment: Payment | null }) {
+  const { payout, topUp } = transfer;
+  if (payout) {
+    const returned = payout.late_return?.credited_amount;
+    return (
+      <Receipt
+        bought={{ name: "Recipient gets", value: money(payout.amount, payout.currency) }}
+        price={payout.charged_usd_amount}
+        fee={{ amount: payout.fee_amount, currency: payout.fee_currency }}
+        payment={payment}
+        credited={payout.credited_amount ?? returned ?? null}
+        creditedAt={transfer.updatedAt}
+        cause={payout.payout_id}
+      />
+    );
+  }
+  if (topUp) {
+    return (
+      <Receipt
+        bought={{ name: "Card balance gets", value: money(topUp.funded_usd) }}
+        price={topUp.funded_usd}
+        fee={{ amount: 0, currency: "USD" }}
+        payment={payment}
+        credited={topUp.status === "failed" ? topUp.funded_usd : null}
+        creditedAt={transfer.updatedAt}
+        cause={topUp.top_up_id}
+      />
+    );
+  }
+  return null;
+}
+
+function Details({ transfer, begun }: { transfer: Transfer; begun: string | null }) {
   const { payout, topUp, withdrawal, bank } = transfer;
   return (
     <Panel title="Details" padded>
@@ -272,22 +391,17 @@ function Details({ transfer, payment }: { transfer: Transfer; payment: Payment |
         rows={[
           { name: KIND_WORDS[transfer.kind].split(" ")[0] ?? "Transfer", value: <Id value={transfer.id} /> },
           { name: "Started", value: <Time at={transfer.createdAt} /> },
-          payment && { name: "Payment", value: <Id value={payment.payment_id} /> },
-          payment && { name: "From", value: <Id value={payment.payer} what="wallet" /> },
+          begun !== null && { name: "By", value: begun },
+          transfer.kind !== "card_withdrawal" && transfer.paymentId === null && { name: "Statement", value: <a href={dayLink(transfer.createdAt, transfer.id)}>Its lines</a> },
           topUp && { name: "Goes to", value: <Id value={topUp.deposit_address} what="deposit address" /> },
-          payout && { name: "Recipient gets", value: money(payout.amount, payout.currency) },
-          payout && { name: "Fee", value: money(payout.fee_amount, payout.fee_currency) },
-          payout && { name: "You paid", value: <b>{money(payout.charged_usd_amount)}</b> },
           payout?.destination && { name: "To", value: `${payout.destination.account_holder_name}, ${payout.destination.bank_name} •••• ${payout.destination.account_number_last4}` },
           payout?.platform && { name: "App", value: appName(payout.platform) },
           typeof payout?.card_last4 === "string" && { name: "Debit card", value: `•••• ${payout.card_last4}` },
-          payout?.credited_amount !== undefined && payout?.credited_amount !== null && { name: "Credited", value: money(payout.credited_amount) },
           payout?.late_return && { name: "Came back late", value: <Status kind="late_return" value={payout.late_return.status} /> },
           withdrawal && { name: "Goes to", value: <Id value={withdrawal.address} what="address" /> },
           withdrawal && { name: "Chain", value: chainName(withdrawal.network) },
           typeof bank?.note === "string" && { name: "Note", value: bank.note },
           typeof bank?.reference === "string" && { name: "Reference", value: <span class="anywhere">{bank.reference}</span> },
-          topUp && { name: "Fee", value: money(0) },
         ]}
       />
     </Panel>
@@ -328,7 +442,8 @@ const WORDS: Record<string, [Tone, string]> = {
 function timeline(transfer: Transfer, events: PastEvent[], payment: Payment | null): LogLine[] {
   const lines: (LogLine & { at: string })[] = events.flatMap((event) => {
     const [tone, text] = WORDS[event.type] ?? [];
-    return tone && text ? [{ key: event.seq, tone, text, at: event.created_at, fresh: event.fresh === true }] : [];
+    const who = actorOf(event);
+    return tone && text ? [{ key: event.seq, tone, text, at: event.created_at, fresh: event.fresh === true, ...(who ? { sub: <span>{byWords(who)}</span> } : {}) }] : [];
   });
   for (const leg of transfer.topUp?.legs ?? []) {
     const network = leg.leg === "burn" ? "solana" : "base";

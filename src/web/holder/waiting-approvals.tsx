@@ -1,10 +1,13 @@
-// Spends over a limit that wait for the owner.
+// Spends over a limit: those that wait for the owner, and those that were decided.
 
 import { useState } from "preact/hooks";
-import { Avatar, Button, Panel, Status, Time, failure, money, now, span, toast } from "../parts";
+import { Avatar, Button, Confirm, Empty, ErrorLine, Panel, Skeleton, Status, Time, failure, now, span } from "../parts";
 import { mayAct } from "./account";
 import { ApprovalDialog } from "./approval-dialog";
-import { type Approval, approvalAgent, approvalReason, approvalWords, decline, payee } from "./approvals";
+import { type Approval, actWords, approvalAgent, approvalReason, approvalWords, decline } from "./approvals";
+import { readDecided } from "./data/agents";
+import { isAbsent, usePages } from "./data/load";
+import { Pager } from "./pager";
 
 /** How long the agent still waits, in words. */
 const ends = (one: Approval): string => {
@@ -12,15 +15,34 @@ const ends = (one: Approval): string => {
   return left > 0 ? `ends in ${span(left)}` : "has ended";
 };
 
-export interface ApprovalsProps {
-  approvals: Approval[];
+export interface WaitingProps {
+  /** Absent while they are loaded. */
+  approvals: Approval[] | undefined;
+  /** Whether they could not be loaded. */
+  failed: boolean;
   reload: () => void;
 }
 
-export function WaitingApprovals({ approvals, reload }: ApprovalsProps) {
+export function WaitingApprovals({ approvals, failed, reload }: WaitingProps) {
   const [shown, setShown] = useState<Approval | null>(null);
+  const [declining, setDeclining] = useState<Approval | null>(null);
+  if (!approvals) {
+    return failed ? null : (
+      <Panel title="Waits for your yes">
+        <Skeleton rows={1} label="Loading what waits for you" />
+      </Panel>
+    );
+  }
   const waiting = approvals.filter((one) => one.status === "pending");
-  if (waiting.length === 0) return null;
+  if (waiting.length === 0) {
+    return (
+      <Panel title="Waits for your yes">
+        <Empty icon="done" title="Nothing waits for you">
+          What an agent wants to spend over a limit waits here for a day, if you want to be asked.
+        </Empty>
+      </Panel>
+    );
+  }
   return (
     <Panel tone="ask" title="Waits for your yes" aside={String(waiting.length)}>
       <ul class="list">
@@ -36,7 +58,9 @@ export function WaitingApprovals({ approvals, reload }: ApprovalsProps) {
               </p>
             </div>
             <div class="acts">
-              <DeclineButton one={one} then={reload} />
+              <Button small decides disabled={!mayAct.value} onClick={() => setDeclining(one)}>
+                Decline
+              </Button>
               <Button small kind="primary" decides disabled={!mayAct.value} onClick={() => setShown(one)}>
                 Look at it
               </Button>
@@ -45,46 +69,77 @@ export function WaitingApprovals({ approvals, reload }: ApprovalsProps) {
         ))}
       </ul>
       {shown && <ApprovalDialog approval={shown} now={now.value} onClose={() => setShown(null)} onAnswered={reload} />}
+      {declining && <Decline one={declining} onClose={() => setDeclining(null)} then={reload} />}
     </Panel>
   );
 }
 
-function DeclineButton({ one, then }: { one: Approval; then: () => void }) {
+function Decline({ one, onClose, then }: { one: Approval; onClose: () => void; then: () => void }) {
   const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
   const act = async () => {
     setBusy(true);
     try {
       await decline(one);
       then();
+      onClose();
     } catch (thrown) {
-      toast(failure(thrown).said);
+      setError(failure(thrown).said);
+      setBusy(false);
     }
-    setBusy(false);
   };
   return (
-    <Button small decides busy={busy} disabled={!mayAct.value} onClick={() => void act()}>
-      Decline
-    </Button>
+    <Confirm title={`Decline to let ${approvalAgent(one)} ${actWords(one)}?`} action="Decline it" danger busy={busy} error={error} onConfirm={() => void act()} onClose={onClose}>
+      <p>Nothing was taken. {approvalAgent(one)} is told, and cannot ask for the same again for a day from when it asked.</p>
+    </Confirm>
   );
 }
 
-/** What was decided lately. */
-export function PastApprovals({ approvals }: { approvals: Approval[] }) {
-  const past = approvals.filter((one) => one.status !== "pending").slice(0, 10);
-  if (past.length === 0) return null;
+/** What happened after the decision. */
+const outcome = (one: Approval): string => {
+  if (one.status === "used") return "It was done, once.";
+  if (one.status === "approved") return "Not done yet.";
+  if (one.status === "expired") return one.decided_at ? "You said yes, and it was not done in time." : "You did not answer in time.";
+  return "Nothing was taken.";
+};
+
+/** What was decided, page by page. */
+export function PastApprovals() {
+  const list = usePages<Approval, string>("decided approvals", readDecided, { types: ["approval.*"], after: () => "reload" });
+  if (isAbsent(list.error)) return null;
+  const rows = list.data;
   return (
-    <Panel title="Decided lately">
-      <ul class="list">
-        {past.map((one) => (
-          <li class="cell ask" key={one.approval_id}>
-            <Avatar name={approvalAgent(one)} />
-            <p>
-              {approvalAgent(one)}, {money(one.amount)} to {payee(one)} <span class="quiet small"><Time at={one.decided_at ?? one.created_at ?? ""} /></span>
-            </p>
-            <Status kind="approval" value={one.status} />
-          </li>
-        ))}
-      </ul>
+    <Panel title="Decided">
+      {list.error && (
+        <div class="panel-body">
+          <ErrorLine>{list.error.said}</ErrorLine>
+        </div>
+      )}
+      {rows === undefined ? (
+        !list.error && <Skeleton rows={2} label="Loading what was decided" />
+      ) : rows.length === 0 && list.page === 0 && !list.hasNext ? (
+        <Empty icon="clock" title="Nothing decided yet">
+          Your answers to what agents asked are listed here.
+        </Empty>
+      ) : (
+        <ul class="list">
+          {rows.map((one) => (
+            <li class="cell ask" key={one.approval_id}>
+              <Avatar name={approvalAgent(one)} />
+              <div>
+                <p>
+                  <b>{approvalAgent(one)}</b> {approvalWords(one).replace(/^wants/, "wanted")}
+                </p>
+                <p class="small quiet">
+                  {approvalReason(one)} {outcome(one)} <Time at={one.decided_at ?? one.created_at ?? ""} />
+                </p>
+              </div>
+              <Status kind="approval" value={one.status} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <Pager what="decided spends" page={list.page} hasNext={list.hasNext} loading={list.loading} next={list.next} previous={list.previous} />
     </Panel>
   );
 }

@@ -8,9 +8,13 @@ import { type Approval, loadApprovals } from "./approvals";
 
 export const waiting = signal<Approval[]>([]);
 
-/** Loads them again. */
+/** Loads them again. What was known stays if that fails. */
 export async function loadWaiting(): Promise<void> {
-  waiting.value = mayAct.peek() ? await loadApprovals() : [];
+  try {
+    waiting.value = mayAct.peek() ? await loadApprovals() : [];
+  } catch {
+    // The next event, or the connection when it is back, asks again.
+  }
 }
 
 /** Follows them from the moment that the account is there. */

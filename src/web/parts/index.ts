@@ -18,7 +18,7 @@ export { Amount, type AmountProps, type AmountValue, BigAmount, type MoneyOption
 export { Empty, KeyValue, Note, PageHead, Panel, type PanelProps, Shade, Skeleton } from "./panel";
 export { PasskeyStep, addPasskey, confirmIt, hasPasskeys, passkeyPaths, signInWithPasskey } from "./passkey";
 export { type PageProps, type PageRow, Pages, navigate, setQuery, startRouter, useRoute } from "./router";
-export { type Said, actorOf, pageOf, sentence, sentenceText, thingOf } from "./sentences";
+export { type Begun, type Bought, type Charge, type Said, actorOf, begunBy, boughtWords, byWords, pageOf, sentence, sentenceText, thingOf, withBeginning } from "./sentences";
 export { type AppName, type Count, type Crumb, PublicFrame, Shell, type ShellProps, ThemeChoice, frame } from "./shell";
 export { Status, type StatusKind, StatusTag, type Tone, statusOf } from "./status";
 export { Log, type LogLine, Route, type Stop, type StopState } from "./stops";

@@ -20,8 +20,9 @@ interface Options {
   publicKey?: object;
 }
 
-/** Whether this browser can do it at all. */
-export const hasPasskeys = (): boolean => typeof PublicKeyCredential === "function" && typeof PublicKeyCredential.parseRequestOptionsFromJSON === "function";
+/** Whether this browser can do it here at all: browsers bind no passkey to an IP address. */
+export const hasPasskeys = (): boolean =>
+  typeof PublicKeyCredential === "function" && typeof PublicKeyCredential.parseRequestOptionsFromJSON === "function" && !/^(\[|[\d.]+$)/.test(location.hostname);
 
 // Libraries put the options in `publicKey`; the standard's own JSON does not.
 const inner = <T extends object>(options: Options): T => (options.publicKey ?? options) as T;
@@ -118,7 +119,7 @@ export function PasskeyStep() {
         </Note>
       ) : (
         <Note tone="info" title="Only a person may do this">
-          Your device asks for your fingerprint, face or PIN. No passkey here? Ask your agent for a new link: it counts for five minutes.
+          Your device asks for your fingerprint, face or PIN. Is it on another device? Confirm there. If all are lost, sign out: the sign-in page says what to do.
         </Note>
       )}
     </Dialog>

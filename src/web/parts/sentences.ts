@@ -31,11 +31,13 @@ type Moves = "in" | "out" | "own";
 interface Row {
   /** With a subject in front: “bought a $40.00 US card”. */
   does?: (object: Values, event: StreamEvent) => string;
-  /** A whole sentence. */
+  /** A whole sentence. Beside `does`: for events that nobody of the account caused. */
   says?: (object: Values, event: StreamEvent) => string;
+  /** `does` is what one of the account began, also if the event is a later step that somebody else caused. */
+  buyer?: true;
   then?: (object: Values, event: StreamEvent) => { tone: Tone; word: string } | null;
   amount?: (object: Values, event: StreamEvent) => { value: string; currency?: string; moves: Moves } | null;
-  quiet?: boolean;
+  quiet?: boolean | ((object: Values) => boolean);
   /** Events of one thing with the same step are shown as one line, the last of them. */
   step?: string;
 }
@@ -91,7 +93,51 @@ const payoutTo = (object: Values): string =>
       ? "to a bank account"
       : `to a debit card${text(object.card_last4) ? ` •••• ${text(object.card_last4)}` : ""}`;
 const payout = (object: Values): string => `${money(text(object.amount), text(object.currency) || "USD")} ${payoutTo(object)}`;
-const paidTo = (object: Values): string => text(object.host) || short(text(object.pay_to));
+/** A call of Purser itself: what it bought says so. */
+const ofPurser = (object: Values): boolean => text(object.host) === "route";
+/** How it was paid, where the page knows that from another event: “ with wallet 0x30ef…a6c9”. */
+const paidWith = (object: Values): string => (text(object.paid_with) ? ` with ${text(object.paid_with)}` : "");
+const paidTo = (object: Values): string => {
+  if (text(object.host) === "route") return "this service";
+  if (text(object.host)) return text(object.host).replace(/:443$/, "");
+  return text(object.pay_to) ? short(text(object.pay_to)) : "a bank account";
+};
+/** What a call buys at a route of the service, as in an approval. */
+export interface Bought {
+  route: string;
+  amount: string | null;
+  currency: string | null;
+}
+
+const ROUTES: Record<string, (amount: string, price: string) => string> = {
+  "/get-card": (amount) => `buy a ${amount} US card`,
+  "/order-intl-card": (amount) => `buy a ${amount} international card`,
+  // Its amount is in the currency of the product.
+  "/order-gift-card": (_, price) => `buy a gift card for ${price}`,
+  "/get-push-to-card": (amount) => `pay out ${amount} to a debit card`,
+  "/send-bank-payment": (amount) => `pay ${amount} to a bank account`,
+  "/send-payment": (amount) => `pay ${amount} through a payment app`,
+  "/fund-card-balance": (amount) => `top up the card balance with ${amount}`,
+};
+
+/** “buy a $480.00 US card”, “pay out €25.00 to a debit card” */
+export function boughtWords(bought: Bought, price: string | number): string {
+  const says = ROUTES[bought.route];
+  if (!says) return `pay ${money(price)} to this service for ${bought.route}`;
+  return says(bought.amount && units(bought.amount) !== null ? money(bought.amount, bought.currency ?? "USD") : money(price), money(price));
+}
+
+const boughtBy = (object: Values): string | null => {
+  const bought = object.purchase as Bought | null | undefined;
+  return bought ? boughtWords(bought, text(object.amount)) : null;
+};
+// What an approval is for: a payment of the managed wallet, or something from a balance of the account.
+const spends = (object: Values): string =>
+  ({ withdrawal: "withdraw", card_balance_withdrawal: "withdraw from the card balance", bank_transfer: "move" })[text(object.kind)] ?? "pay";
+const spend = (object: Values): string =>
+  ({ withdrawal: "withdrawal", card_balance_withdrawal: "withdrawal from the card balance", bank_transfer: "bank transfer" })[text(object.kind)] ?? "payment";
+const spent = (object: Values): string =>
+  ({ withdrawal: "withdrew", card_balance_withdrawal: "withdrew from the card balance", bank_transfer: "moved" })[text(object.kind)] ?? "paid";
 const agentName = (object: Values): string => text((object.agent as Values | null)?.name) || "An agent";
 const host = (value: unknown): string => {
   try {
@@ -102,7 +148,7 @@ const host = (value: unknown): string => {
 };
 const network = (value: unknown): string => text(value).replace(/^./, (letter) => letter.toUpperCase());
 
-const LIMITS: Record<string, string> = { per_call_usd: "a payment", per_day_usd: "a day", api_key_per_call_usd: "a payment with its key", api_key_per_day_usd: "a day with its key" };
+const LIMITS: Record<string, string> = { per_call_usd: "a payment", per_day_usd: "a day", api_key_per_call_usd: "a payment with its key", api_key_per_day_usd: "a day with its key", merchant_per_day_usd: "a day at this merchant", balance_per_call_usd: "at once", balance_per_day_usd: "a day" };
 function refusedSpend(object: Values): string {
   const refused = object.last_refused_spend as Values | null | undefined;
   if (!refused) return "a payment would have been over your limits";
@@ -117,22 +163,26 @@ const PRODUCTS: Record<string, string> = {
 const product = (object: Values): string => PRODUCTS[text(object.product)] ?? "a purchase";
 const LEG: Record<string, string> = { solana: "Solana", base: "Base" };
 
+// Of a charge, what the card's transactions say and its event does not.
+const shop = (object: Values): string => text(object.merchant) || "A shop";
+const charge = (object: Values): string => (text(object.charge_usd) ? ` ${usd(object.charge_usd)}` : "");
+
 // What happens to every kind of card after it is open.
 function cardRows(name: (object: Values) => string): Record<
   "paused" | "resumed" | "closed" | "pause_requested" | "resume_requested" | "close_requested" | "details_viewed" | "charged" | "charge_settled" | "charge_refunded" | "charge_declined",
   Row
 > {
   return {
-    charged: { says: (o) => `A shop charged ${name(o)}.`, amount: changeOf("available_usd_amount", "own") },
-    charge_settled: { says: (o) => `A shop's charge to ${name(o)} was settled.`, quiet: true },
-    charge_refunded: { says: (o) => `A shop gave money back to ${name(o)}.`, amount: changeOf("available_usd_amount", "own") },
-    charge_declined: { says: (o) => `A charge to ${name(o)} was declined, so nothing was taken.` },
+    charged: { says: (o) => `${shop(o)} charged${charge(o)} ${text(o.merchant) ? "to " : ""}${name(o)}.`, amount: changeOf("available_usd_amount", "own") },
+    charge_settled: { says: (o) => `${shop(o)}'s charge to ${name(o)} was settled.`, quiet: true },
+    charge_refunded: { says: (o) => `${shop(o)} gave${charge(o) || " money"} back to ${name(o)}.`, amount: changeOf("available_usd_amount", "own") },
+    charge_declined: { says: (o) => (text(o.merchant) ? `${shop(o)} was declined: it wanted${charge(o)} of ${name(o)}. Nothing was taken.` : `A charge to ${name(o)} was declined, so nothing was taken.`) },
     pause_requested: { does: (o) => `asked to pause ${name(o)}.`, step: "pause" },
-    paused: { says: (o) => `${upper(name(o))} is paused: shops are refused until it is resumed.`, step: "pause" },
+    paused: { does: (o) => `paused ${name(o)}: shops are refused until it is resumed.`, says: (o, e) => `${by(e)} paused ${name(o)}: shops are refused until it is resumed.`, step: "pause" },
     resume_requested: { does: (o) => `asked to resume ${name(o)}.`, step: "resume" },
-    resumed: { says: (o) => `${upper(name(o))} works again.`, step: "resume" },
+    resumed: { says: (o, e) => `${by(e)} resumed ${name(o)}: it works again.`, step: "resume" },
     close_requested: { does: (o) => `asked to close ${name(o)}.`, step: "close" },
-    closed: { says: (o) => `${upper(name(o))} is closed.`, step: "close" },
+    closed: { says: (o, e) => `${by(e)} closed ${name(o)}.`, step: "close" },
     details_viewed: { does: (o) => `looked at the number of ${name(o)}.` },
   };
 }
@@ -143,19 +193,19 @@ const intl = cardRows((o) => `international card${ending(o)}`);
 
 const ROWS = {
   "account.created": { says: () => "This account was opened." },
-  "account.caps_updated": { does: () => "changed the daily limits of this account." },
+  "account.caps_updated": { does: () => "changed the limits of this account." },
   "account.frozen": { says: () => "A person at Purser froze this account.", then: () => ({ tone: "bad", word: "Frozen" }) },
-  "account.unfrozen": { says: () => "This account works again.", then: () => ({ tone: "done", word: "Active" }) },
+  "account.unfrozen": { says: () => "A person at Purser ended the freeze: this account works again.", then: () => ({ tone: "done", word: "Active" }) },
 
-  "agent_wallet.created": { says: () => "A wallet for your agents was made." },
+  "agent_wallet.created": { does: () => "made a wallet for your agents.", says: () => "A wallet for your agents was made." },
   "agent_wallet.caps_updated": { does: () => "changed the limits of the agents’ wallet." },
   "agent_wallet.address_saved": { does: () => "saved an address that the agents’ wallet may pay." },
   "agent_wallet.address_deleted": { does: () => "removed an address from the agents’ wallet." },
 
-  "api_key.issued": { says: (o) => `${text(o.name) || "An agent"} got an API key.`, then: status("api_key") },
+  "api_key.issued": { does: (o) => `let ${text(o.name) || "an agent"} in with an API key.`, says: (o) => `${text(o.name) || "An agent"} got an API key.`, then: status("api_key") },
   "api_key.active": { says: (o) => `${text(o.name) || "An agent"} used its API key for the first time.` },
-  "api_key.rejected": { says: (o) => `You refused an API key for ${text(o.name) || "an agent"}.`, then: status("api_key") },
-  "api_key.revoked": { says: (o) => `The API key of ${text(o.name) || "an agent"} was ended.`, then: status("api_key") },
+  "api_key.rejected": { does: (o) => `refused an API key for ${text(o.name) || "an agent"}.`, says: (o) => `An API key for ${text(o.name) || "an agent"} was refused.`, then: status("api_key") },
+  "api_key.revoked": { does: (o) => `ended the API key of ${text(o.name) || "an agent"}.`, says: (o) => `The API key of ${text(o.name) || "an agent"} was ended.`, then: status("api_key") },
 
   "balance.credited": { says: () => "Money was credited to your balance.", amount: changeOf("balance", "in"), quiet: true },
   "balance.debited": { says: () => "Money was taken from your balance.", amount: changeOf("balance", "out"), quiet: true },
@@ -170,7 +220,7 @@ const ROWS = {
   "bank_destination.registered": { does: (o) => `saved the bank account of ${text(o.account_holder_name) || "a recipient"}.` },
   "bank_destination.renamed": { does: (o) => `renamed a recipient to “${text(o.nickname)}”.` },
   "bank_destination.removed": { does: (o) => `removed the recipient “${text(o.nickname)}”.` },
-  "bank_transfer.pending": { does: (o) => `started a bank transfer of ${money(text(o.amount), text(o.currency))}.`, then: status("bank_transfer"), step: "transfer" },
+  "bank_transfer.pending": { does: (o) => `started a bank transfer of ${money(text(o.amount), text(o.currency))}.`, says: (o) => `A bank transfer of ${money(text(o.amount), text(o.currency))} is on its way to you.`, then: status("bank_transfer"), step: "transfer" },
   "bank_transfer.complete": { says: (o) => `A bank transfer of ${money(text(o.amount), text(o.currency))} arrived.`, then: status("bank_transfer"), step: "transfer" },
   "bank_transfer.failed": { says: (o) => `The bank refused a transfer of ${money(text(o.amount), text(o.currency))}.${because(o.failure_reason)}`, then: status("bank_transfer"), step: "transfer" },
   "bank_transfer.returned": { says: (o) => `A bank transfer of ${money(text(o.amount), text(o.currency))} came back.${because(o.failure_reason)}`, then: status("bank_transfer") },
@@ -181,25 +231,25 @@ const ROWS = {
   "banking_profile.created": { does: () => "filled in the profile for banking." },
 
   ...prefixed("card", us),
-  "card.pending": { does: (o) => `bought ${usCard(o)}.`, then: status("card"), amount: out("charged_usd_amount"), step: "order" },
-  "card.ready": { does: (o) => `bought ${usCard(o)}.`, then: after("Ready"), amount: out("charged_usd_amount"), step: "order" },
-  "card.failed": { does: (o) => `tried to buy ${usCard(o)}. The issuer refused, so the money is back on your balance.`, amount: comesIn("credited_usd_amount"), step: "order" },
+  "card.pending": { buyer: true, does: (o) => `bought ${usCard(o)}${paidWith(o)}.`, then: status("card"), amount: out("charged_usd_amount"), step: "order" },
+  "card.ready": { buyer: true, does: (o) => `bought ${usCard(o)}${paidWith(o)}.`, then: after("Ready"), amount: out("charged_usd_amount"), step: "order" },
+  "card.failed": { buyer: true, does: (o) => `tried to buy ${usCard(o)}. The issuer refused, so the money is back on your balance.`, amount: comesIn("credited_usd_amount"), step: "order" },
   "card.expired": { says: (o) => `US card${ending(o)} expired.` },
   "card.refresh_requested": { does: (o) => `asked for the newest figures of US card${ending(o)}.`, quiet: true },
   "card.refreshed": { says: (o) => `US card${ending(o)} has ${usd(o.available_usd_amount)} left.`, quiet: true },
   "card.remainder_released": { says: (o) => `What was left on US card${ending(o)} is back on your balance.`, amount: changeOf("credited_usd_amount", "in") },
 
-  "card_withdrawal.pending": { does: () => "asked to withdraw from the card balance.", then: status("card_withdrawal"), amount: own("amount"), step: "withdrawal" },
-  "card_withdrawal.queued": { does: () => "asked to withdraw from the card balance.", then: status("card_withdrawal"), amount: own("amount"), step: "withdrawal" },
+  "card_withdrawal.pending": { buyer: true, does: () => "asked to withdraw from the card balance.", says: () => "A withdrawal from the card balance has begun.", then: status("card_withdrawal"), amount: own("amount"), step: "withdrawal" },
+  "card_withdrawal.queued": { buyer: true, does: () => "asked to withdraw from the card balance.", says: () => "A withdrawal from the card balance waits for an operator.", then: status("card_withdrawal"), amount: own("amount"), step: "withdrawal" },
   "card_withdrawal.claimed": { says: () => "An operator works on the withdrawal from your card balance.", then: status("card_withdrawal"), amount: own("amount"), step: "withdrawal" },
   "card_withdrawal.complete": { says: (o) => `${usd(o.amount)} of your card balance arrived at ${short(text(o.address))}.`, then: status("card_withdrawal"), amount: own("amount"), step: "withdrawal" },
   "card_withdrawal.rejected": { says: (o) => `An operator refused the withdrawal from your card balance.${because(o.failure_reason)}`, then: status("card_withdrawal"), step: "withdrawal" },
   "card_withdrawal.failed": { says: (o) => `The withdrawal from your card balance failed.${because(o.failure_reason)}`, then: status("card_withdrawal"), step: "withdrawal" },
   "card_withdrawal.hold_released": { says: () => "The hold on a withdrawal from your card balance was lifted.", quiet: true },
 
-  "gift_card.processing": { does: (o) => `bought ${giftCard(o)}.`, then: status("gift_card"), amount: out("charged_usd_amount"), step: "order" },
-  "gift_card.completed": { does: (o) => `bought ${giftCard(o)}.`, then: after("Delivered"), amount: out("charged_usd_amount"), step: "order" },
-  "gift_card.failed": { does: (o) => `tried to buy ${giftCard(o)}. The seller refused, so the money is back on your balance.`, amount: comesIn("charged_usd_amount"), step: "order" },
+  "gift_card.processing": { buyer: true, does: (o) => `bought ${giftCard(o)}${paidWith(o)}.`, then: status("gift_card"), amount: out("charged_usd_amount"), step: "order" },
+  "gift_card.completed": { buyer: true, does: (o) => `bought ${giftCard(o)}${paidWith(o)}.`, then: after("Delivered"), amount: out("charged_usd_amount"), step: "order" },
+  "gift_card.failed": { buyer: true, does: (o) => `tried to buy ${giftCard(o)}. The seller refused, so the money is back on your balance.`, amount: comesIn("charged_usd_amount"), step: "order" },
   "gift_card.details_viewed": { does: (o) => `looked at the code of ${giftCard(o)}.` },
 
   "identity.in-review": { says: () => "Your identity is being checked.", then: status("identity"), step: "identity" },
@@ -207,11 +257,11 @@ const ROWS = {
   "identity.rejected": { says: (o) => `Your identity could not be verified.${because(o.rejection_reason)}`, then: status("identity"), step: "identity" },
 
   ...prefixed("intl_order", intl),
-  "intl_order.queued": { does: (o) => `ordered ${intlCard(o)}.`, then: status("intl_order"), amount: out("charged_usd_amount"), step: "order" },
-  "intl_order.claimed": { does: (o) => `ordered ${intlCard(o)}.`, then: () => ({ tone: "move", word: "An operator is on it" }), amount: out("charged_usd_amount"), step: "order" },
-  "intl_order.overdue": { does: (o) => `ordered ${intlCard(o)}. It takes longer than 24 hours.`, then: () => ({ tone: "wait", word: "Late" }), amount: out("charged_usd_amount"), step: "order" },
-  "intl_order.ready": { does: (o) => `ordered ${intlCard(o)}.`, then: after("Ready"), amount: out("charged_usd_amount"), step: "order" },
-  "intl_order.cancelled": { says: (o) => `The order of ${intlCard(o)} was cancelled, so the money is back on your balance.`, amount: comesIn("credited_usd_amount"), step: "order" },
+  "intl_order.queued": { buyer: true, does: (o) => `ordered ${intlCard(o)}${paidWith(o)}.`, then: status("intl_order"), amount: out("charged_usd_amount"), step: "order" },
+  "intl_order.claimed": { buyer: true, does: (o) => `ordered ${intlCard(o)}${paidWith(o)}.`, then: () => ({ tone: "move", word: "An operator is on it" }), amount: out("charged_usd_amount"), step: "order" },
+  "intl_order.overdue": { buyer: true, does: (o) => `ordered ${intlCard(o)}${paidWith(o)}. It takes longer than 24 hours.`, then: () => ({ tone: "wait", word: "Late" }), amount: out("charged_usd_amount"), step: "order" },
+  "intl_order.ready": { buyer: true, does: (o) => `ordered ${intlCard(o)}${paidWith(o)}.`, then: after("Ready"), amount: out("charged_usd_amount"), step: "order" },
+  "intl_order.cancelled": { does: (o) => `cancelled the order of ${intlCard(o)}, so the money is back on your balance.`, says: (o) => `The order of ${intlCard(o)} was cancelled, so the money is back on your balance.`, amount: comesIn("credited_usd_amount"), step: "order" },
   "intl_order.rejected": { says: (o) => `An operator refused the order of ${intlCard(o)}, so the money is back on your balance.${because(o.rejection_reason)}`, amount: comesIn("credited_usd_amount"), step: "order" },
   "intl_order.expired": { says: (o) => `International card${ending(o)} expired.` },
   "intl_order.remainder_released": { says: (o) => `What was left on international card${ending(o)} is back on your balance.`, amount: changeOf("credited_usd_amount", "in") },
@@ -220,18 +270,18 @@ const ROWS = {
   "issuer_link.requested": { does: () => "asked to link the card issuer.", step: "link" },
   "issuer_link.linked": { says: () => "Your account at the card issuer is linked.", then: status("issuer_link"), step: "link" },
   "issuer_link.declined": { says: (o) => `The card issuer declined the link.${because(o.decline_reason)}`, then: () => ({ tone: "off", word: "Declined" }), step: "link" },
-  "issuer_link.unlinked": { says: () => "Your account at the card issuer is no longer linked.", step: "link" },
+  "issuer_link.unlinked": { does: () => "ended the link to the card issuer.", says: () => "Your account at the card issuer is no longer linked.", step: "link" },
 
   "late_return.received": { says: (o) => `A payout of ${usd(o.amount)} came back late. A person decides what happens with it.`, then: status("late_return"), step: "return" },
   "late_return.credited": { says: (o) => `A payout of ${usd(o.amount)} that came back late was credited.`, then: status("late_return"), amount: comesIn("credited_amount"), step: "return" },
   "late_return.kept": { says: (o) => `A payout of ${usd(o.amount)} that came back late was not credited.`, then: status("late_return"), step: "return" },
 
-  "payment.settled": { does: (o) => `paid for ${product(o)}.`, amount: out("amount"), then: status("payment"), quiet: true, step: "payment" },
-  "payment.fulfilled": { does: (o) => `paid for ${product(o)}.`, amount: out("amount"), then: status("payment"), quiet: true, step: "payment" },
-  "payment.declined": { does: (o) => `tried to pay for ${product(o)}. The chain declined it, so nothing was taken.`, then: status("payment"), step: "payment" },
-  "payment.refused": { does: (o) => `tried to pay for ${product(o)}. It was refused, so nothing was taken.`, then: status("payment"), step: "payment" },
-  "payment.released": { does: (o) => `did not go on with ${product(o)}, so nothing was taken.`, then: status("payment"), step: "payment" },
-  "payment.unknown": { does: (o) => `paid for ${product(o)}. We had no answer: it is neither paid nor refused until the chain says so.`, amount: out("amount"), then: status("payment"), step: "payment" },
+  "payment.settled": { buyer: true, does: (o) => `paid for ${product(o)}.`, amount: out("amount"), then: status("payment"), quiet: true, step: "payment" },
+  "payment.fulfilled": { says: (o) => `Purser delivered ${product(o)} for this payment.`, amount: out("amount"), then: status("payment"), quiet: true, step: "payment" },
+  "payment.declined": { buyer: true, does: (o) => `tried to pay for ${product(o)}. The chain declined it, so nothing was taken.`, then: status("payment"), step: "payment" },
+  "payment.refused": { buyer: true, does: (o) => `tried to pay for ${product(o)}. It was refused, so nothing was taken.`, then: status("payment"), step: "payment" },
+  "payment.released": { buyer: true, does: (o) => `did not go on with ${product(o)}, so nothing was taken.`, then: status("payment"), step: "payment" },
+  "payment.unknown": { buyer: true, does: (o) => `paid for ${product(o)}. We had no answer: it is neither paid nor refused until the chain says so.`, amount: out("amount"), then: status("payment"), step: "payment" },
   "payment.credited": { says: (o) => `A payment for ${product(o)} bought nothing, so it was credited to your balance.`, amount: comesIn("amount"), then: status("payment"), step: "payment" },
   "payment.resolved": { says: (o) => `An operator decided what happens with a payment for ${product(o)}.`, then: status("payment"), step: "payment" },
   "payment.reversed": { says: (o) => `The chain took back a payment for ${product(o)}.`, then: status("payment"), step: "payment" },
@@ -244,50 +294,53 @@ const ROWS = {
   "payment_recipient.paid": { says: (o) => `“${text(o.display_name)}” was paid.`, quiet: true },
   "payment_recipient.payment_returned": { says: (o) => `A payment to “${text(o.display_name)}” came back.`, quiet: true },
 
-  "payout.awaiting-details": { does: (o) => `set up a payout of ${payout(o)}.`, then: status("payout"), amount: out("charged_usd_amount"), step: "payout" },
-  "payout.queued": { does: (o) => `paid out ${payout(o)}.`, then: status("payout"), amount: out("charged_usd_amount"), step: "payout" },
-  "payout.in-process": { does: (o) => `paid out ${payout(o)}.`, then: status("payout"), amount: out("charged_usd_amount"), step: "payout" },
-  "payout.complete": { does: (o) => `paid out ${payout(o)}.`, then: after("Paid out"), amount: out("charged_usd_amount"), step: "payout" },
-  "payout.failed": { does: (o) => `tried to pay out ${payout(o)}. It was refused, so the money is back on your balance.`, amount: comesIn("credited_amount"), step: "payout" },
+  "payout.awaiting-details": { buyer: true, does: (o) => `set up a payout of ${payout(o)}${paidWith(o)}.`, then: status("payout"), amount: out("charged_usd_amount"), step: "payout" },
+  "payout.queued": { buyer: true, does: (o) => `paid out ${payout(o)}${paidWith(o)}.`, then: status("payout"), amount: out("charged_usd_amount"), step: "payout" },
+  "payout.in-process": { buyer: true, does: (o) => `paid out ${payout(o)}${paidWith(o)}.`, then: status("payout"), amount: out("charged_usd_amount"), step: "payout" },
+  "payout.complete": { buyer: true, does: (o) => `paid out ${payout(o)}${paidWith(o)}.`, then: after("Paid out"), amount: out("charged_usd_amount"), step: "payout" },
+  "payout.failed": { buyer: true, does: (o) => `tried to pay out ${payout(o)}. It was refused, so the money is back on your balance.`, amount: comesIn("credited_amount"), step: "payout" },
   "payout.returned": { says: (o) => `A payout of ${payout(o)} came back, so the money is on your balance.`, then: status("payout"), amount: comesIn("credited_amount"), step: "payout" },
   "payout.expired": { says: (o) => `Nobody claimed the payout of ${payout(o)}, so the money is back on your balance.`, then: status("payout"), amount: comesIn("credited_amount"), step: "payout" },
   "payout.cancelled": { says: (o) => `The payout of ${payout(o)} was stopped, so the money is back on your balance.`, then: status("payout"), amount: comesIn("credited_amount"), step: "payout" },
 
-  "refund.approved": { says: (o) => `Two people at Purser approved a refund of ${usd(o.amount)}.`, then: status("refund"), step: "refund" },
+  "refund.approved": { says: (o) => `A person at Purser approved a refund of ${usd(o.amount)}.`, then: status("refund"), step: "refund" },
   "refund.credited": { says: () => "A refund was credited to your balance.", then: status("refund"), amount: comesIn("amount"), step: "refund" },
 
   ...prefixed("reloadable_card", reloadable),
-  "reloadable_card.creating": { does: (o) => `asked for a reloadable card with ${usd(o.usd_amount)}.`, then: status("reloadable_card"), step: "order" },
-  "reloadable_card.open": { does: (o) => `opened reloadable card${ending(o)} with ${usd(o.usd_amount)}.`, then: status("reloadable_card"), step: "order" },
-  "reloadable_card.failed": { does: (o) => `asked for a reloadable card. The issuer refused.${because(o.failure_reason)}`, then: status("reloadable_card"), step: "order" },
+  "reloadable_card.creating": { buyer: true, does: (o) => `asked for a reloadable card with ${usd(o.usd_amount)}.`, says: (o) => `A reloadable card with ${usd(o.usd_amount)} is being made.`, then: status("reloadable_card"), step: "order" },
+  "reloadable_card.open": { buyer: true, does: (o) => `opened reloadable card${ending(o)} with ${usd(o.usd_amount)}.`, says: (o) => `Reloadable card${ending(o)} with ${usd(o.usd_amount)} is open.`, then: status("reloadable_card"), step: "order" },
+  "reloadable_card.failed": { buyer: true, does: (o) => `asked for a reloadable card. The issuer refused.${because(o.failure_reason)}`, says: (o) => `The issuer refused a reloadable card, so nothing was taken.${because(o.failure_reason)}`, then: status("reloadable_card"), step: "order" },
 
   "session.agent_announced": { says: (o) => `${agentName(o)} signed in.`, quiet: true },
-  "session.confirmed": { says: () => "You confirmed with a passkey that it is you.", quiet: true },
+  "session.confirmed": { does: () => "confirmed with a passkey that it is you.", says: () => "It was confirmed with a passkey that it is you.", quiet: true },
   "session.revoked": {
+    does: (o) => `ended a session of ${text(o.agent && (o.agent as Values).name) || "a program or browser"}.`,
     says: (o) => (text(o.reason) === "refresh_token_reused" ? `A session of ${agentName(o)} was ended, because its token was used twice.` : `A session of ${agentName(o)} ended.`),
     then: (o) => (text(o.reason) === "refresh_token_reused" ? { tone: "bad", word: "Look at it" } : null),
   },
 
-  "top_up.paid": { does: (o) => `topped up your card balance from ${LEG[text(o.payment_network)] ?? "a chain"}.`, then: status("top_up"), amount: own("funded_usd"), step: "top-up" },
-  "top_up.bridging": { does: (o) => `topped up your card balance from ${LEG[text(o.payment_network)] ?? "a chain"}.`, then: status("top_up"), amount: own("funded_usd"), step: "top-up" },
-  "top_up.delivered": { does: (o) => `topped up your card balance from ${LEG[text(o.payment_network)] ?? "a chain"}.`, then: status("top_up"), amount: own("funded_usd"), step: "top-up" },
-  "top_up.credited": { does: (o) => `topped up your card balance from ${LEG[text(o.payment_network)] ?? "a chain"}.`, then: after("Credited"), amount: own("funded_usd"), step: "top-up" },
-  "top_up.failed": { does: () => "tried to top up your card balance. It could not be delivered, so the money is on your balance.", then: status("top_up"), amount: comesIn("funded_usd"), step: "top-up" },
+  "top_up.paid": { buyer: true, does: (o) => `topped up your card balance from ${LEG[text(o.payment_network)] ?? "a chain"}${paidWith(o)}.`, then: status("top_up"), amount: own("funded_usd"), step: "top-up" },
+  "top_up.bridging": { buyer: true, does: (o) => `topped up your card balance from ${LEG[text(o.payment_network)] ?? "a chain"}${paidWith(o)}.`, then: status("top_up"), amount: own("funded_usd"), step: "top-up" },
+  "top_up.delivered": { buyer: true, does: (o) => `topped up your card balance from ${LEG[text(o.payment_network)] ?? "a chain"}${paidWith(o)}.`, then: status("top_up"), amount: own("funded_usd"), step: "top-up" },
+  "top_up.credited": { buyer: true, does: (o) => `topped up your card balance from ${LEG[text(o.payment_network)] ?? "a chain"}${paidWith(o)}.`, then: after("Credited"), amount: own("funded_usd"), step: "top-up" },
+  "top_up.failed": { buyer: true, does: () => "tried to top up your card balance. It could not be delivered, so the money is on your balance.", then: status("top_up"), amount: comesIn("funded_usd"), step: "top-up" },
 
-  "wallet_payment.signed": { does: (o) => `signed a payment to ${paidTo(o)}.`, then: status("wallet_payment"), amount: out("amount"), step: "payment" },
-  "wallet_payment.pending": { does: (o) => `sends ${usd(o.amount)} to ${paidTo(o)}.`, then: status("wallet_payment"), amount: out("amount"), step: "payment" },
-  "wallet_payment.sent": { does: (o) => `sent ${usd(o.amount)} to ${paidTo(o)} on ${network(o.network)}.`, then: status("wallet_payment"), amount: out("amount"), step: "payment" },
+  "wallet_payment.signed": { buyer: true, does: (o) => `signed a payment to ${paidTo(o)}.`, then: status("wallet_payment"), amount: out("amount"), quiet: ofPurser, step: "payment" },
+  "wallet_payment.pending": { buyer: true, does: (o) => `sends ${usd(o.amount)} to ${paidTo(o)}.`, then: status("wallet_payment"), amount: out("amount"), quiet: ofPurser, step: "payment" },
+  "wallet_payment.sent": { buyer: true, does: (o) => `sent ${usd(o.amount)} to ${paidTo(o)} on ${network(o.network)}.`, then: status("wallet_payment"), amount: out("amount"), quiet: ofPurser, step: "payment" },
   "wallet_payment.settled": {
+    buyer: true,
     does: (o) => (text(o.kind) === "x402" ? `made a paid call to ${paidTo(o)}${quoted(o.note)}.` : `sent ${usd(o.amount)} to ${paidTo(o)} on ${network(o.network)}${quoted(o.note)}.`),
     amount: out("amount"),
+    quiet: ofPurser,
     step: "payment",
   },
-  "wallet_payment.unsettled": { does: (o) => `called ${paidTo(o)}, which did not take the payment.`, then: status("wallet_payment"), step: "payment" },
-  "wallet_payment.failed": { does: (o) => `tried to pay ${paidTo(o)}. It failed, so nothing was taken.${because(o.failure_reason)}`, then: status("wallet_payment"), step: "payment" },
+  "wallet_payment.unsettled": { buyer: true, does: (o) => `called ${paidTo(o)}, which did not take the payment.`, then: status("wallet_payment"), step: "payment" },
+  "wallet_payment.failed": { buyer: true, does: (o) => `tried to pay ${paidTo(o)}. It failed, so nothing was taken.${because(o.failure_reason)}`, then: status("wallet_payment"), step: "payment" },
 
   "webhook.registered": { does: (o) => `registered a webhook at ${host(o.url)}.` },
   "webhook.secret_rotated": { does: (o) => `made a new secret for the webhook at ${host(o.url)}.` },
-  "webhook.enabled": { says: (o) => `The webhook at ${host(o.url)} is on again.` },
+  "webhook.enabled": { does: (o) => `turned the webhook at ${host(o.url)} on again.`, says: (o) => `The webhook at ${host(o.url)} is on again.` },
   "webhook.disabled": { says: (o) => `The webhook at ${host(o.url)} was turned off, because it did not answer.`, then: () => ({ tone: "bad", word: "Off" }) },
   "webhook.failing": { says: (o) => `The webhook at ${host(o.url)} has not answered for a day.`, then: () => ({ tone: "wait", word: "Failing" }) },
   "webhook.recovered": { says: (o) => `The webhook at ${host(o.url)} answers again.` },
@@ -295,30 +348,45 @@ const ROWS = {
   "webhook.redelivery_requested": { does: (o) => `asked to send an event to ${host(o.url)} again.`, quiet: true },
   "webhook.test": { does: (o) => `sent a test to ${host(o.url)}.`, quiet: true },
 
-  "withdrawal.pending": { does: (o) => `started a withdrawal to ${short(text(o.address))}.`, then: status("withdrawal"), amount: out("amount"), step: "withdrawal" },
-  "withdrawal.sent": { does: (o) => `withdrew to ${short(text(o.address))} on ${network(o.network)}.`, then: status("withdrawal"), amount: out("amount"), step: "withdrawal" },
-  "withdrawal.complete": { does: (o) => `withdrew to ${short(text(o.address))} on ${network(o.network)}.`, then: status("withdrawal"), amount: out("amount"), step: "withdrawal" },
+  "withdrawal.pending": { buyer: true, does: (o) => `started a withdrawal to ${short(text(o.address))}.`, says: (o) => `A withdrawal to ${short(text(o.address))} has begun.`, then: status("withdrawal"), amount: out("amount"), step: "withdrawal" },
+  "withdrawal.sent": { buyer: true, does: (o) => `withdrew to ${short(text(o.address))} on ${network(o.network)}.`, says: (o) => `A withdrawal to ${short(text(o.address))} left on ${network(o.network)}.`, then: status("withdrawal"), amount: out("amount"), step: "withdrawal" },
+  "withdrawal.complete": { buyer: true, does: (o) => `withdrew to ${short(text(o.address))} on ${network(o.network)}.`, says: (o) => `A withdrawal to ${short(text(o.address))} on ${network(o.network)} arrived.`, then: status("withdrawal"), amount: out("amount"), step: "withdrawal" },
   "withdrawal.failed": { says: (o) => `A withdrawal of ${usd(o.amount)} failed, so the money is available again.${because(o.failure_reason)}`, then: status("withdrawal"), step: "withdrawal" },
 
-  "approval.requested": { does: (o) => `asks you to let it pay ${usd(o.amount)} to ${paidTo(o)}${quoted(o.note)}.`, then: status("approval"), step: "approval" },
-  "approval.approved": { says: (o) => `A payment of ${usd(o.amount)} to ${paidTo(o)} was approved.`, then: status("approval"), step: "approval" },
-  "approval.declined": { says: (o) => `A payment of ${usd(o.amount)} to ${paidTo(o)} was declined.`, then: status("approval"), step: "approval" },
+  "approval.requested": { does: (o) => `asks you to let it ${boughtBy(o) ?? `${spends(o)} ${usd(o.amount)} to ${paidTo(o)}`}${quoted(o.note)}.`, then: status("approval"), step: "approval" },
+  "approval.approved": {
+    does: (o) => (boughtBy(o) ? `let an agent ${boughtBy(o)}.` : `approved a ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)}.`),
+    says: (o) => (boughtBy(o) ? `An agent may ${boughtBy(o)}.` : `A ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)} was approved.`),
+    then: status("approval"),
+    step: "approval",
+  },
+  "approval.declined": {
+    does: (o) => (boughtBy(o) ? `did not let an agent ${boughtBy(o)}.` : `declined a ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)}.`),
+    says: (o) => (boughtBy(o) ? `An agent may not ${boughtBy(o)}.` : `A ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)} was declined.`),
+    then: status("approval"),
+    step: "approval",
+  },
   "approval.expired": {
     says: (o, event) =>
       text(event.previous?.status) === "approved"
-        ? `A payment of ${usd(o.amount)} to ${paidTo(o)} was approved, and not made in time.`
-        : `Nobody answered whether ${usd(o.amount)} may be paid to ${paidTo(o)}, so it was not.`,
+        ? `You let an agent ${boughtBy(o) ?? `${spends(o)} ${usd(o.amount)} to ${paidTo(o)}`}, and it did not do so in time.`
+        : `You did not answer whether an agent may ${boughtBy(o) ?? `${spends(o)} ${usd(o.amount)} to ${paidTo(o)}`}, so it did not.`,
     then: status("approval"),
     step: "approval",
   },
   "agent_wallet.spend_refused": { does: (o) => `was stopped: ${refusedSpend(o)}.`, then: () => ({ tone: "wait", word: "Over a limit" }) },
   "api_key.limits_updated": { does: (o) => `changed the limits of the key${named(o.name)}.` },
-  "approval.used": { does: (o) => `paid ${usd(o.amount)} to ${paidTo(o)}, as you approved.`, then: status("approval"), step: "approval" },
-  "account.agents_stopped": { says: () => "Your agents were stopped.", then: () => ({ tone: "bad", word: "Stopped" }) },
-  "account.agents_resumed": { says: () => "Your agents may act again.", then: () => ({ tone: "done", word: "Resumed" }) },
+  "approval.used": { buyer: true, does: (o) => (boughtBy(o) ? `did what you approved: ${boughtBy(o)}.` : `${spent(o)} ${usd(o.amount)} to ${paidTo(o)}, as you approved.`), then: status("approval"), step: "approval" },
+  "account.agents_stopped": { does: () => "stopped your agents.", says: () => "Your agents were stopped.", then: () => ({ tone: "bad", word: "Stopped" }) },
+  "account.agents_resumed": { does: () => "let your agents act again.", says: () => "Your agents may act again.", then: () => ({ tone: "done", word: "Resumed" }) },
   "passkey.added": { does: (o) => `added the passkey${named(o.name)}.` },
   "passkey.renamed": { does: (o) => `renamed a passkey${named(o.name)}.` },
   "passkey.removed": { does: (o) => `removed the passkey${named(o.name)}.` },
+  "recovery.requested": { says: () => "Your wallet asked to recover this account. After 24 hours it can remove all passkeys, unless you cancel it." },
+  "recovery.ready": { says: () => "The recovery of this account has waited for 24 hours. The wallet can now remove all passkeys." },
+  "recovery.completed": { says: () => "Your wallet recovered this account. All passkeys from before are removed." },
+  "recovery.cancelled": { says: (o) => (text(o.cancelled_by) === "restore" ? "The recovery of this account ended, because the service was restored from a backup." : "You cancelled the recovery of this account.") },
+  "recovery.expired": { says: () => "The recovery of this account was not completed in time. Nothing changed." },
 } satisfies Record<string, Row>;
 
 // Every type of docs/asyncapi.json has its row: if one is missing, its name is in the error of this line.
@@ -339,7 +407,8 @@ const PAGES: [field: string, path: string][] = [
 export function pageOf(type: string, object: Values): string | null {
   for (const [field, path] of PAGES) if (text(object[field])) return path + encodeURIComponent(text(object[field]));
   if (/^(withdrawal|card_withdrawal)\./.test(type) && text(object.id)) return `/dashboard/transfers/${encodeURIComponent(text(object.id))}`;
-  if (/^(webhook|passkey)\./.test(type)) return "/dashboard/settings";
+  if (/^(payment|refund)\./.test(type) && text(object.payment_id)) return `/dashboard/payments/${encodeURIComponent(text(object.payment_id))}`;
+  if (/^(webhook|passkey|recovery)\./.test(type)) return "/dashboard/settings";
   if (/^(api_key|agent_wallet|session|approval)\./.test(type)) return "/dashboard/agents";
   return null;
 }
@@ -355,13 +424,118 @@ export function thingOf(object: Values): string | null {
   return null;
 }
 
-/** Who caused an event, if the service knows: “You” at a page, or the name of the agent's key. */
+/** Of each kind of thing, the provider that can change it. */
+const PROVIDERS: Record<string, string> = {
+  card: "The card issuer", intl_order: "The card issuer", reloadable_card: "The card issuer", issuer_link: "The card issuer", top_up: "The card issuer", card_withdrawal: "The card issuer",
+  gift_card: "The seller of the gift card", identity: "The identity check", bank_account: "The bank", bank_transfer: "The bank", banking_application: "The bank",
+};
+
+/** Whether somebody of the account caused an event: a person at a page, an agent, a payment. */
+const isCaller = (actor: StreamEvent["actor"]): boolean => !actor || ["wallet", "payment", "api_key", "passkey"].includes(actor.type);
+
+/** Who caused an event, as the subject of a sentence: “You” at a page, the name of the agent's key, “The card issuer”. */
 export function actorOf(event: StreamEvent): string | null {
-  if (!event.actor) return null;
-  return event.actor.in_browser ? "You" : (event.actor.api_key_name ?? null);
+  const { actor } = event;
+  if (!actor) return null;
+  if (actor.in_browser) return "You";
+  switch (actor.type) {
+    case "operator":
+      return "A person at Purser";
+    case "provider":
+      return PROVIDERS[event.type.split(".")[0] ?? ""] ?? (event.data.object.product === "app_payment" ? "The payment app" : "The bank");
+    case "merchant":
+      return "A shop";
+    case "recipient":
+      return "The recipient";
+    case "chain":
+      return "The chain";
+    case "service":
+      return "Purser";
+    default:
+      return actor.api_key_name || "Your agent";
+  }
+}
+
+/** “by the card issuer”, “by you”, “by Courier”: below a line that says only what happened. */
+export const byWords = (who: string): string => `by ${who.replace(/^(You|Your|The|A)\b/, (word) => word.toLowerCase())}`;
+
+/** The same, for a sentence that names nobody of the account. */
+function by(event: StreamEvent): string {
+  return (isCaller(event.actor) ? null : actorOf(event)) ?? "Purser";
 }
 
 const rows: Record<string, Row> = ROWS;
+
+/** Who began each thing, and with which wallet each was paid: what the events of one list say of each other. */
+export interface Begun {
+  /** By the thing's id. */
+  who: Map<string, string>;
+  /** By the payment's id. */
+  paidWith: Map<string, string>;
+  /** Charges of cards, as their transactions say. */
+  charges: readonly Charge[];
+}
+
+export interface Charge {
+  card_id: string;
+  merchant: string;
+  usd_amount: string | number;
+  status: string;
+  at: string;
+}
+
+/** Reads the events of a list, newest first. `ours` are the addresses of the agents' wallet. */
+export function begunBy(events: readonly StreamEvent[], ours: readonly string[] = [], charges: readonly Charge[] = []): Begun {
+  const who = new Map<string, string>();
+  const paidWith = new Map<string, string>();
+  const byTransaction = new Map<string, string>();
+  const payments: { id: string; transaction: string }[] = [];
+  for (const event of events) {
+    const object = event.data.object;
+    const thing = thingOf(object);
+    const row = rows[event.type];
+    if (thing && row?.buyer && event.actor && isCaller(event.actor) && event.actor.type !== "payment") who.set(thing, actorOf(event) ?? "Your agent");
+    if (event.type.startsWith("payment.") && text(object.payer)) {
+      const payer = text(object.payer);
+      paidWith.set(text(object.payment_id), ours.includes(payer) ? "the agents’ wallet" : `wallet ${short(payer)}`);
+      if (text(object.transaction)) payments.push({ id: text(object.payment_id), transaction: text(object.transaction) });
+    }
+    if (event.type.startsWith("wallet_payment.") && thing && text(object.tx_hash)) byTransaction.set(text(object.tx_hash), thing);
+  }
+  // A purchase from the agents' wallet was begun by whoever made its payment.
+  for (const { id, transaction } of payments) {
+    const name = who.get(byTransaction.get(transaction) ?? "");
+    if (name) who.set(id, name);
+  }
+  return { who, paidWith, charges };
+}
+
+/** The transaction that a charge's event is about: of the same card and kind, the last one before the event. */
+function chargeOf(event: StreamEvent, charges: readonly Charge[]): Charge | undefined {
+  const kind = /\.(charged|charge_(?:settled|declined|refunded))$/.exec(event.type)?.[1];
+  if (!kind) return undefined;
+  const at = Date.parse(event.created_at);
+  const moved = kind === "charge_declined" || kind === "charge_settled" ? null : change(event.data.object, event, "available_usd_amount");
+  let found: Charge | undefined;
+  for (const one of charges) {
+    if (one.card_id !== event.data.object.card_id || Date.parse(one.at) > at) continue;
+    if ((one.status === "declined") !== (kind === "charge_declined")) continue;
+    if (moved !== null && units(moved) !== units(one.usd_amount)) continue;
+    if (!found || Date.parse(one.at) > Date.parse(found.at)) found = one;
+  }
+  return found;
+}
+
+/** The same event, with what other events say of its beginning, and what is known of its charge. */
+export function withBeginning(event: StreamEvent, begun: Begun): StreamEvent {
+  const charged = chargeOf(event, begun.charges);
+  if (charged) return { ...event, data: { object: { ...event.data.object, merchant: charged.merchant, charge_usd: String(charged.usd_amount) } } };
+  const object = event.data.object;
+  const payment = text(object.payment_id);
+  const who = begun.who.get(thingOf(object) ?? "") ?? begun.who.get(payment);
+  const paid = begun.paidWith.get(payment);
+  return who || paid ? { ...event, data: { object: { ...object, ...(who ? { begun_by: who } : {}), ...(paid ? { paid_with: paid } : {}) } } } : event;
+}
 
 /** What an event says. A type that this page does not know yet is shown by its name. */
 export function sentence(event: StreamEvent): Said {
@@ -375,9 +549,14 @@ export function sentence(event: StreamEvent): Said {
     amount: amount && { currency: "USD", ...amount },
     href: pageOf(event.type, object),
     thing: thing && row.step ? `${thing} ${row.step}` : `${event.seq}`,
-    quiet: row.quiet === true,
+    quiet: typeof row.quiet === "function" ? row.quiet(object) : row.quiet === true,
   };
-  if (row.does) return { who: actorOf(event) ?? "Your agent", text: row.does(object, event), ...said };
+  const caller = isCaller(event.actor);
+  const known = row.buyer ? text(object.begun_by) : "";
+  if (row.does && (caller || known || !row.says)) {
+    const who = known || (row.buyer && !caller ? null : actorOf(event));
+    return { who: who || "Your agent", text: row.does(object, event), ...said };
+  }
   return { who: null, text: row.says?.(object, event) ?? event.type, ...said };
 }
 

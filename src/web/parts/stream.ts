@@ -13,8 +13,8 @@ export interface StreamEvent {
   created_at: string;
   data: { object: Record<string, unknown> };
   previous?: Record<string, unknown> | null;
-  /** Who caused it, for events that a request of a session caused. */
-  actor?: { type: string; session_id: string; in_browser: boolean; api_key_id?: string; api_key_name?: string } | null;
+  /** Who or what caused it. Only a request of a session has its id. */
+  actor?: { type: string; session_id?: string; in_browser: boolean; payment_id?: string; api_key_id?: string; api_key_name?: string } | null;
 }
 
 export type Connection = "connecting" | "live" | "reconnecting" | "stale" | "ended";

@@ -9,6 +9,8 @@ const { mergedSlice } = await import("../holder/data/load");
 const { effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
 const { stopsOf, timesOf } = await import("../holder/data/route");
 const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
+const { retryWords, whereOf } = await import("../holder/data/where");
+const { costInTheEnd } = await import("../holder/receipt");
 const { productWords } = await import("../holder/data/cards");
 const { explorerUrl, webAddress } = await import("../holder/chain");
 const { frame } = await import("../parts");
@@ -116,4 +118,35 @@ test("links to explorers are of real chains only, and links of providers are web
   assert.equal(webAddress("javascript:alert(1)"), null);
   assert.equal(webAddress("https://shop.example/r"), "https://shop.example/r");
   assert.equal(productWords("gift_marche_lumiere_fr"), "Marche Lumiere");
+});
+
+test("a transfer in each of its states says where the money is, and what is next until it is over", () => {
+  const at = { created_at: "2026-11-27T10:00:00.000Z", last_updated_at: "2026-11-27T10:00:05.000Z" };
+  const all = [
+    ...["paid", "bridging", "delivered", "credited", "failed"].flatMap((status) => ["base", "solana"].map((payment_network) => ofTopUp({ ...at, status, payment_network, top_up_id: "top_1", funded_usd: 25, legs: [], payment_id: "pay_1" } as never))),
+    ...["awaiting-details", "queued", "in-process", "complete", "failed", "cancelled", "expired", "returned"].flatMap((status) =>
+      ["push_to_card", "bank_payment", "app_payment"].map((product) => ofPayout({ ...at, status, product, platform: "venmo", payout_id: "po_1", amount: 25, currency: "EUR", charged_usd_amount: 28.74, payment_id: "pay_1", credited_amount: status === "returned" ? 27 : 28.74 } as never)),
+    ),
+    ...["pending", "sent", "complete", "failed"].map((state) => ofWithdrawal({ ...at, state, id: "wd_1", amount: 25, network: "base", asset: "USDC", address: "0x1" } as never)),
+    ...["pending", "queued", "claimed", "complete", "rejected", "failed"].map((status) => ofWithdrawal({ ...at, status, state: "pending", source: "card_balance", id: "wd_1", amount: 25, network: "base", asset: "USDC", address: "0x1" } as never)),
+  ];
+  for (const transfer of all) {
+    const where = whereOf(transfer);
+    const name = `${transfer.kind} ${transfer.status}`;
+    assert.match(where.now, /^[A-Z$€].*\.$/s, `${name}: ${where.now}`);
+    assert.ok(!/undefined|null|NaN|_/.test(where.now + (where.next ?? "")), `${name}: ${where.now}`);
+    assert.equal(where.next !== null, isOpen(transfer), name);
+    if (where.back) assert.match(where.now, /balance/, name);
+    assert.equal(retryWords(transfer), null);
+  }
+  const burned = ofTopUp({ ...at, status: "bridging", payment_network: "solana", top_up_id: "top_1", funded_usd: 25, legs: [], payment_id: "pay_1" } as never);
+  assert.match(whereOf({ ...burned, progress: { signed_again: 1, signed_at_most: 3, attested: true } }).next ?? "", /has attested/);
+  assert.match(retryWords({ ...burned, progress: { signed_again: 2, signed_at_most: 3, attested: false } }) ?? "", /again 2 times.*3 times/s);
+});
+
+test("what a purchase cost in the end is exact and never below nothing", () => {
+  assert.equal(costInTheEnd("51.50", "51.50"), "0.00");
+  assert.equal(costInTheEnd(41.2, "1.203", "4.99"), "35.007");
+  assert.equal(costInTheEnd("5.00", null, undefined), "5.00");
+  assert.equal(costInTheEnd("5.00", "5.01"), "0");
 });

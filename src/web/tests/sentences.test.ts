@@ -4,7 +4,7 @@ import "./browser";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EVENT_TYPES } from "../api/events";
-import { sentence, sentenceText } from "../parts/sentences";
+import { begunBy, boughtWords, sentence, sentenceText, withBeginning } from "../parts/sentences";
 import type { StreamEvent } from "../parts/stream";
 
 function event(type: string, object: Record<string, unknown> = {}, more: Partial<StreamEvent> = {}): StreamEvent {
@@ -26,6 +26,73 @@ test("every event has a sentence", () => {
       assert.ok(sentence(event(type, object)).thing !== "", type);
     }
   }
+});
+
+const ACTORS: Record<string, RegExp> = {
+  wallet: /^Your agent$/, payment: /^Your agent$/, api_key: /^Courier$/, passkey: /^Your agent$/, operator: /^A person at Purser$/,
+  provider: /^The (card issuer|seller of the gift card|identity check|bank|payment app)$/, merchant: /^A shop$/, recipient: /^The recipient$/, chain: /^The chain$/, service: /^Purser$/,
+};
+/** What only the account's own side does: nobody else may be said to have done it. */
+const OWN = /^(tried to )?(bought|buy|ordered|paid|pay|topped up|top up|set up a payout|sent (?!the application|a test)|sends|signed a payment|opened reloadable|withdrew|started a withdrawal|asked for a reloadable)/;
+
+test("every event has a sentence for whoever caused it", () => {
+  for (const type of EVENT_TYPES) {
+    for (const [actor, subject] of Object.entries(ACTORS)) {
+      for (const object of [{}, FULL]) {
+        const of = event(type, object, { actor: { type: actor, in_browser: false, ...(actor === "api_key" ? { api_key_name: "Courier" } : {}) } });
+        const said = sentence(of);
+        const whole = sentenceText(of);
+        assert.match(whole, /^[A-Z“$–].*[.!]$/s, `${type} by ${actor}: ${whole}`);
+        assert.ok(!/undefined|null|NaN|_/.test(whole), `${type} by ${actor}: ${whole}`);
+        if (said.who && !OWN.test(said.text)) assert.ok(subject.test(said.who) || said.who === "Your agent", `${type} by ${actor}: ${whole}`);
+        if (OWN.test(said.text)) assert.ok(["Your agent", "Courier", null].includes(said.who), `${type} by ${actor}: ${whole}`);
+      }
+    }
+    const yours = sentence(event(type, FULL, { actor: { type: "wallet", session_id: "ses_1", in_browser: true } }));
+    assert.ok(yours.who === null || yours.who === "You", type);
+  }
+});
+
+test("a later step says who began it, and with which wallet", () => {
+  const payer = "0x30ef00000000000000000000000000000000a6c9";
+  const bought = (type: string, actor: string) => event(type, { ...FULL, card_id: "card_1", payment_id: "pay_1" }, { actor: { type: actor, in_browser: false } });
+  const settled = event("payment.settled", { payment_id: "pay_1", product: "usa_prepaid_card", amount: 40, payer, transaction: "0x1" }, { actor: { type: "payment", in_browser: false } });
+  const ready = bought("card.ready", "provider");
+  const text = (events: StreamEvent[], of: StreamEvent, ours: string[] = []) => sentenceText(withBeginning(of, begunBy(events, ours)));
+  assert.equal(text([ready], ready), "Your agent bought a $40.00 US card.");
+  assert.equal(text([ready, settled], ready), "Your agent bought a $40.00 US card with wallet 0x30ef…a6c9.");
+  const signed = event("wallet_payment.signed", { wallet_payment_id: "wpay_1", pay_to: payer }, { actor: { type: "api_key", session_id: "ses_1", in_browser: false, api_key_name: "Courier" } });
+  const paid = event("wallet_payment.settled", { wallet_payment_id: "wpay_1", pay_to: payer, tx_hash: "0x1" }, { actor: { type: "chain", in_browser: false } });
+  assert.equal(text([ready, settled, paid, signed], ready, [payer]), "Courier bought a $40.00 US card with the agents’ wallet.");
+  const begun = event("withdrawal.pending", { ...FULL, id: "wd_1", address: payer }, { actor: { type: "passkey", session_id: "ses_1", in_browser: true } });
+  const arrived = event("withdrawal.complete", { ...FULL, id: "wd_1", address: payer }, { actor: { type: "chain", in_browser: false } });
+  assert.equal(text([arrived, begun], arrived), "You withdrew to 0x30ef…a6c9 on Base.");
+  assert.equal(text([arrived], arrived), "A withdrawal to 0x30ef…a6c9 on Base arrived.");
+  // What somebody else did to a thing is not said of who began it.
+  const viewed = event("card.details_viewed", { ...FULL, card_id: "card_1", payment_id: "pay_1" }, { actor: { type: "wallet", session_id: "ses_1", in_browser: true } });
+  assert.equal(text([viewed, ready, settled, paid, signed], viewed), "You looked at the number of US card •••• 2717.");
+});
+
+test("a charge names its shop, once the card's transactions say it", () => {
+  const charged = event("card.charged", { ...FULL, card_id: "card_1" }, { previous: { available_usd_amount: 40 } });
+  const at = "2026-11-27T10:00:01.000Z";
+  const charges = [
+    { card_id: "card_2", merchant: "Other card", usd_amount: 6.6, status: "settled", at },
+    { card_id: "card_1", merchant: "Other amount", usd_amount: 7, status: "settled", at },
+    { card_id: "card_1", merchant: "Later", usd_amount: 6.6, status: "settled", at: "2026-11-27T11:00:00.000Z" },
+    { card_id: "card_1", merchant: "Declined", usd_amount: 6.6, status: "declined", at },
+    { card_id: "card_1", merchant: "Calanque Ferries", usd_amount: "6.60", status: "pending", at },
+  ];
+  const said = (of: StreamEvent) => sentenceText(withBeginning(of, begunBy([], [], charges)));
+  assert.equal(said(charged), "Calanque Ferries charged $6.60 to US card •••• 2717.");
+  assert.equal(sentenceText(charged), "A shop charged US card •••• 2717.");
+  assert.equal(said(event("card.charge_declined", { ...FULL, card_id: "card_1" })), "Declined was declined: it wanted $6.60 of US card •••• 2717. Nothing was taken.");
+});
+
+test("a paid call of Purser itself is told by what it bought", () => {
+  for (const change of ["signed", "sent", "settled"]) assert.ok(sentence(event(`wallet_payment.${change}`, { host: "route" })).quiet);
+  assert.ok(!sentence(event("wallet_payment.failed", { host: "route" })).quiet);
+  assert.ok(!sentence(event("wallet_payment.settled", { host: "tides.example" })).quiet);
 });
 
 test("a purchase says who, what and how it stands", () => {
@@ -54,4 +121,15 @@ test("a refused spend names the limit", () => {
 
 test("an unknown event is shown by its name", () => {
   assert.equal(sentenceText(event("some_thing.happened", {})), "Some thing happened.");
+});
+
+test("an approval says what it buys", () => {
+  const says = (route: string, amount: string | null, currency: string | null) => boughtWords({ route, amount, currency }, "486.50");
+  assert.equal(says("/get-card", "480", null), "buy a $480.00 US card");
+  assert.equal(says("/order-intl-card", "100", null), "buy a $100.00 international card");
+  assert.equal(says("/order-gift-card", "50", null), "buy a gift card for $486.50");
+  assert.equal(says("/get-push-to-card", "25", "EUR"), "pay out €25.00 to a debit card");
+  assert.equal(says("/fund-card-balance", "40", null), "top up the card balance with $40.00");
+  assert.equal(says("/get-card", null, null), "buy a $486.50 US card");
+  assert.equal(says("/anything", null, null), "pay $486.50 to this service for /anything");
 });

@@ -149,8 +149,8 @@ export class Agent {
   }
 
   /** A token of a sign-in with the wallet, which has all rights of the account's owner. */
-  async token() {
-    return this.#service.cli(['token', '--wallet', this.#wallet, this.#service.url])
+  async token(network = 'base') {
+    return this.#service.cli(['token', '--network', network, '--wallet', this.#wallet, this.#service.url])
   }
 
   /** The token that came with the wallet's first payment. It reads, and acts for the payment only. */
@@ -159,12 +159,12 @@ export class Agent {
     return tokens.id_token
   }
 
-  async bearer() {
-    return { authorization: `Bearer ${await this.token()}` }
+  async bearer(network) {
+    return { authorization: `Bearer ${await this.token(network)}` }
   }
 
-  async get(route) {
-    return this.#service.get(route, await this.bearer())
+  async get(route, network) {
+    return this.#service.get(route, await this.bearer(network))
   }
 
   async post(route, body) {
@@ -172,14 +172,14 @@ export class Agent {
   }
 
   /** A login link for the account's owner. */
-  async link() {
-    const answer = await this.get('/get-auth-link')
+  async link(network) {
+    const answer = await this.get('/get-auth-link', network)
     check(answer.status === 200, answer.text)
     return answer.body.auth_url
   }
 
-  async address() {
-    return (await this.get('/get-account-balance')).body.user_id
+  async address(network) {
+    return (await this.get('/get-account-balance', network)).body.user_id
   }
 
   /** A callable function, as the wallet itself. It must succeed. */

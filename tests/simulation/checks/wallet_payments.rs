@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser::verify::ChainTransfer;
 use purser_actors::entity::agent_wallet::{AgentWallet, Event, WalletCaps};
-use purser_actors::entity::spend_approval;
+use purser_actors::entity::spend_approval::{self, SpendUse};
 use purser_actors::entity::wallet_payment::{self, Status, WalletPayment};
 use purser_actors::id::{SpendApprovalId, WalletPaymentId};
 use purser_actors::kernel::{Entity as _, EntityKind, table};
+use purser_actors::port::Timestamp;
 use purser_storage::codec;
 
 use super::{StoreContents, Violation, decode, rows, violation};
@@ -19,6 +20,7 @@ use crate::seller::WALLET_PAYMENT;
 use crate::withdrawals::{NUMBERS_PER_REQUEST, outlives_keys};
 
 const ATOMIC_PER_CENT: u64 = 10_000;
+const DAY_MS: u64 = 86_400_000;
 
 pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     let spends: BTreeMap<WalletPaymentId, WalletPayment> = durable_entities(world, EntityKind::WalletPayment)
@@ -145,7 +147,7 @@ fn is_approved(stock: &StoreContents, id: SpendApprovalId, payment: WalletPaymen
             _ => return false,
         }
     }
-    (asked, approved, spends) == (1, 1, vec![payment])
+    (asked, approved, spends) == (1, 1, vec![SpendUse::WalletPayment(payment)])
 }
 
 /// No cap was ever exceeded without the owner's approval, by the caps of that moment and by days that end once a later one begins. Each cap
@@ -163,7 +165,9 @@ fn caps(
     let mut used: BTreeSet<SpendApprovalId> = BTreeSet::new();
     let mut limits: Option<WalletCaps> = None;
     let mut days: BTreeMap<u32, u64> = BTreeMap::new();
-    let mut open: BTreeMap<WalletPaymentId, (u32, u64)> = BTreeMap::new();
+    let mut open: BTreeMap<WalletPaymentId, (u32, u64, Option<String>)> = BTreeMap::new();
+    // What each merchant got on each day.
+    let mut merchants: BTreeMap<(u32, String), u64> = BTreeMap::new();
     for record in own {
         match codec::decode(&record.event).unwrap() {
             Event::Created { caps: set, .. } | Event::CapsChanged(set) => limits = Some(set),
@@ -183,21 +187,47 @@ fn caps(
                     );
                     return violation("wallet_payment.caps", detail);
                 }
+                if let Some(merchant) = &share.merchant {
+                    *merchants.entry((share.day, merchant.clone())).or_default() += amount;
+                }
                 let newest = days.keys().next_back().copied().unwrap_or(0);
-                if share.day < newest || open.insert(share.payment, (share.day, amount)).is_some() {
+                if share.day < newest
+                    || open
+                        .insert(share.payment, (share.day, amount, share.merchant.clone()))
+                        .is_some()
+                {
                     return violation("wallet_payment.day", format!("{share:?} after day {newest}, or twice"));
                 }
             }
             Event::HoldSettled(spend, paid) => {
                 let settled = matches!(spends.get(&spend).map(|s| &s.status), Some(Status::Settled { .. }));
-                let Some((day, amount)) = open.remove(&spend).filter(|_| settled == paid) else {
+                let Some((day, amount, merchant)) = open.remove(&spend).filter(|_| settled == paid) else {
                     return violation("wallet_payment.ended", format!("{spend} ended as paid: {paid}"));
                 };
                 if !paid {
                     *days.entry(day).or_default() -= amount;
+                    if let Some(merchant) = merchant {
+                        *merchants.entry((day, merchant)).or_default() -= amount;
+                    }
                 }
             }
-            Event::AddressSaved(_) | Event::AddressDeleted(_) | Event::SpendRefused(_) => {}
+            Event::AddressSaved(_)
+            | Event::AddressDeleted(_)
+            | Event::SpendRefused(_)
+            | Event::MerchantCapsChanged(_) => {}
+        }
+    }
+    if let Some((newest, _)) = days.last_key_value() {
+        let midnight = Timestamp(u64::from(*newest) * DAY_MS);
+        let counted: BTreeMap<String, u64> = wallet
+            .merchants_on(midnight)
+            .map(|(host, used)| (host.to_owned(), used.atomic()))
+            .collect();
+        let spent = merchants.into_iter().filter(|((day, _), _)| day == newest);
+        let spent: BTreeMap<String, u64> = spent.map(|((_, host), amount)| (host, amount)).collect();
+        if counted != spent {
+            let detail = format!("{}: {counted:?} are counted, and not {spent:?}", wallet.owner);
+            return violation("wallet_payment.merchants", detail);
         }
     }
     match open.is_empty() && wallet.holds.is_empty() {

@@ -16,8 +16,8 @@ impl Work for Job {
         match self {
             // If a spend uses the approval in this moment, the batch is refused, and the next attempt finds it used.
             Self::ExpireSpendApproval(id) => ask(approvals, id, Command::Expire { job }),
-            Self::RecordSpendApprovalUse { approval, payment } => {
-                ask(approvals, approval, Command::RecordUse { job, payment })
+            Self::RecordSpendApprovalUse { approval, used_by } => {
+                ask(approvals, approval, Command::RecordUse { job, used_by })
             }
         }
     }

@@ -11,8 +11,10 @@ use self::limiter::DeliveryPermit;
 use super::work::{Inquiry, OperatorResolution, Summary, Work, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::engine::registries::Registries;
-use crate::engine::webhook_dispatcher::message_for;
+use crate::engine::webhook_dispatcher::{KnownEndpoint, message_for};
 use crate::engine::{Engine, ResolveError};
+use crate::entity::session::{AuthMethod, Session};
+use crate::entity::spend_approval::as_seen_by;
 use crate::entity::webhook::{self, EndpointHealth, WebhookEndpoint};
 use crate::entity::webhook_delivery::{
     self, AttemptResult, Command, DeliveryAttempt, DroppedReason, Status, WebhookDelivery,
@@ -132,7 +134,8 @@ impl JobHandlers {
             }
             _ => return ask_entity(deliveries, id, drop_for(DroppedReason::Deleted)).await,
         };
-        if self.has_registrant_ended(&endpoint).await? {
+        let registrant = self.registrant(&endpoint).await?;
+        if self.has_registrant_ended(&endpoint, registrant.as_ref()).await? {
             return ask_entity(deliveries, id, drop_for(DroppedReason::Disabled)).await;
         }
         if delivery.message.kind != FROZEN_EVENT && self.is_frozen(&delivery).await? {
@@ -140,7 +143,8 @@ impl JobHandlers {
             let job = outbox_job.id;
             return ask_entity(deliveries, id, Command::Defer { job, round, at }).await;
         }
-        let Some(body) = self.envelope(&delivery).await? else {
+        let reader = registrant.map(|session| session.amr);
+        let Some(body) = self.envelope(&delivery, reader).await? else {
             return ask_entity(deliveries, id, drop_for(DroppedReason::Expired)).await;
         };
         let (end, at) = self.post(&endpoint, &delivery, &body, place).await?;
@@ -148,14 +152,20 @@ impl JobHandlers {
             .await
     }
 
+    /// The session that registered the endpoint last.
+    async fn registrant(&self, endpoint: &WebhookEndpoint) -> Result<Option<Session>, AttemptFailure> {
+        let session = self.registries.sessions.read(&endpoint.session).await;
+        Ok(session.map_err(load_failed)?.map(|(session, _)| session))
+    }
+
     /// Whether an agent registered the endpoint whose access has ended since, by a stop of all agents or because its API
     /// key was revoked: it reads nothing more, by whatever way. What the owner registered on a page goes on.
-    async fn has_registrant_ended(&self, endpoint: &WebhookEndpoint) -> Result<bool, AttemptFailure> {
-        let session = self.registries.sessions.read(&endpoint.session).await;
-        let Some((session, _)) = session
-            .map_err(load_failed)?
-            .filter(|(session, _)| session.is_of_agent())
-        else {
+    async fn has_registrant_ended(
+        &self,
+        endpoint: &WebhookEndpoint,
+        registrant: Option<&Session>,
+    ) -> Result<bool, AttemptFailure> {
+        let Some(session) = registrant.filter(|session| session.is_of_agent()) else {
             return Ok(false);
         };
         let account = self.registries.accounts.read(&endpoint.owner).await;
@@ -165,7 +175,7 @@ impl JobHandlers {
         {
             return Ok(true);
         }
-        let Some(key) = session.amr.key() else { return Ok(false) };
+        let Some(key) = session.key() else { return Ok(false) };
         let key = self.registries.api_keys.read(&key).await.map_err(load_failed)?;
         Ok(key.is_none_or(|(key, _)| !key.is_active()))
     }
@@ -180,8 +190,13 @@ impl JobHandlers {
         Ok(account.is_some_and(|(account, _)| account.frozen.is_some()))
     }
 
-    /// The event envelope, as the stream sends it; `None` once the event is no longer stored.
-    async fn envelope(&self, delivery: &WebhookDelivery) -> Result<Option<String>, AttemptFailure> {
+    /// The event envelope, as the stream sends it to who registered the endpoint; `None` once the event is no longer
+    /// stored.
+    async fn envelope(
+        &self,
+        delivery: &WebhookDelivery,
+        reader: Option<AuthMethod>,
+    ) -> Result<Option<String>, AttemptFailure> {
         let (seq, owner) = (delivery.message.seq, delivery.owner.key());
         let place = Span::After(seq.saturating_sub(1));
         let found = match self.store.events_of(&owner, place, 1).await {
@@ -197,7 +212,8 @@ impl JobHandlers {
         let announcement = record
             .announcement
             .filter(|announcement| announcement.id == delivery.message.event);
-        Ok(announcement.map(|announcement| announcement.with_seq(seq)))
+        let seen = announcement.and_then(|announcement| as_seen_by(reader, announcement));
+        Ok(seen.map(|announcement| announcement.with_seq(seq)))
     }
 
     /// One attempt. A slow one gives up its healthy permit, and ends if the degraded pool is full.
@@ -342,7 +358,13 @@ impl JobHandlers {
         let endpoint = self.registries.webhooks.read(&id).await.map_err(load_failed)?;
         let active = endpoint.map(|(endpoint, _)| endpoint);
         if let Some(endpoint) = active.filter(|endpoint| endpoint.status == webhook::Status::Active) {
+            let registrant = self.registrant(&endpoint).await?.map(|session| session.amr);
             let (owner, mut after) = (endpoint.owner.key(), 0);
+            let known = KnownEndpoint {
+                id,
+                endpoint,
+                registrant,
+            };
             loop {
                 let page = match self.store.events(after, PAGE, Some(&owner)).await {
                     Err(StoreError::Expired { oldest }) if after < oldest => {
@@ -360,9 +382,9 @@ impl JobHandlers {
                     if record.at < since {
                         continue;
                     }
-                    if let Some(letter) = message_for(event, &record, id, &endpoint) {
+                    if let Some(letter) = message_for(event, &record, &known) {
                         let delivery = WebhookDeliveryId::for_event(id, letter.event);
-                        let owner = endpoint.owner;
+                        let owner = known.endpoint.owner;
                         self.ask_delivery(delivery, Command::Create { owner, message: letter })
                             .await?;
                         self.ask_delivery(delivery, Command::Redeliver { force: false, by: None })

@@ -19,18 +19,7 @@ use crate::port::{AttributedTransfer, OutgoingTransfer};
 /// Opens a withdrawal, or ends its hold.
 pub(super) fn decide(account: &Account, command: Command, context: &Context) -> Result<Decision<Account>, Rejection> {
     match command {
-        Command::Withdraw { id, to, amount, key } => {
-            let over = key
-                .as_deref()
-                .and_then(|key| key.exceeded(amount, context.now).first().copied());
-            match over {
-                Some(over) => Err(Rejection::KeyLimit(over)),
-                None => withdraw(account, id, to, amount, context).map(|done| match key {
-                    Some(key) => key.count(amount, done, context).0,
-                    None => done,
-                }),
-            }
-        }
+        Command::Withdraw { id, to, amount } => withdraw(account, id, to, amount, context),
         Command::SettleHold {
             job,
             withdrawal,

@@ -206,7 +206,7 @@ impl Entity for Account {
                 Some(Self {
                     frozen: Some(message), ..
                 }),
-                Command::SetCaps(_),
+                Command::SetCaps(_) | Command::SetBalanceLimits(_),
             ) => Err(Rejection::Frozen {
                 message: message.clone(),
             }),
@@ -227,6 +227,8 @@ impl Entity for Account {
             }
             (Some(account), Command::SetCaps(caps)) if account.owner_caps == caps => Ok(done),
             (Some(_), Command::SetCaps(caps)) => Ok(done.event(Event::CapsChanged(caps))),
+            (Some(account), Command::SetBalanceLimits(limits)) if account.balance_limits == limits => Ok(done),
+            (Some(_), Command::SetBalanceLimits(limits)) => Ok(done.event(Event::BalanceLimitsChanged(limits))),
             (this, Command::StopAgents) => Ok(stop_agents(this, wallet, context)),
             (Some(account), Command::ResumeAgents) if account.agents_stopped_at().is_none() => Ok(done),
             (Some(_), Command::ResumeAgents) => Ok(done
@@ -292,6 +294,10 @@ impl Entity for Account {
                 owner_caps: caps.clone(),
                 ..a
             }),
+            (Some(a), Event::BalanceLimitsChanged(limits)) => Ok(Self {
+                balance_limits: *limits,
+                ..a
+            }),
             (Some(a), Event::AgentsStopped(at)) => Ok(Self {
                 agent_stop: Some(AgentStop {
                     at: *at,
@@ -324,6 +330,7 @@ impl Entity for Account {
             total_deposits: self.total_deposits.into(),
             created_at: self.created_at.into(),
             owner_caps: self.owner_caps.view(),
+            balance_limits: self.balance_limits.view(),
             agents_stopped_at: self.agents_stopped_at().map(Time::from),
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{OwnerCap, OwnerCaps, State, StatementLineType};
+use super::{BalanceLimitsView, OwnerCap, OwnerCaps, State, StatementLineType};
 use crate::answer::{ExactDecimal, Time, UserId};
 use crate::id::StatementLineId;
 use crate::product::ProductLine;
@@ -28,6 +28,9 @@ pub struct AccountView {
     /// Daily caps set by the owner, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner_caps: Option<OwnerCapsView>,
+    /// Limits set by the owner on what agents take out of the balances, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance_limits: Option<BalanceLimitsView>,
     /// Since when the owner has stopped all agents (RFC 3339); absent while they may act.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agents_stopped_at: Option<Time>,

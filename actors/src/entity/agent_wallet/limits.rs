@@ -3,19 +3,21 @@
 use super::{AgentWallet, Rejection, UsableApproval, WalletCaps, WalletSpend, in_usdc};
 use crate::entity::api_key::KeyAllowance;
 use crate::entity::spend_approval::{ExceededLimit, SpendLimit};
+use crate::entity::wallet_payment::WalletPaymentOrder;
 use crate::money::Usdc;
 use crate::port::Timestamp;
 
 impl AgentWallet {
-    /// Limits that a spend of this amount exceeds at `now`: the wallet's, then those of the agent's API key. `before` is
-    /// the amount that a lost history spent.
+    /// Limits that a spend exceeds at `now`: the wallet's, that of the merchant, then those of the agent's API key.
+    /// `before` is the amount that a lost history spent.
     pub fn exceeded_limits(
         &self,
-        amount: Usdc,
+        order: &WalletPaymentOrder,
         before: Usdc,
         key: Option<&KeyAllowance>,
         now: Timestamp,
     ) -> Vec<ExceededLimit> {
+        let amount = order.amount;
         let mut exceeded = Vec::new();
         if amount > in_usdc(self.caps.per_call) {
             exceeded.push(ExceededLimit {
@@ -33,6 +35,7 @@ impl AgentWallet {
                 left,
             });
         }
+        exceeded.extend(self.exceeded_at(&order.method, amount, before, now));
         exceeded.extend(key.into_iter().flat_map(|key| key.exceeded(amount, now)));
         exceeded
     }
@@ -81,5 +84,6 @@ pub fn refusal_of(exceeded: &ExceededLimit) -> Rejection {
             cap,
             left,
         } => Rejection::KeyDailyCap { cap, left },
+        over => Rejection::OverLimit(over),
     }
 }

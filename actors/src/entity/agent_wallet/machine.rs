@@ -3,10 +3,12 @@
 use purser_storage::mutants::{self, Mutant};
 
 use super::{AgentWallet, Command, Event, Rejection, UsableApproval, WalletHold, WalletSpend, counted_day, refusal_of};
-use super::{AgentWalletAddresses, AgentWalletLimits, AgentWalletView, RefusedSpendView};
+use super::{
+    AgentWalletAddresses, AgentWalletLimits, AgentWalletView, MerchantCaps, MerchantCapsView, RefusedSpendView,
+};
 use crate::answer::ExactDecimal;
 use crate::entity::api_key::KeyAllowance;
-use crate::entity::spend_approval;
+use crate::entity::spend_approval::{self, SpendUse};
 use crate::entity::wallet_payment;
 use crate::entity::wallet_payment::{HttpRecordPart, WalletPayment};
 use crate::id::{JobId, Network, SpendApprovalId, Wallet, WalletPaymentId};
@@ -23,7 +25,7 @@ impl AgentWallet {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         let (amount, network) = (spend.order.amount, spend.order.to.network());
-        let exceeded = self.exceeded_limits(amount, before, key, context.now);
+        let exceeded = self.exceeded_limits(&spend.order, before, key, context.now);
         let over = exceeded.first();
         let used =
             approval.filter(|approval| over.is_some() && self.is_passed_by(approval, &spend, &exceeded, context.now));
@@ -60,6 +62,7 @@ impl AgentWallet {
             day: counted_day(context.now, self.day),
             key: share,
             approval: used.map(|approval| approval.id),
+            merchant: spend.order.method.merchant().map(str::to_owned),
         };
         let from = self.addresses.on(network);
         let opening =
@@ -99,8 +102,10 @@ impl AgentWallet {
         if self.day != open.day {
             self.day = open.day;
             self.used = Usdc::ZERO;
+            self.merchant_uses.clear();
         }
         self.used = self.used.checked_add(open.amount).ok()?;
+        self.count_merchant(&open)?;
         self.holds.push(open);
         Some(self)
     }
@@ -111,6 +116,7 @@ impl AgentWallet {
         // A reservation of a past day needs no release.
         if (!paid || mutants::is_enabled(Mutant::WalletCapRefunded)) && open.day == self.day {
             self.used = self.used.checked_sub(open.amount).ok()?;
+            self.uncount_merchant(&open);
         }
         Some(self)
     }
@@ -127,8 +133,9 @@ fn use_approval(
         true => held,
         false => held.delete(table::approved_spend(approval)),
     };
+    let used_by = SpendUse::WalletPayment(payment);
     held.enqueue(
-        spend_approval::Job::RecordSpendApprovalUse { approval, payment },
+        spend_approval::Job::RecordSpendApprovalUse { approval, used_by },
         context,
     )
 }
@@ -173,6 +180,8 @@ impl Entity for AgentWallet {
             (Some(_), Command::Create { .. }) => Ok(done),
             (Some(wallet), Command::SetCaps(limits)) if wallet.caps == limits => Ok(done),
             (Some(_), Command::SetCaps(limits)) => Ok(done.event(Event::CapsChanged(limits))),
+            (Some(wallet), Command::SetMerchantCaps(caps)) if wallet.merchant_caps == caps => Ok(done),
+            (Some(_), Command::SetMerchantCaps(caps)) => Ok(done.event(Event::MerchantCapsChanged(caps))),
             (
                 Some(wallet),
                 Command::Hold {
@@ -218,16 +227,22 @@ impl Entity for AgentWallet {
                 address_book: Vec::new(),
                 day: 0,
                 used: Usdc::ZERO,
+                merchant_caps: MerchantCaps::default(),
+                merchant_uses: Vec::new(),
                 last_refusal: None,
             }),
             (Some(wallet), Event::CapsChanged(limits)) => Ok(Self {
                 caps: *limits,
                 ..wallet
             }),
-            (Some(wallet), Event::Held(open)) => wallet.with_hold(*open).ok_or_else(broken),
+            (Some(wallet), Event::Held(open)) => wallet.with_hold(open.clone()).ok_or_else(broken),
             (Some(wallet), Event::HoldSettled(spend, paid)) => wallet.without_hold(*spend, *paid).ok_or_else(broken),
             (Some(wallet), Event::AddressSaved(saved)) => Ok(wallet.with_saved_address(saved.clone())),
             (Some(wallet), Event::AddressDeleted(id)) => wallet.without_address(*id).ok_or_else(broken),
+            (Some(wallet), Event::MerchantCapsChanged(caps)) => Ok(Self {
+                merchant_caps: caps.clone(),
+                ..wallet
+            }),
             (Some(wallet), Event::SpendRefused(refused)) => Ok(Self {
                 last_refusal: Some((**refused).clone()),
                 ..wallet
@@ -253,10 +268,13 @@ impl Entity for AgentWallet {
                 per_call_usd: self.caps.per_call.into(),
                 per_day_usd: self.caps.per_day.map(ExactDecimal::from),
                 approvals: self.caps.approvals,
+                merchants: Some(&self.merchant_caps)
+                    .filter(|caps| !caps.is_empty())
+                    .map(MerchantCapsView::from),
             },
             saved_addresses: self.address_book.len() as u64,
             created_at: self.created_at.into(),
-            last_refused_spend: self.last_refusal.as_ref().map(RefusedSpendView::from),
+            last_refused_spend: self.last_refusal.as_ref().and_then(RefusedSpendView::of),
         }
     }
 

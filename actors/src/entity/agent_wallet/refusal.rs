@@ -4,8 +4,7 @@ use serde::Serialize;
 
 use super::{AgentWallet, Event};
 use crate::answer::{Address, ExactDecimal, Time};
-use crate::entity::spend_approval::{ExceededLimit, ExceededLimitView, SpendAgent, SpendTerms};
-use crate::entity::wallet_payment::PaymentMethod;
+use crate::entity::spend_approval::{ExceededLimit, ExceededLimitView, SpendAgent, SpendPayee, SpendTerms};
 use crate::id::{ApiKeyId, Network, SessionId};
 use crate::kernel::Decision;
 use crate::port::Timestamp;
@@ -51,21 +50,22 @@ pub struct RefusedSpendView {
     pub at: Time,
 }
 
-impl From<&RefusedSpend> for RefusedSpendView {
-    fn from(refused: &RefusedSpend) -> Self {
-        Self {
+impl RefusedSpendView {
+    /// `None` for what no wallet pays; a managed wallet refuses its own spends only.
+    pub(super) fn of(refused: &RefusedSpend) -> Option<Self> {
+        let SpendPayee::Wallet(to) = refused.terms.payee else {
+            return None;
+        };
+        Some(Self {
             amount: refused.terms.amount.into(),
-            network: refused.terms.to.network(),
-            pay_to: refused.terms.to.into(),
-            host: match &refused.terms.method {
-                PaymentMethod::Transfer => None,
-                PaymentMethod::PaidCall { host } => Some(host.clone()),
-            },
+            network: to.network(),
+            pay_to: to.into(),
+            host: refused.terms.act.host().map(str::to_owned),
             limits: refused.exceeded.iter().map(ExceededLimitView::from).collect(),
             api_key_id: refused.agent.key,
             session_id: refused.agent.session,
             at: refused.at.into(),
-        }
+        })
     }
 }
 

@@ -2,8 +2,11 @@
 
 use serde::Serialize;
 
-use super::{RefusedSpendView, State};
+use super::{AgentWallet, MerchantCapsView, RefusedSpendView, State};
 use crate::answer::{Address, ExactDecimal, Time, UserId};
+use crate::entity::session::AuthMethod;
+use crate::entity::spend_approval::sees_request_of;
+use crate::kernel::Entity as _;
 
 /// A managed wallet.
 #[derive(Clone, Debug, Serialize)]
@@ -47,4 +50,21 @@ pub struct AgentWalletLimits {
     pub per_day_usd: Option<ExactDecimal>,
     /// Whether a spend over a limit waits for the owner's approval.
     pub approvals: bool,
+    /// Caps per merchant and day (UTC), if the owner has set any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merchants: Option<MerchantCapsView>,
+}
+
+impl AgentWallet {
+    /// The wallet as the holder of these credentials sees it: without a spend that was refused to another agent.
+    pub fn seen_by(&self, reader: AuthMethod) -> AgentWalletView {
+        let refused = self.last_refusal.as_ref();
+        let shown = self.view(&self.owner);
+        AgentWalletView {
+            last_refused_spend: shown
+                .last_refused_spend
+                .filter(|_| refused.is_some_and(|spend| sees_request_of(reader, spend.agent.key))),
+            ..shown
+        }
+    }
 }

@@ -44,7 +44,7 @@ impl From<&KeyLimits> for KeyLimitsView {
     }
 }
 
-/// What the sessions of a key reserved or spent on one day.
+/// What the sessions of a key, or all agents from the balances of an account, reserved or spent on one day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct KeyUsage {
     /// Day (UTC), since the epoch.
@@ -58,6 +58,15 @@ impl Stored for KeyUsage {
 }
 
 impl KeyUsage {
+    /// The usage with a spend of this amount. More than the largest amount is no limit's concern.
+    pub(crate) fn plus(&self, amount: Usdc, now: Timestamp) -> Self {
+        let used = self.used_on(now).checked_add(amount);
+        Self {
+            day: counted_day(now, self.day),
+            used: used.unwrap_or(Usdc::from_atomic(u64::MAX)),
+        }
+    }
+
     /// Amount reserved or spent on the day of `at`, or on a later day that has already been counted.
     pub fn used_on(&self, at: Timestamp) -> Usdc {
         if self.day == counted_day(at, self.day) {
@@ -126,12 +135,9 @@ impl KeyAllowance {
         decision: Decision<E>,
         context: &Context,
     ) -> (Decision<E>, KeyShare) {
-        let day = counted_day(context.now, self.usage.day);
-        let used = self.usage.used_on(context.now);
-        // More than this is no limit's concern.
-        let used = used.checked_add(amount).unwrap_or(Usdc::from_atomic(u64::MAX));
-        let key = self.key;
-        (self.write(KeyUsage { day, used }, decision), KeyShare { key, day })
+        let usage = self.usage.plus(amount, context.now);
+        let (key, day) = (self.key, usage.day);
+        (self.write(usage, decision), KeyShare { key, day })
     }
 
     /// Gives back what was counted for a spend that was not made. A past day needs nothing back.

@@ -112,6 +112,7 @@ impl Incoming {
                 id: SessionId(self.transfer.payment.product_id()),
                 first: [0; 32],
                 life_ms: 0,
+                presented_key: None,
             },
             cap_reservation,
             at: context.now,

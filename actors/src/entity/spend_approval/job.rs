@@ -1,6 +1,7 @@
 //! Jobs of spend approvals.
 
-use crate::id::{SpendApprovalId, WalletPaymentId};
+use super::SpendUse;
+use crate::id::SpendApprovalId;
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
 
 jobs! { SpendApproval:
@@ -11,6 +12,6 @@ jobs! { SpendApproval:
         /// Approval that a spend used.
         approval: SpendApprovalId,
         /// The spend.
-        payment: WalletPaymentId,
+        used_by: SpendUse,
     } = "record_spend_approval_use" => JobPolicy { line: LineDependency::None, outgoing: None, queue: Queue::OfKind, operator: None };
 }

@@ -1,9 +1,10 @@
 //! State machine of a spend approval.
 
 use super::{
-    APPROVED_MS, Command, Event, Job, PENDING_MS, Rejection, SpendApproval, SpendApprovalView, SpendRequest, Status,
+    APPROVED_MS, Command, Event, Job, PENDING_MS, Rejection, SpendApproval, SpendApprovalView, SpendRequest, SpendUse,
+    Status,
 };
-use crate::id::{JobId, SpendApprovalId, Wallet, WalletPaymentId};
+use crate::id::{JobId, SpendApprovalId, Wallet};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, table};
 use crate::port::Timestamp;
 
@@ -77,7 +78,7 @@ impl SpendApproval {
         }
     }
 
-    fn record_use(&self, job: JobId, payment: WalletPaymentId, context: &Context) -> Result<Decision<Self>, Rejection> {
+    fn record_use(&self, job: JobId, used_by: SpendUse, context: &Context) -> Result<Decision<Self>, Rejection> {
         if self.status != Status::Approved {
             return Err(self.end().unwrap_or(Rejection::NotApproved));
         }
@@ -85,7 +86,7 @@ impl SpendApproval {
             .delete(table::spend_approval_slot(&self.owner, self.slot))
             .delete(self.requested_row())
             .completes_job(job)
-            .event(Event::Used(payment, context.now)))
+            .event(Event::Used(used_by, context.now)))
     }
 
     fn at(self, status: Status, updated_at: Timestamp) -> Self {
@@ -130,7 +131,7 @@ impl Entity for SpendApproval {
             (Some(approval), Command::Approve) => approval.approve(*id, context),
             (Some(approval), Command::Decline) => approval.decline(*id, context),
             (Some(approval), Command::Expire { job }) => Ok(approval.expire(*id, job, context)),
-            (Some(approval), Command::RecordUse { job, payment }) => approval.record_use(job, payment, context),
+            (Some(approval), Command::RecordUse { job, used_by }) => approval.record_use(job, used_by, context),
         }
     }
 
@@ -143,6 +144,7 @@ impl Entity for SpendApproval {
                     exceeded,
                     agent,
                     note,
+                    purchase,
                     slot,
                 } = (**request).clone();
                 Ok(Self {
@@ -151,6 +153,7 @@ impl Entity for SpendApproval {
                     exceeded,
                     agent,
                     note,
+                    purchase,
                     slot,
                     requested_at: *at,
                     expires_at: at.plus_ms(PENDING_MS),
@@ -167,8 +170,8 @@ impl Entity for SpendApproval {
                 Ok(approval.decided(Status::Declined, *at, expires_at))
             }
             (Some(approval), Event::Expired(at)) if approval.is_open() => Ok(approval.at(Status::Expired, *at)),
-            (Some(approval), Event::Used(payment, at)) if approval.status == Status::Approved => {
-                Ok(approval.at(Status::Used(*payment), *at))
+            (Some(approval), Event::Used(used_by, at)) if approval.status == Status::Approved => {
+                Ok(approval.at(Status::Used(*used_by), *at))
             }
             (Some(approval), Event::DeclineEnded(at)) if approval.status == Status::Declined => {
                 Ok(approval.at(Status::DeclinedEnded, *at))

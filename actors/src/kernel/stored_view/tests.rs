@@ -153,6 +153,33 @@ fn numbers_have_one_form() {
     }
 }
 
+// Checks: one member of one of several objects is left out, whatever its value, and every other byte stays.
+#[test]
+fn member_of_an_object_is_left_out() {
+    let view = |names: &[&str]| {
+        let members = names.iter().map(|name| (*name, vec![("status", 1), (*name, 2)]));
+        let map: std::collections::BTreeMap<_, std::collections::BTreeMap<_, _>> = members
+            .map(|(name, value)| (name, value.into_iter().collect()))
+            .collect();
+        let mut bytes = Vec::new();
+        StoredView::of(&map).write(&mut bytes);
+        bytes
+    };
+    let (with, without) = (view(&["a", "b", "status"]), view(&["a", "status"]));
+    let both = [&with[..], &with[..]].concat();
+    assert_eq!(
+        without_member(&both, 0, "b").unwrap(),
+        [&without[..], &with[..]].concat()
+    );
+    assert_eq!(
+        without_member(&both, 1, "b").unwrap(),
+        [&with[..], &without[..]].concat()
+    );
+    assert_eq!(without_member(&both, 0, "c").unwrap(), both);
+    assert_eq!(without_member(&with, 1, "b"), None);
+    assert_eq!(without_member(&with[..with.len() - 1], 0, "b"), None);
+}
+
 const GOLDEN: &[&str] = &[
     "040721010e6e6f5f776f72645f61745f616c6c060001047465787405061261205c2271756f74655c2220616e64205c5c062b",
     "5c7530303363625c75303033655c75323032655c75303039625c75303030615c75303030395c7530303030060a6772c3bc6e",

@@ -309,3 +309,47 @@ fn case_43_message_of_another_time_is_rejected_by_name() {
         ),
     ]);
 }
+
+/// Checks: a signature for a sign-in recovers nothing and one for a recovery signs in nowhere. What its signer saw, address
+/// and statement, must be that of a recovery.
+#[test]
+fn signature_counts_for_its_purpose_only() {
+    let service = service();
+    let origin = Origin::parse("https://api.example.com").unwrap();
+    let recovery = ProofVerifier::for_recovery(origin, &service.nonces);
+    let nonces = service.nonces.of_path("/recover-account");
+    let purpose = Purpose::Recovery;
+    for network in Network::ALL {
+        let good = SignInProof {
+            uri: "https://api.example.com/recover-account".to_owned(),
+            statement: Some(purpose.statement("api.example.com")),
+            nonce: nonces.issue(NOW, &service.entropy).text,
+            ..service.proof(network, NOW)
+        };
+        let check = |proof: &SignInProof| {
+            let signed = sign(proof.clone(), network);
+            recovery.check(header(&signed).as_bytes(), NOW).map(drop)
+        };
+        assert_eq!(check(&good), Ok(()));
+        assert_eq!(service.check(&sign(good.clone(), network)), Err(SignInError::Nonce));
+        let sign_in = service.proof(network, NOW);
+        assert_eq!(service.check(&sign(sign_in.clone(), network)).map(drop), Ok(()));
+        assert_eq!(check(&sign_in), Err(SignInError::UriMismatch));
+        let nonce = sign_in.nonce.clone();
+        assert_eq!(check(&SignInProof { nonce, ..good.clone() }), Err(SignInError::Nonce));
+        for statement in [None, sign_in.statement, Some(String::new())] {
+            let other = SignInProof {
+                statement,
+                ..good.clone()
+            };
+            assert_eq!(check(&other), Err(SignInError::Statement));
+        }
+        for uri in ["https://api.example.com", "https://api.example.com/recover-account?x"] {
+            let uri = uri.to_owned();
+            assert_eq!(
+                check(&SignInProof { uri, ..good.clone() }),
+                Err(SignInError::UriMismatch)
+            );
+        }
+    }
+}

@@ -51,6 +51,12 @@ fn a_minted_token_says_who_and_verifies() {
             TokenAuthMethod::Payment(PaymentId(4)),
             "payment",
         ),
+        (
+            WALLET,
+            TokenAuthMethod::PaymentWithKey(PaymentId(4), ApiKeyId(5)),
+            "payment",
+        ),
+        (WALLET, TokenAuthMethod::Key(ApiKeyId(5)), "api_key"),
     ] {
         let token = tokens.mint(&wallet, SessionId(9), method, NOW, &CountingEntropy::new(5));
         let header: Value = serde_json::from_str(&part(token.expose(), 0)).unwrap();

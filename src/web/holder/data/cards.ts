@@ -105,7 +105,7 @@ type CardPage = { cards: AnyCard[]; has_more: boolean };
 const source =
   (kind: CardKind): Source<AnyCard> =>
   async (after, limit) => {
-    const page = await api.get<CardPage>(withQuery("/get-card-data", { card_type: TYPES[kind], order: "desc", limit, starting_after: after }));
+    const page = await api.get<CardPage>(withQuery("/get-card-data", { card_type: TYPES[kind], include_failed: true, order: "desc", limit, starting_after: after }));
     return { rows: page.cards, more: page.has_more };
   };
 
@@ -148,11 +148,23 @@ export async function readHistory(id: string): Promise<CardHistory> {
   return { charges: read.transactions, changes: read.card_events };
 }
 
-/** The payment that bought something, with its transaction. `null` if it cannot be read. */
-export async function readPayment(id: string): Promise<Payment | null> {
-  const read = await api.get<{ payment?: Payment }>(withQuery("/get-payment", { payment_id: id }));
-  return read.payment ?? null;
+/** The payment that bought something, with its transaction and what came back of it. */
+export type Paid = Payment & {
+  /** What became of what it bought, by the API's word. */
+  productStatus: string | null;
+  /** Of the charge, what was credited by itself, and what operators refunded. */
+  credited: ExactDecimal;
+  refunded: ExactDecimal;
+};
+
+/** `null` if the session may not read it. */
+export async function readPayment(id: string): Promise<Paid | null> {
+  const read = await api.get<{ payment?: Payment; product_status?: string | null; credited_usd_amount?: ExactDecimal; refunded_usd_amount?: ExactDecimal }>(withQuery("/get-payment", { payment_id: id }));
+  return read.payment ? { ...read.payment, productStatus: read.product_status ?? null, credited: read.credited_usd_amount ?? 0, refunded: read.refunded_usd_amount ?? 0 } : null;
 }
+
+/** What the service answers about the card of another account, or one that does not exist. */
+export const NO_CARD = ["card_not_found", "card_access_denied"];
 
 /** A gift card's entry in the catalog: its real name, how to redeem it, its terms. `null` if it is no longer sold. */
 export async function readOffer(productId: string): Promise<GiftCardOffer | null> {

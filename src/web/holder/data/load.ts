@@ -29,8 +29,7 @@ export interface Live<T> {
 }
 
 /** Whether the service does not have the route, so that the page leaves this part out. */
-export const isAbsent = (error: ApiFailure | undefined): boolean =>
-  error !== undefined && error.status === 404 && ["route_not_found", "not_found", "unknown_error"].includes(error.code);
+export const isAbsent = (error: ApiFailure | undefined): boolean => error?.code === "route_not_found";
 
 /** Loads data for a page. `key` says what: another key forgets the data and loads other data. */
 export function useLoad<T>(key: string, load: () => Promise<T>, live?: Live<T>): Loaded<T> {

@@ -129,10 +129,11 @@ const CAUSES: Record<string, { thing: string; page?: (id: string) => string }> =
   wd: { thing: "Withdrawal", page: (id) => `/dashboard/transfers/${id}` },
   top: { thing: "Top-up", page: (id) => `/dashboard/transfers/${id}` },
   btr: { thing: "Bank transfer", page: (id) => `/dashboard/transfers/${id}` },
-  pay: { thing: "Payment" },
+  pay: { thing: "Payment", page: (id) => `/dashboard/payments/${id}` },
   dep: { thing: "Deposit" },
-  rf: { thing: "Refund" },
-  lr: { thing: "Late return" },
+  // A refund has the number of its payment, and a late return that of its payout.
+  rf: { thing: "Refund", page: (id) => `/dashboard/payments/pay_${id.slice(3)}` },
+  lr: { thing: "Late return", page: (id) => `/dashboard/transfers/po_${id.slice(3)}` },
   otx: { thing: "Transfer" },
 };
 
@@ -140,6 +141,13 @@ const prefixOf = (line: StatementLine): string => line.cause.split("_")[0] ?? ""
 
 /** The page of what caused a line. */
 export const causePage = (line: StatementLine): string | undefined => CAUSES[prefixOf(line)]?.page?.(line.cause);
+
+/** The statement of the day of a moment, with the lines of one thing marked. */
+export function dayLink(at: string, cause: string): string {
+  const date = new Date(at);
+  const key = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `/dashboard/statement?from=${key}&to=${key}&of=${encodeURIComponent(cause)}`;
+}
 
 /** A line in words. */
 export function lineWords(line: StatementLine): string {

@@ -7,6 +7,12 @@ import { type Place, type Slice, type Source, mergedSlice } from "./load";
 
 export type TransferKind = "top_up" | "payout" | "withdrawal" | "card_withdrawal" | "bank_transfer";
 
+export interface TopUpProgress {
+  signed_again: number;
+  signed_at_most: number;
+  attested: boolean;
+}
+
 /** One transfer in the words that all kinds share, with what the API says of it. */
 export interface Transfer {
   kind: TransferKind;
@@ -25,6 +31,8 @@ export interface Transfer {
   /** Why it has not left yet. */
   held: string | null;
   topUp?: TopUp;
+  /** Steps of a top-up that leave no transfer. */
+  progress?: TopUpProgress;
   payout?: Payout;
   withdrawal?: Withdrawal;
   bank?: BankTransaction;
@@ -215,21 +223,9 @@ export type Shown = "all" | "top_ups" | "payouts" | "withdrawals" | "bank";
 
 const SOURCES: Record<Exclude<Shown, "all">, Source<Transfer>> = { top_ups: topUps, payouts, withdrawals, bank: bankTransfers };
 
-/** A list that this service or this account does not have counts as empty. */
-const lenient =
-  (source: Source<Transfer>): Source<Transfer> =>
-  async (after, limit) => {
-    try {
-      return await source(after, limit);
-    } catch (error) {
-      if (error instanceof ApiFailure && error.status === 404) return { rows: [], more: false };
-      throw error;
-    }
-  };
-
 export function transfersSlice(shown: Shown, place: Place | undefined, limit: number): Promise<Slice<Transfer, Place>> {
   const sources = shown === "all" ? Object.values(SOURCES) : [SOURCES[shown]];
-  return mergedSlice(sources.map(lenient), place, limit, (row) => ({ id: row.id, at: row.createdAt }));
+  return mergedSlice(sources, place, limit, (row) => ({ id: row.id, at: row.createdAt }));
 }
 
 /** How many of the newest of each kind are searched for those still on their way. */
@@ -237,27 +233,22 @@ const RECENT = 100;
 
 /** What is still on its way, the newest first. A payout can wait for its recipient for 30 days. */
 export async function readOpen(): Promise<Transfer[]> {
-  const pages = await Promise.all(Object.values(SOURCES).map((source) => lenient(source)(undefined, RECENT)));
+  const pages = await Promise.all(Object.values(SOURCES).map((source) => source(undefined, RECENT)));
   return pages
     .flatMap((page) => page.rows)
     .filter(isOpen)
     .sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
 }
 
-/** Pages of top-ups that are searched for one: they have no route of their own. */
-const MAX_TOP_UP_PAGES = 10;
-
 async function readTopUp(id: string): Promise<Transfer> {
-  let after: string | undefined;
-  for (let pages = 0; pages < MAX_TOP_UP_PAGES; pages += 1) {
-    const page = await topUps(after, 100);
-    const found = page.rows.find((row) => row.id === id);
-    if (found) return found;
-    after = page.rows.at(-1)?.id;
-    if (!page.more || after === undefined) break;
-  }
-  throw new ApiFailure("top_up_not_found", "There is no such top-up.", undefined, undefined, 404);
+  const read = await api.get<{ top_up: TopUp; progress: TopUpProgress }>(withQuery("/get-top-up-status", { top_up_id: id }));
+  return { ...ofTopUp(read.top_up), progress: read.progress };
 }
+
+/** What the service answers about the transfer of another account, or one that does not exist. */
+export const NOT_THERE = [
+  "transfer_not_found", "top_up_not_found", "top_up_access_denied", "payout_not_found", "payout_access_denied", "withdrawal_not_found", "withdrawal_access_denied", "transaction_not_found", "bank_account_access_denied",
+];
 
 /** One transfer by its id, whose prefix says what it is. */
 export async function readTransfer(id: string): Promise<Transfer> {

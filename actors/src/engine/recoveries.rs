@@ -1,0 +1,109 @@
+//! Recoveries of accounts whose passkeys are lost. The caller has verified the wallet's signature, or the owner's passkey.
+
+use purser_storage::StoreError;
+
+use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
+use crate::entity::passkey;
+use crate::entity::payment::SessionSeed;
+use crate::entity::recovery::{CancelledBy, Command, Recovery, Rejection};
+use crate::id::Wallet;
+use crate::kernel::registry::LoadError;
+use crate::kernel::{AskError, table};
+
+impl Engine {
+    /// The last recovery of an account, ended or not.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn recovery(&self, account: &Wallet) -> Result<Option<Recovery>, LoadError> {
+        let read = self.0.registries.recoveries.read(account).await?;
+        Ok(read.map(|(recovery, _)| recovery))
+    }
+
+    /// Begins a recovery, unless one is in progress.
+    ///
+    /// # Errors
+    /// [`OperationError::AlreadyUsed`] for a nonce that was used.
+    pub async fn request_recovery(
+        &self,
+        account: Wallet,
+        nonce: ([u8; 16], u64),
+    ) -> Result<(), OperationError<Rejection>> {
+        self.ask_recovery(account, &Command::Request { nonce }, Some(nonce))
+            .await
+    }
+
+    /// Completes a recovery: removes the passkeys from before, and opens the session of the wallet from which the owner's
+    /// link comes.
+    ///
+    /// # Errors
+    /// [`Rejection`]; [`OperationError::AlreadyUsed`] for a nonce that was used.
+    pub async fn complete_recovery(
+        &self,
+        account: Wallet,
+        nonce: ([u8; 16], u64),
+        session: SessionSeed,
+    ) -> Result<(), OperationError<Rejection>> {
+        let unavailable = |_| OperationError::Unavailable;
+        let lost = self.passkeys_of(&account).await.map_err(unavailable)?;
+        self.ask_recovery(account, &Command::Complete { nonce, session }, Some(nonce))
+            .await?;
+        // The job removes them too, if this process ends here.
+        for (id, _) in lost {
+            match self.remove_passkey(id).await {
+                Ok(()) | Err(OperationError::Rejected(passkey::Rejection::Removed)) => {}
+                Err(_) => return Err(OperationError::Unavailable),
+            }
+        }
+        Ok(())
+    }
+
+    /// Cancels a recovery. The caller has verified that the owner confirms it with a passkey.
+    ///
+    /// # Errors
+    /// [`Rejection::NotFound`] when none is in progress.
+    pub async fn cancel_recovery(&self, account: Wallet) -> Result<(), OperationError<Rejection>> {
+        self.ask_recovery(account, &Command::Cancel(CancelledBy::Owner), None)
+            .await
+    }
+
+    /// After a restore, cancels all recoveries in progress: their owners may have done that in the lost history. Who has
+    /// lost the passkeys asks again.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub(super) async fn cancel_restored_recoveries(&self) -> Result<(), StoreError> {
+        let rows = self.0.store.scan(&[table::OPEN_RECOVERY], None, usize::MAX).await?;
+        for (key, _) in rows {
+            let account = key.get(1..).and_then(Wallet::from_key);
+            let account = account.ok_or_else(|| StoreError::Corrupt("a recovery of no wallet".to_owned()))?;
+            let cancelled = self.ask_recovery(account, &Command::Cancel(CancelledBy::Restore), None);
+            match cancelled.await {
+                Ok(()) | Err(OperationError::Rejected(_)) => {}
+                Err(error) => return Err(StoreError::Io(format!("{error:?}"))),
+            }
+        }
+        Ok(())
+    }
+
+    async fn ask_recovery(
+        &self,
+        account: Wallet,
+        command: &Command,
+        nonce: Option<([u8; 16], u64)>,
+    ) -> Result<(), OperationError<Rejection>> {
+        for _ in 0..MAX_CONFLICT_RETRIES {
+            if let Some((nonce, expires_s)) = nonce {
+                let used = self.0.store.read(&table::nonce(expires_s, &nonce)).await;
+                if used.map_err(|_| OperationError::Unavailable)?.is_some() {
+                    return Err(OperationError::AlreadyUsed);
+                }
+            }
+            match self.0.registries.recoveries.ask(account, command.clone()).await {
+                Err(AskError::Conflict) => {}
+                result => return Ok(result?),
+            }
+        }
+        Err(OperationError::Unavailable)
+    }
+}

@@ -1,0 +1,72 @@
+//! Whose a request is: what one agent asked for over a limit, and what was refused to it, is not another agent's to see.
+//! The account owner sees all.
+
+use serde::Deserialize;
+
+use crate::entity::session::AuthMethod;
+use crate::id::ApiKeyId;
+use crate::kernel::event_record::PublicEvent;
+
+/// Member of a managed wallet's view: the latest spend that a limit refused, whichever agent asked.
+const LAST_REFUSED: &str = "last_refused_spend";
+/// Type of the event of such a spend.
+const SPEND_REFUSED: &str = "agent_wallet.spend_refused";
+
+/// Whether the holder of these credentials sees what an agent with this API key asked for; without a key, the wallet asked.
+pub fn sees_request_of(reader: AuthMethod, key: Option<ApiKeyId>) -> bool {
+    match reader {
+        AuthMethod::Wallet | AuthMethod::Passkey(_) => true,
+        AuthMethod::Key(own) => key == Some(own),
+        // It spends nothing from the managed wallet, so it has asked for nothing.
+        AuthMethod::Payment(_) => false,
+    }
+}
+
+/// Whether the holder of these credentials sees the event: it is not about another agent's request. `None` for a session
+/// that is not known.
+pub fn sees_event(reader: Option<AuthMethod>, event: &PublicEvent) -> bool {
+    let is_request = event.kind.starts_with("approval.") || event.kind == SPEND_REFUSED;
+    !is_request
+        || reader
+            .is_some_and(|reader| reader.is_owner() || key_of(event).is_some_and(|key| sees_request_of(reader, key)))
+}
+
+/// The event as the holder of these credentials sees it. `None` if they don't.
+pub fn as_seen_by(reader: Option<AuthMethod>, event: PublicEvent) -> Option<PublicEvent> {
+    if !sees_event(reader, &event) {
+        return None;
+    }
+    match event.kind.as_str() {
+        _ if reader.is_some_and(AuthMethod::is_owner) => Some(event),
+        SPEND_REFUSED => event.without_previous(LAST_REFUSED),
+        kind if kind.starts_with("agent_wallet.") => event.without_member(LAST_REFUSED),
+        _ => Some(event),
+    }
+}
+
+/// API key of the agent whose request the event is about, if it has one. `None` if that cannot be read.
+fn key_of(event: &PublicEvent) -> Option<Option<ApiKeyId>> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        data: Data,
+    }
+    #[derive(Deserialize)]
+    struct Data {
+        object: Object,
+    }
+    #[derive(Deserialize)]
+    struct Object {
+        api_key_id: Option<String>,
+        last_refused_spend: Option<Refused>,
+    }
+    #[derive(Deserialize)]
+    struct Refused {
+        api_key_id: Option<String>,
+    }
+    let Envelope { data } = serde_json::from_str(&event.with_seq(0)).ok()?;
+    let key = match data.object.last_refused_spend {
+        Some(refused) => refused.api_key_id,
+        None => data.object.api_key_id,
+    };
+    key.map(|text| text.parse::<ApiKeyId>()).transpose().ok()
+}

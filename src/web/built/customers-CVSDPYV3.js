@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-LXJSDGTH.js";import"/assets/chunk-UMAF5O7P.js";import"/assets/chunk-EGT5ODNU.js";import"/assets/chunk-2NIOGU5O.js";import"/assets/chunk-KBIDVDZ2.js";import"/assets/chunk-BRQS4RQQ.js";export{c as default,a as pageOfHit,b as remember};

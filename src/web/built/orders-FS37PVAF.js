@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-QODYS7NM.js";import"/assets/chunk-QC4TQ5JS.js";import"/assets/chunk-V6F2NCWX.js";import"/assets/chunk-2NIOGU5O.js";import"/assets/chunk-3WD3VLX6.js";import"/assets/chunk-KBIDVDZ2.js";import"/assets/chunk-BRQS4RQQ.js";export{a as OrderTabs,b as default};

@@ -1,0 +1,72 @@
+// What a purchase cost: the price with its fee, how it was paid, what came back, and what is left of it.
+
+import { Amount, Id, KeyValue, Panel, isZero, less, money, sum } from "../parts";
+import type { Paid } from "./data/cards";
+import { dayLink } from "./data/statement";
+import { Transaction } from "./chain";
+
+type Value = string | number;
+
+export interface ReceiptProps {
+  /** What was bought: “On the card”, “Recipient gets”. */
+  bought: { name: string; value: string } | null;
+  /** The whole price in US dollars, its fee included. */
+  price: Value;
+  fee: { amount: Value; currency: string } | null;
+  payment: Paid | null;
+  /** What was credited by itself, if the payment does not say. */
+  credited?: Value | null;
+  /** When the newest of it came back. */
+  creditedAt?: string;
+  /** The id that the statement has for what came back. */
+  cause: string;
+}
+
+/** What a purchase cost in the end. Never below nothing: a credit in another currency is rounded by the service. */
+export function costInTheEnd(price: Value, ...back: (Value | null | undefined)[]): string {
+  const left = less(String(price), sum(...back));
+  return left.startsWith("-") ? "0" : left;
+}
+
+export function Receipt({ bought, price, fee, payment, credited, creditedAt, cause }: ReceiptProps) {
+  const came = payment && !isZero(payment.credited) ? payment.credited : (credited ?? 0);
+  const refunded = payment?.refunded ?? 0;
+  const end = costInTheEnd(price, came, refunded);
+  return (
+    <Panel title="Receipt" padded id="receipt">
+      <KeyValue
+        rows={[
+          bought && { name: bought.name, value: bought.value },
+          fee && { name: "Fee", value: money(fee.amount, fee.currency) },
+          { name: payment ? "Price" : "Taken from your balance", value: <b>{money(price)}</b> },
+          payment && { name: "Paid", value: <Amount value={payment.amount} currency={payment.asset} places={6} /> },
+          payment !== null && payment.transaction !== null && { name: "Transaction", value: <Transaction hash={payment.transaction} network={payment.network} /> },
+          payment && { name: "From wallet", value: <Id value={payment.payer} what="wallet" /> },
+          payment && { name: "Payment", value: <a href={`/dashboard/payments/${payment.payment_id}`}>Its page</a> },
+          !isZero(came) && {
+            name: "Came back",
+            value: (
+              <>
+                <Amount value={came} sign /> to your balance
+                {creditedAt && (
+                  <>
+                    , <a href={dayLink(creditedAt, cause)}>in your statement</a>
+                  </>
+                )}
+              </>
+            ),
+          },
+          !isZero(refunded) && {
+            name: "Refunded by Purser",
+            value: (
+              <>
+                <Amount value={refunded} sign /> to your balance
+              </>
+            ),
+          },
+          { name: "Cost in the end", value: <b>{money(end)}</b> },
+        ]}
+      />
+    </Panel>
+  );
+}
