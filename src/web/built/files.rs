@@ -9,7 +9,7 @@ pub(super) static DESK: Page = Page {
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "33c7976aa3f45ca0f84fb1675fd161fa",
+    digest: "299bb19c11e2b1bbd6419c0901bba851",
 };
 
 pub(super) static LINK_USED: Page = Page {
@@ -58,18 +58,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("add-money-DTBBTEO2.js.gz")),
     },
     File {
-        name: "agents-WWS5MSCK.js",
+        name: "agents-XKFSHBXX.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "cb44cdb656d28f79d6442cea0c2bd392",
-        bytes: include_bytes!("agents-WWS5MSCK.js"),
-        gzip: Some(include_bytes!("agents-WWS5MSCK.js.gz")),
+        digest: "d9f3f456066c005bb0b4096faad23ae8",
+        bytes: include_bytes!("agents-XKFSHBXX.js"),
+        gzip: Some(include_bytes!("agents-XKFSHBXX.js.gz")),
     },
     File {
-        name: "approval-dialog-S4DYWPK4.js",
+        name: "approval-dialog-NVVSAJIF.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "866fe31fa10a97219a04aee84c716142",
-        bytes: include_bytes!("approval-dialog-S4DYWPK4.js"),
-        gzip: Some(include_bytes!("approval-dialog-S4DYWPK4.js.gz")),
+        digest: "a901e2587e5295538176110d2d8a151d",
+        bytes: include_bytes!("approval-dialog-NVVSAJIF.js"),
+        gzip: Some(include_bytes!("approval-dialog-NVVSAJIF.js.gz")),
     },
     File {
         name: "approvals-NLINMYC2.js",
@@ -112,13 +112,6 @@ pub(super) static FILES: &[File] = &[
         digest: "21c58ddcf1fcfa3bc49c3f5840d2f04e",
         bytes: include_bytes!("cards-PVQGIOWH.js"),
         gzip: Some(include_bytes!("cards-PVQGIOWH.js.gz")),
-    },
-    File {
-        name: "chunk-27UJ7QSL.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "ee82decb34540b540bdd8486d9674b71",
-        bytes: include_bytes!("chunk-27UJ7QSL.js"),
-        gzip: Some(include_bytes!("chunk-27UJ7QSL.js.gz")),
     },
     File {
         name: "chunk-374XJCWT.js",
@@ -170,6 +163,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-7ETK4I5J.js.gz")),
     },
     File {
+        name: "chunk-C4XTO4PA.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "3ae40a7f2e2974c5672d9926338a0567",
+        bytes: include_bytes!("chunk-C4XTO4PA.js"),
+        gzip: Some(include_bytes!("chunk-C4XTO4PA.js.gz")),
+    },
+    File {
         name: "chunk-DRMQMNLE.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "1ee3438b280330305c7cc135d3adc883",
@@ -189,13 +189,6 @@ pub(super) static FILES: &[File] = &[
         digest: "3f43796cdd6fc6eceb76536bd96b651e",
         bytes: include_bytes!("chunk-EGT5ODNU.js"),
         gzip: Some(include_bytes!("chunk-EGT5ODNU.js.gz")),
-    },
-    File {
-        name: "chunk-EQ3QUAAF.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "d3a6c2ce7509484a5b1d43d63b6c5a5a",
-        bytes: include_bytes!("chunk-EQ3QUAAF.js"),
-        gzip: Some(include_bytes!("chunk-EQ3QUAAF.js.gz")),
     },
     File {
         name: "chunk-EXVOXXGP.js",
@@ -268,6 +261,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-KST43Y4R.js.gz")),
     },
     File {
+        name: "chunk-KX2GH4HE.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "fd4b44eab29b2bffae6172bc9d3b8e13",
+        bytes: include_bytes!("chunk-KX2GH4HE.js"),
+        gzip: Some(include_bytes!("chunk-KX2GH4HE.js.gz")),
+    },
+    File {
         name: "chunk-OJQPXHWO.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "d027a163a0b4e87f090e9e2a3c9da7d6",
@@ -301,13 +301,6 @@ pub(super) static FILES: &[File] = &[
         digest: "73fec4244bdb5c9bcaef1164dcb236d9",
         bytes: include_bytes!("chunk-TM22PI3X.js"),
         gzip: Some(include_bytes!("chunk-TM22PI3X.js.gz")),
-    },
-    File {
-        name: "chunk-TYIPWU2L.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "6f91ac881cf2233929755ad4ec437375",
-        bytes: include_bytes!("chunk-TYIPWU2L.js"),
-        gzip: Some(include_bytes!("chunk-TYIPWU2L.js.gz")),
     },
     File {
         name: "chunk-U6VXSYJC.js",
@@ -350,6 +343,13 @@ pub(super) static FILES: &[File] = &[
         digest: "ef1b32e6bb2db28cdf74f8fcaa5e482a",
         bytes: include_bytes!("chunk-W2GY3ZH5.js"),
         gzip: Some(include_bytes!("chunk-W2GY3ZH5.js.gz")),
+    },
+    File {
+        name: "chunk-WT3OVO64.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "de1ffa945bb9b70586135ba05e0319e4",
+        bytes: include_bytes!("chunk-WT3OVO64.js"),
+        gzip: Some(include_bytes!("chunk-WT3OVO64.js.gz")),
     },
     File {
         name: "chunk-XEGBMC4D.js",
@@ -401,13 +401,6 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "holder-7EHF3GIU.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "661530d1402e260dffc2a0e05954cd36",
-        bytes: include_bytes!("holder-7EHF3GIU.js"),
-        gzip: Some(include_bytes!("holder-7EHF3GIU.js.gz")),
-    },
-    File {
         name: "holder-7ETXCNXN.css",
         content_type: "text/css; charset=utf-8",
         digest: "241aeec5ce88408df831890f60f4812e",
@@ -415,18 +408,25 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("holder-7ETXCNXN.css.gz")),
     },
     File {
+        name: "holder-ENOWE5UJ.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "9e8b3c1fac7f8f6ced6d69ac5d50be69",
+        bytes: include_bytes!("holder-ENOWE5UJ.js"),
+        gzip: Some(include_bytes!("holder-ENOWE5UJ.js.gz")),
+    },
+    File {
+        name: "home-KQWFPUTA.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "a0a66c3d06bd2f257e4c7d1c9ae2b0f1",
+        bytes: include_bytes!("home-KQWFPUTA.js"),
+        gzip: Some(include_bytes!("home-KQWFPUTA.js.gz")),
+    },
+    File {
         name: "home-MZWJJJ5O.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "ac031c81a3f4878500f4f264ccd2e302",
         bytes: include_bytes!("home-MZWJJJ5O.js"),
         gzip: Some(include_bytes!("home-MZWJJJ5O.js.gz")),
-    },
-    File {
-        name: "home-O5U7ENGK.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "867629efe2252b7182efded35ff08191",
-        bytes: include_bytes!("home-O5U7ENGK.js"),
-        gzip: Some(include_bytes!("home-O5U7ENGK.js.gz")),
     },
     File {
         name: "icon-LON4Y3IE.svg",
