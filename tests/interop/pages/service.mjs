@@ -153,6 +153,12 @@ export class Agent {
     return this.#service.cli(['token', '--network', network, '--wallet', this.#wallet, this.#service.url])
   }
 
+  /** The token that came with the wallet's first payment. It reads, and acts for the payment only. */
+  paymentToken() {
+    const [tokens] = Object.values(JSON.parse(readFileSync(this.#wallet.replace('.json', '.tokens.json'), 'utf8')))
+    return tokens.id_token
+  }
+
   async bearer(network) {
     return { authorization: `Bearer ${await this.token(network)}` }
   }

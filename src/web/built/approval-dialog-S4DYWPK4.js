@@ -1,0 +1,1 @@
+import{a}from"/assets/chunk-EQ3QUAAF.js";import"/assets/chunk-27UJ7QSL.js";import"/assets/chunk-JRAVTUET.js";export{a as ApprovalDialog};
