@@ -25,7 +25,7 @@ pub(super) struct BalanceCall<'a> {
     pub(super) approval: Option<&'a str>,
 }
 
-/// The agent's wish, for the owner's limits and approvals; `None` for the owner at one of our pages, who has confirmed
+/// What the agent asks for, by the owner's limits and approvals; `None` for the owner at one of our pages, who has confirmed
 /// it there.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::agent_wallet::{assert_error, fund_wallet, keyed, opened, outgoing_amounts, service_with_seller};
+use super::agent_wallet::{assert_error, keyed, opened, outgoing_amounts, service_with_seller};
 use super::banking::{approve, call, open_account, quick, result};
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
@@ -61,7 +61,6 @@ async fn merchants_have_limits_of_their_own() {
     let (seller, host, service) = service_with_seller().await;
     let site = ServiceClient::of(&service);
     let (agent, token, wallet) = opened(&site, Network::Base).await;
-    fund_wallet(&site, wallet["addresses"]["base"].as_str().unwrap()).await;
     let owner = Owner::of(&site, &agent).await;
     let unsigned = site.request("POST", MERCHANTS).header("origin", &site.service.url);
     let unsigned = send(unsigned.json(&json!({"hosts": []}))).await.unwrap();
@@ -254,6 +253,35 @@ async fn withdrawals_of_agents_wait_for_the_owner() {
     balance_is(&site, &token, "1.16").await;
     site.wait_for_events(&token, &["account.caps_updated", "approval.used approved"])
         .await;
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn token_of_a_payment_reads_the_approval_that_it_asked_for() {
+    // Checks: its withdrawal to the wallet itself, over a limit, waits for the owner. It can follow that, and no other
+    // token of a payment can.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let (agent, _) = agent_with_balance(&site, Network::Base).await;
+    let owner = Owner::of(&site, &agent).await;
+    set(&site, &owner, BALANCE, json!({"per_call_usd": 1, "approvals": true})).await;
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        let bought = agent.buy(&site, "/get-card?amount=5").await;
+        tokens.push(bought.body["auth"]["id_token"].as_str().unwrap().to_owned());
+    }
+    let id = waiting(&withdraw(&site, &tokens[0], None, &json!({"amount": 2})).await);
+    let path = format!("/get-approval?approval_id={id}");
+    let seen = site.get_as(&tokens[0], &path).await;
+    assert_eq!(
+        (seen.status, seen.str("status")),
+        (200, Some("pending")),
+        "{}",
+        seen.text
+    );
+    assert_error(&site.get_as(&tokens[1], &path).await, 403, "sign_in_required");
     service.stop();
     host.assert_verified();
 }

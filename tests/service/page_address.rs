@@ -40,7 +40,7 @@ async fn passkeys_work_at_the_default_address() {
     let listed = site.get("/account/passkeys", &[("cookie", owner.cookie())]).await;
     assert_eq!(listed.body["available"], true, "{}", listed.text);
     let (paths, name) = (["/account/passkeys/options", "/account/passkeys"], "Phone");
-    let mut add = async |device: &mut Authenticator| {
+    let add = async |device: &mut Authenticator| {
         let options = owner.act_from(&site, &pages, paths[0], &json!({})).await;
         assert_eq!(options.status, 200, "{}", options.text);
         let credential = device.create(&options.body);

@@ -34,7 +34,7 @@ pub enum SpendDenied {
 pub(super) struct BalanceSpend<'a> {
     /// Account whose money it is.
     pub(super) owner: Wallet,
-    /// The agent's wish; `None` if the owner does it at the account page.
+    /// What the agent asks for; `None` if the owner does it at the account page.
     pub(super) asked: Option<&'a AgentSpend>,
     /// What it will be.
     pub(super) used_by: SpendUse,
@@ -146,7 +146,15 @@ impl Engine {
                         given = Some(approval);
                         continue;
                     }
-                    Consent::Missing(why) => return Err(denied(why)),
+                    Consent::Missing(why) => {
+                        // The same request has used it, and its response is known.
+                        if let Some(recorder) = &recorder
+                            && self.is_recorded(recorder.slot()).await.map_err(unread_row)?
+                        {
+                            return Err(OperationError::AlreadyUsed);
+                        }
+                        return Err(denied(why));
+                    }
                     // It was given for other limits than those that are exceeded now, or there are too many.
                     Consent::Given(_) | Consent::TooMany => return Err(refused()),
                 }

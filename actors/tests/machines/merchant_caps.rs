@@ -146,7 +146,7 @@ fn merchants_are_capped_by_their_exact_host() {
 
 #[test]
 fn merchant_cap_is_reserved_and_released_by_the_day() {
-    // Checks: reservations count at once and per merchant; one that is not paid is given back on its own day only; a new
+    // Checks: reservations count at once and per merchant; one that is not paid is released on its own day only; a new
     // day begins with nothing; what a lost history spent counts for every merchant.
     let mut now = wallet(caps(&[("shop.example.com", 10)], Some(7)), false);
     now = paid(now, 1, SHOP, 6, NOW);

@@ -9,7 +9,7 @@ pub(super) static DESK: Page = Page {
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "232f59343d67bc539b88310af70305a9",
+    digest: "0dbad9c32cbb3362ec0b549e2e42b853",
 };
 
 pub(super) static LINK_USED: Page = Page {
@@ -121,6 +121,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-2WH3CPWR.js.gz")),
     },
     File {
+        name: "chunk-3JYJJEWQ.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "cc2e862a448d5848d66bcacabdd5aa5b",
+        bytes: include_bytes!("chunk-3JYJJEWQ.js"),
+        gzip: Some(include_bytes!("chunk-3JYJJEWQ.js.gz")),
+    },
+    File {
         name: "chunk-4A2K27U4.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "e7f9e79d3256822618f1b51d49384002",
@@ -210,13 +217,6 @@ pub(super) static FILES: &[File] = &[
         digest: "4b4b6ff1e7589b25967da8cd583e0f00",
         bytes: include_bytes!("chunk-HFY7GJB4.js"),
         gzip: Some(include_bytes!("chunk-HFY7GJB4.js.gz")),
-    },
-    File {
-        name: "chunk-I6FA5M6U.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "f42e24ab3d87fcb1904af11d8ae97507",
-        bytes: include_bytes!("chunk-I6FA5M6U.js"),
-        gzip: Some(include_bytes!("chunk-I6FA5M6U.js.gz")),
     },
     File {
         name: "chunk-IFYYUNIK.js",
@@ -401,6 +401,13 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
+        name: "holder-2S7QYQCU.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "f232886aaf3820ec40f0723cd00fed8b",
+        bytes: include_bytes!("holder-2S7QYQCU.js"),
+        gzip: Some(include_bytes!("holder-2S7QYQCU.js.gz")),
+    },
+    File {
         name: "holder-D6IQHQDD.css",
         content_type: "text/css; charset=utf-8",
         digest: "54a5cdff49bdc163d64cc3945a2bb5da",
@@ -408,25 +415,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("holder-D6IQHQDD.css.gz")),
     },
     File {
-        name: "holder-IS6RU3KC.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "142bb714ba3588c53cf347367897db28",
-        bytes: include_bytes!("holder-IS6RU3KC.js"),
-        gzip: Some(include_bytes!("holder-IS6RU3KC.js.gz")),
-    },
-    File {
-        name: "home-E3VREX62.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "ed0f9a1c42e3dc74f1a4dc441e42713c",
-        bytes: include_bytes!("home-E3VREX62.js"),
-        gzip: Some(include_bytes!("home-E3VREX62.js.gz")),
-    },
-    File {
         name: "home-RSLNZJ4R.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "ccf78094494a1c9877d8c513b56ccc13",
         bytes: include_bytes!("home-RSLNZJ4R.js"),
         gzip: Some(include_bytes!("home-RSLNZJ4R.js.gz")),
+    },
+    File {
+        name: "home-VJJA3PZU.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "6a46e9ccf8782b292994fc08c5e014d1",
+        bytes: include_bytes!("home-VJJA3PZU.js"),
+        gzip: Some(include_bytes!("home-VJJA3PZU.js.gz")),
     },
     File {
         name: "icon-LON4Y3IE.svg",
@@ -457,11 +457,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("login-27ID3IWR.js.gz")),
     },
     File {
-        name: "lost-passkeys-GF3JU6TS.js",
+        name: "lost-passkeys-WAAUNOPQ.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "1da59db710a7aa7c01f882bf8f587fe9",
-        bytes: include_bytes!("lost-passkeys-GF3JU6TS.js"),
-        gzip: Some(include_bytes!("lost-passkeys-GF3JU6TS.js.gz")),
+        digest: "b684390fc281e516b1e944c6f80fc39d",
+        bytes: include_bytes!("lost-passkeys-WAAUNOPQ.js"),
+        gzip: Some(include_bytes!("lost-passkeys-WAAUNOPQ.js.gz")),
     },
     File {
         name: "me-S7LHCV6E.js",
@@ -527,11 +527,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("reconciliation-YC2EOBBV.js.gz")),
     },
     File {
-        name: "recovery-6F7UTSEH.js",
+        name: "recovery-WSUZWQNY.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "0d372bfc3864cad77b05968c0d22ad10",
-        bytes: include_bytes!("recovery-6F7UTSEH.js"),
-        gzip: Some(include_bytes!("recovery-6F7UTSEH.js.gz")),
+        digest: "a7129e06cee221229d34bb83e025727f",
+        bytes: include_bytes!("recovery-WSUZWQNY.js"),
+        gzip: Some(include_bytes!("recovery-WSUZWQNY.js.gz")),
     },
     File {
         name: "refunds-BHA665IB.js",
@@ -555,11 +555,11 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "settings-PITAVWVS.js",
+        name: "settings-5A3Z3KSR.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "e3e8a4fe2083e5dc7bbce534979491d4",
-        bytes: include_bytes!("settings-PITAVWVS.js"),
-        gzip: Some(include_bytes!("settings-PITAVWVS.js.gz")),
+        digest: "f2161192a6c066d633c84f5c03a9f323",
+        bytes: include_bytes!("settings-5A3Z3KSR.js"),
+        gzip: Some(include_bytes!("settings-5A3Z3KSR.js.gz")),
     },
     File {
         name: "sign-in-3RAP3UI3.js",

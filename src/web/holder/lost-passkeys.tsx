@@ -26,11 +26,8 @@ export function LostPasskeys() {
       <h2>Recover the account with its wallet</h2>
       <p class="soft small">The wallet signs that its passkeys are lost: run this where the wallet is, or ask the agent that has it.</p>
       {url && <CopyLine text={`purser recover ${url}`} />}
-      <ol class="soft small">
-        <li>The recovery waits for 24 hours. Every open page of the account shows it, and any passkey that you find can cancel it.</li>
-        <li>Run it again within the next 7 days. It removes all passkeys and prints a link that opens the account once.</li>
-        <li>Add a new passkey there at once.</li>
-      </ol>
+      <p class="soft small">First the recovery waits for 24 hours. Every open page of the account shows it, and any passkey that you find can cancel it.</p>
+      <p class="soft small">Then run it again, within 7 days. It removes all passkeys and prints a link that opens the account once. Add a new passkey there at once.</p>
       <p class="soft small">Without the wallet and without a passkey there is no proof that the account is yours. Write to the operator of this service.</p>
     </>
   );

@@ -35,11 +35,11 @@ export function RecoveryNote() {
     >
       {recovery.status === "waiting" ? (
         <>
-          From <Time at={recovery.ready_at} /> on, it can remove all your passkeys and open the account.
+          It can remove all your passkeys and open the account <Time at={recovery.ready_at} />.
         </>
       ) : (
         <>
-          Until <Time at={recovery.expires_at} /> it can remove all your passkeys and open the account.
+          It can now remove all your passkeys and open the account. That ends <Time at={recovery.expires_at} />.
         </>
       )}{" "}
       If you did not ask for it, an agent that has your wallet’s key may have: cancel it with any passkey.

@@ -152,7 +152,8 @@ impl AgentWallet {
         used.checked_add(before).unwrap_or(Usdc::from_atomic(u64::MAX)) > in_usdc(cap)
     }
 
-    /// Counts a hold of the day. Without room, a merchant without a cap is not counted.
+    /// Counts a hold of the day. Once [`AgentWallet::MAX_MERCHANTS_A_DAY`] are counted, a
+    /// further merchant is not.
     pub(super) fn count_merchant(&mut self, open: &WalletHold) -> Option<()> {
         let Some(merchant) = &open.merchant else {
             return Some(());
