@@ -55,7 +55,7 @@ async fn get_statement_sums(
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, app.origin.as_str())?;
+    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
     let claims = session(&app, &headers).await?;
     let query = Query::parse(query.as_deref(), &["from", "until"])?;
     refuse_frozen(&app.engine, &claims).await?;

@@ -25,7 +25,7 @@ const line = async (visitor) => (await visitor.text('.stops')).replaceAll(/\s+/g
 export const scenarios = {
   async "a top-up's timeline moves while a person watches"({ browser, service }) {
     const agent = service.agent('loader')
-    const wallet = await agent.address('solana')
+    const wallet = await agent.wallet('solana')
     const linked = await service.post('/sandbox/link', { wallet, linked: true })
     check(linked.status === 200, linked.text)
     const bought = await agent.pay('/fund-card-balance?amount=25', 'solana')
