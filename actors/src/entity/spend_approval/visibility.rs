@@ -17,7 +17,7 @@ pub fn sees_request_of(reader: AuthMethod, key: Option<ApiKeyId>) -> bool {
     match reader {
         AuthMethod::Wallet | AuthMethod::Passkey(_) => true,
         AuthMethod::Key(own) => key == Some(own),
-        // It spends nothing from the managed wallet, so it has asked for nothing.
+        // It asks for withdrawals to the wallet itself only; `GET /get-approval` shows those of its own session.
         AuthMethod::Payment(_) => false,
     }
 }
