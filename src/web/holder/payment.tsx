@@ -13,6 +13,10 @@ const PRODUCTS: Record<string, string> = {
   usa_prepaid_card: "US card", intl_prepaid_card: "International card", gift_card: "Gift card", push_to_card: "Payout to a debit card", bank_payment: "Payout to a bank account", app_payment: "Payout to a payment app", card_balance: "Top-up of the card balance",
 };
 
+/** Whether nobody got what was bought. A card that expired was there before. */
+const isUndelivered = ({ productStatus, product_id }: Paid): boolean =>
+  ["failed", "rejected", "cancelled"].includes(productStatus ?? "") || (product_id?.startsWith("po_") === true && ["expired", "returned"].includes(productStatus ?? ""));
+
 const NO_PAYMENT = ["payment_not_found", "payment_access_denied"];
 
 export default function PaymentPage({ params }: PageProps) {
@@ -68,7 +72,7 @@ function fate(payment: Paid): string {
     case "reversed":
       return "The chain took the payment back.";
     case "fulfilled":
-      return "It bought what it was paid for.";
+      return isUndelivered(payment) ? `What it was paid for was not delivered, so ${money(payment.credited)} is back on your balance.` : "It bought what it was paid for.";
     default:
       return "It is being settled.";
   }
@@ -88,7 +92,7 @@ function Loaded({ payment }: { payment: Paid }) {
       <PageHead
         title={
           <span class="row wrap">
-            {PRODUCTS[payment.product] ?? "Payment"}
+            Payment: {PRODUCTS[payment.product] ?? payment.product}
             <Status kind="payment" value={payment.status} tag />
           </span>
         }
@@ -115,7 +119,7 @@ function Loaded({ payment }: { payment: Paid }) {
               ]}
             />
           </Panel>
-          {took && <Receipt bought={null} price={payment.amount} fee={null} payment={payment} creditedAt={payment.last_updated_at} cause={payment.product_id ?? payment.payment_id} />}
+          {took && <Receipt bought={null} price={payment.amount} fee={null} payment={payment} isOfPayment creditedAt={payment.last_updated_at} cause={payment.product_id ?? payment.payment_id} />}
         </div>
       </div>
     </>

@@ -14,6 +14,8 @@ export interface ReceiptProps {
   price: Value;
   fee: { amount: Value; currency: string } | null;
   payment: Paid | null;
+  /** It is on the payment's own page. */
+  isOfPayment?: boolean;
   /** What was credited by itself, if the payment does not say. */
   credited?: Value | null;
   /** When the newest of it came back. */
@@ -28,7 +30,7 @@ export function costInTheEnd(price: Value, ...back: (Value | null | undefined)[]
   return left.startsWith("-") ? "0" : left;
 }
 
-export function Receipt({ bought, price, fee, payment, credited, creditedAt, cause }: ReceiptProps) {
+export function Receipt({ bought, price, fee, payment, isOfPayment, credited, creditedAt, cause }: ReceiptProps) {
   const came = payment && !isZero(payment.credited) ? payment.credited : (credited ?? 0);
   const refunded = payment?.refunded ?? 0;
   const end = costInTheEnd(price, came, refunded);
@@ -42,7 +44,7 @@ export function Receipt({ bought, price, fee, payment, credited, creditedAt, cau
           payment && { name: "Paid", value: <Amount value={payment.amount} currency={payment.asset} places={6} /> },
           payment !== null && payment.transaction !== null && { name: "Transaction", value: <Transaction hash={payment.transaction} network={payment.network} /> },
           payment && { name: "From wallet", value: <Id value={payment.payer} what="wallet" /> },
-          payment && { name: "Payment", value: <a href={`/dashboard/payments/${payment.payment_id}`}>Its page</a> },
+          payment && !isOfPayment && { name: "Payment", value: <a href={`/dashboard/payments/${payment.payment_id}`}>Its page</a> },
           !isZero(came) && {
             name: "Came back",
             value: (

@@ -277,7 +277,7 @@ const ROWS = {
   "late_return.kept": { says: (o) => `A payout of ${usd(o.amount)} that came back late was not credited.`, then: status("late_return"), step: "return" },
 
   "payment.settled": { buyer: true, does: (o) => `paid for ${product(o)}.`, amount: out("amount"), then: status("payment"), quiet: true, step: "payment" },
-  "payment.fulfilled": { says: (o) => `Purser delivered ${product(o)} for this payment.`, amount: out("amount"), then: status("payment"), quiet: true, step: "payment" },
+  "payment.fulfilled": { says: (o) => `Purser took this payment for ${product(o)}.`, amount: out("amount"), then: status("payment"), quiet: true, step: "payment" },
   "payment.declined": { buyer: true, does: (o) => `tried to pay for ${product(o)}. The chain declined it, so nothing was taken.`, then: status("payment"), step: "payment" },
   "payment.refused": { buyer: true, does: (o) => `tried to pay for ${product(o)}. It was refused, so nothing was taken.`, then: status("payment"), step: "payment" },
   "payment.released": { buyer: true, does: (o) => `did not go on with ${product(o)}, so nothing was taken.`, then: status("payment"), step: "payment" },
