@@ -316,7 +316,6 @@ pub(crate) async fn in_chromium(
     let operator = operator_token.to_string_lossy().into_owned();
     let arguments = [
         *chromium,
-        &format!("http://{}", service.address),
         &link,
         &format!("http://localhost:{}", service.operator.port()),
         &operator,

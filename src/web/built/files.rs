@@ -4,7 +4,7 @@ use super::{File, Page};
 
 pub(super) static DESK: Page = Page {
     html: include_str!("desk.html"),
-    digest: "45686a11c3b82f64229e3093ef5cbaa5",
+    digest: "5277f84eca40a06bfc80e44e1c915760",
 };
 
 pub(super) static HOLDER: Page = Page {
@@ -72,11 +72,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("approval-dialog-NVVSAJIF.js.gz")),
     },
     File {
-        name: "approvals-NLINMYC2.js",
+        name: "approvals-RGAZIXMI.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "206b47eeba737474a7fac41ebc6775a8",
-        bytes: include_bytes!("approvals-NLINMYC2.js"),
-        gzip: Some(include_bytes!("approvals-NLINMYC2.js.gz")),
+        digest: "9be2a50be9d555fac2b50f84357c7646",
+        bytes: include_bytes!("approvals-RGAZIXMI.js"),
+        gzip: Some(include_bytes!("approvals-RGAZIXMI.js.gz")),
     },
     File {
         name: "ask-to-stop-H3HJLCYQ.js",
@@ -100,11 +100,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("card-XAIXSFBM.js.gz")),
     },
     File {
-        name: "card-actions-KDQUBJZX.js",
+        name: "card-actions-DTLAHXRA.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "5e608c3f0917beaf666ce956f3378f4c",
-        bytes: include_bytes!("card-actions-KDQUBJZX.js"),
-        gzip: Some(include_bytes!("card-actions-KDQUBJZX.js.gz")),
+        digest: "07de9bae457b9b1f474246f52535375c",
+        bytes: include_bytes!("card-actions-DTLAHXRA.js"),
+        gzip: Some(include_bytes!("card-actions-DTLAHXRA.js.gz")),
     },
     File {
         name: "cards-PVQGIOWH.js",
@@ -112,13 +112,6 @@ pub(super) static FILES: &[File] = &[
         digest: "21c58ddcf1fcfa3bc49c3f5840d2f04e",
         bytes: include_bytes!("cards-PVQGIOWH.js"),
         gzip: Some(include_bytes!("cards-PVQGIOWH.js.gz")),
-    },
-    File {
-        name: "chunk-374XJCWT.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "cd50d0692a89b96eb2e4bb538ce926c5",
-        bytes: include_bytes!("chunk-374XJCWT.js"),
-        gzip: Some(include_bytes!("chunk-374XJCWT.js.gz")),
     },
     File {
         name: "chunk-4VCMZCB4.js",
@@ -170,6 +163,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-C4XTO4PA.js.gz")),
     },
     File {
+        name: "chunk-CYFVPJXH.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "cd3c36bdef0fa89fe50a40636f32899b",
+        bytes: include_bytes!("chunk-CYFVPJXH.js"),
+        gzip: Some(include_bytes!("chunk-CYFVPJXH.js.gz")),
+    },
+    File {
         name: "chunk-DRMQMNLE.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "1ee3438b280330305c7cc135d3adc883",
@@ -205,18 +205,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-GGV6VO4W.js.gz")),
     },
     File {
+        name: "chunk-GIFDNTKG.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "b931ee2d2c636fbbcd5b286a9d313ef3",
+        bytes: include_bytes!("chunk-GIFDNTKG.js"),
+        gzip: Some(include_bytes!("chunk-GIFDNTKG.js.gz")),
+    },
+    File {
         name: "chunk-GKI4V5DT.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "d6338a9f29de3ceb9960cc0409438fb9",
         bytes: include_bytes!("chunk-GKI4V5DT.js"),
         gzip: Some(include_bytes!("chunk-GKI4V5DT.js.gz")),
-    },
-    File {
-        name: "chunk-HBD3CNWJ.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "fc3e172e05ced2e5886fa896e0faff9f",
-        bytes: include_bytes!("chunk-HBD3CNWJ.js"),
-        gzip: Some(include_bytes!("chunk-HBD3CNWJ.js.gz")),
     },
     File {
         name: "chunk-HULRDSGP.js",
@@ -303,13 +303,6 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-TM22PI3X.js.gz")),
     },
     File {
-        name: "chunk-U6VXSYJC.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "9d1b52ad95147da30738a1fc9e5fffbe",
-        bytes: include_bytes!("chunk-U6VXSYJC.js"),
-        gzip: Some(include_bytes!("chunk-U6VXSYJC.js.gz")),
-    },
-    File {
         name: "chunk-UMAF5O7P.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "f77ca4cf854793dd28ca0a18bdb0593d",
@@ -359,6 +352,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-XEGBMC4D.js.gz")),
     },
     File {
+        name: "chunk-YSXCGSOV.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "676e1acef5af53d343a13643174f3935",
+        bytes: include_bytes!("chunk-YSXCGSOV.js"),
+        gzip: Some(include_bytes!("chunk-YSXCGSOV.js.gz")),
+    },
+    File {
         name: "chunk-ZNW3HUDN.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "aeb70c7984ab0751d8af2c2c36b4e832",
@@ -366,11 +366,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-ZNW3HUDN.js.gz")),
     },
     File {
-        name: "customer-3TQWCU5S.js",
+        name: "customer-NLOEKV3O.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "21977c4de07b50a3b48ccb47569b1943",
-        bytes: include_bytes!("customer-3TQWCU5S.js"),
-        gzip: Some(include_bytes!("customer-3TQWCU5S.js.gz")),
+        digest: "ef41808c55a55b51e655bf8f7e99ebe1",
+        bytes: include_bytes!("customer-NLOEKV3O.js"),
+        gzip: Some(include_bytes!("customer-NLOEKV3O.js.gz")),
     },
     File {
         name: "customers-LCJKLV5A.js",
@@ -380,11 +380,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("customers-LCJKLV5A.js.gz")),
     },
     File {
-        name: "desk-L6KIVKK4.js",
+        name: "desk-4X2SJHCH.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "b6be45512474a735eb07d1e5aa47b274",
-        bytes: include_bytes!("desk-L6KIVKK4.js"),
-        gzip: Some(include_bytes!("desk-L6KIVKK4.js.gz")),
+        digest: "84564cc7121cbf93a4bc6428d696516e",
+        bytes: include_bytes!("desk-4X2SJHCH.js"),
+        gzip: Some(include_bytes!("desk-4X2SJHCH.js.gz")),
     },
     File {
         name: "desk-QEQT7QYI.css",
@@ -436,18 +436,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("icon-LON4Y3IE.svg.gz")),
     },
     File {
-        name: "incoming-M4FEGULW.js",
+        name: "incoming-XXXHJC23.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "067abc2eac85c67138208b7c9329d14b",
-        bytes: include_bytes!("incoming-M4FEGULW.js"),
-        gzip: Some(include_bytes!("incoming-M4FEGULW.js.gz")),
+        digest: "3dc5dddff4c4128cfd96a23aa9c51898",
+        bytes: include_bytes!("incoming-XXXHJC23.js"),
+        gzip: Some(include_bytes!("incoming-XXXHJC23.js.gz")),
     },
     File {
-        name: "lines-5NHC6HQ3.js",
+        name: "lines-5AGA6DL6.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "ea97d5ecd8d18f30ef022138155c36f2",
-        bytes: include_bytes!("lines-5NHC6HQ3.js"),
-        gzip: Some(include_bytes!("lines-5NHC6HQ3.js.gz")),
+        digest: "565984cf3d267b6d65ae3a04fb2dbf1c",
+        bytes: include_bytes!("lines-5AGA6DL6.js"),
+        gzip: Some(include_bytes!("lines-5AGA6DL6.js.gz")),
     },
     File {
         name: "login-27ID3IWR.js",
@@ -464,11 +464,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("lost-passkeys-NR642FSE.js.gz")),
     },
     File {
-        name: "me-SDYCJLSP.js",
+        name: "me-HPUTYYMC.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "b47be656eed9e5f41b16c73eac5cbb8e",
-        bytes: include_bytes!("me-SDYCJLSP.js"),
-        gzip: Some(include_bytes!("me-SDYCJLSP.js.gz")),
+        digest: "09ef4d3b1c7785afa8454ead7388f1f4",
+        bytes: include_bytes!("me-HPUTYYMC.js"),
+        gzip: Some(include_bytes!("me-HPUTYYMC.js.gz")),
     },
     File {
         name: "mono-HL3UKEM5.woff2",
@@ -478,11 +478,11 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "orders-PVL74Y7Y.js",
+        name: "orders-GRPL4GOV.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "e036c026574825f5efe6b0615af4ed13",
-        bytes: include_bytes!("orders-PVL74Y7Y.js"),
-        gzip: Some(include_bytes!("orders-PVL74Y7Y.js.gz")),
+        digest: "97f0098d9f61980ef7d31cc7906e5450",
+        bytes: include_bytes!("orders-GRPL4GOV.js"),
+        gzip: Some(include_bytes!("orders-GRPL4GOV.js.gz")),
     },
     File {
         name: "payment-7LP34AR3.js",
@@ -520,11 +520,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("public-MLB6W7F2.css.gz")),
     },
     File {
-        name: "reconciliation-REACZ6PR.js",
+        name: "reconciliation-ZSTBDK2P.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "c6e1d0c033b18941168a90209f4fd8f6",
-        bytes: include_bytes!("reconciliation-REACZ6PR.js"),
-        gzip: Some(include_bytes!("reconciliation-REACZ6PR.js.gz")),
+        digest: "bb83ec94f71d736dd753475bdb589926",
+        bytes: include_bytes!("reconciliation-ZSTBDK2P.js"),
+        gzip: Some(include_bytes!("reconciliation-ZSTBDK2P.js.gz")),
     },
     File {
         name: "recovery-GOQDQH6R.js",
@@ -534,18 +534,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("recovery-GOQDQH6R.js.gz")),
     },
     File {
-        name: "refunds-V2FPE6BK.js",
+        name: "refunds-TTQ3WQSD.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "76c6cb01676f0354ebbd65389025f6ef",
-        bytes: include_bytes!("refunds-V2FPE6BK.js"),
-        gzip: Some(include_bytes!("refunds-V2FPE6BK.js.gz")),
+        digest: "737a0a2848fdb48836d882f13f32438a",
+        bytes: include_bytes!("refunds-TTQ3WQSD.js"),
+        gzip: Some(include_bytes!("refunds-TTQ3WQSD.js.gz")),
     },
     File {
-        name: "sandbox-I4VQHABY.js",
+        name: "sandbox-GLB33MFG.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "86f406ae2d8e0f86c7ed223d4aa242d5",
-        bytes: include_bytes!("sandbox-I4VQHABY.js"),
-        gzip: Some(include_bytes!("sandbox-I4VQHABY.js.gz")),
+        digest: "968bff77f8ea93d6707e3c804f9a4af5",
+        bytes: include_bytes!("sandbox-GLB33MFG.js"),
+        gzip: Some(include_bytes!("sandbox-GLB33MFG.js.gz")),
     },
     File {
         name: "sans-FMSCV2E6.woff2",
@@ -583,11 +583,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("statement-AE5FSELN.js.gz")),
     },
     File {
-        name: "stuck-6BFRZPOS.js",
+        name: "stuck-SZ6IYSI4.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "34fefd98f412f1bb2902d4c4ce3ee6f1",
-        bytes: include_bytes!("stuck-6BFRZPOS.js"),
-        gzip: Some(include_bytes!("stuck-6BFRZPOS.js.gz")),
+        digest: "f39cc6424d116f203621180ceb18b65c",
+        bytes: include_bytes!("stuck-SZ6IYSI4.js"),
+        gzip: Some(include_bytes!("stuck-SZ6IYSI4.js.gz")),
     },
     File {
         name: "supervision-HEFIH64G.js",
@@ -611,11 +611,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("transfers-L7L7NM35.js.gz")),
     },
     File {
-        name: "webhooks-NDRE4XMB.js",
+        name: "webhooks-BC7PW5I4.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "088e388c9720dbc5331addd67b4f1685",
-        bytes: include_bytes!("webhooks-NDRE4XMB.js"),
-        gzip: Some(include_bytes!("webhooks-NDRE4XMB.js.gz")),
+        digest: "b7c024eee9ab751e344246c748f11a60",
+        bytes: include_bytes!("webhooks-BC7PW5I4.js"),
+        gzip: Some(include_bytes!("webhooks-BC7PW5I4.js.gz")),
     },
     File {
         name: "withdraw-to-3Y67OIXZ.js",
@@ -625,10 +625,10 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("withdraw-to-3Y67OIXZ.js.gz")),
     },
     File {
-        name: "withdrawals-6AL6EXM6.js",
+        name: "withdrawals-EO7UFRM7.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "c399637cf107c0569efe445f81249bb6",
-        bytes: include_bytes!("withdrawals-6AL6EXM6.js"),
-        gzip: Some(include_bytes!("withdrawals-6AL6EXM6.js.gz")),
+        digest: "4ee16574024ba54690be70103c205f83",
+        bytes: include_bytes!("withdrawals-EO7UFRM7.js"),
+        gzip: Some(include_bytes!("withdrawals-EO7UFRM7.js.gz")),
     },
 ];

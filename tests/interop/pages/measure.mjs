@@ -1,9 +1,11 @@
-// How soon pages of a busy account are shown, and how they scroll: `node measure.mjs CHROMIUM HOLDER LINK DESK TOKEN WALLET`.
+// How soon pages of a busy account are shown, and how they scroll: `node measure.mjs CHROMIUM LINK DESK TOKEN WALLET`.
 // TOKEN is the file with an operator's token. Prints one line of JSON, a row for each page. For the benchmarks.
 import { readFileSync } from 'node:fs'
 import { Browser, until } from './browser.mjs'
 
-const [chromium, holder, link, desk, tokenFile, wallet] = process.argv.slice(2)
+const [chromium, link, desk, tokenFile, wallet] = process.argv.slice(2)
+/** The session is at the address of the link. */
+const holder = new URL(link).origin
 /** How often a list that grows on demand is made longer before it is scrolled. */
 const LONGER = 10
 

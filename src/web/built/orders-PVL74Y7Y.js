@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-374XJCWT.js";import"/assets/chunk-HBD3CNWJ.js";import"/assets/chunk-VLPZYNTU.js";import"/assets/chunk-E4DOSMQ4.js";import"/assets/chunk-UPYK4645.js";import"/assets/chunk-TM22PI3X.js";import"/assets/chunk-JRAVTUET.js";export{a as OrderTabs,b as default};
