@@ -35,7 +35,7 @@ export function Menu({ trigger, label, triggerClass = "button ghost", align = "s
     const left = align === "end" ? from.right - width : from.left;
     const above = up || from.bottom + height + MARGIN > innerHeight;
     node.style.left = `${Math.min(Math.max(MARGIN, left), innerWidth - width - MARGIN)}px`;
-    node.style.top = `${Math.max(MARGIN, above ? from.top - height - 6 : from.bottom + 6)}px`;
+    node.style.top = `${Math.max(MARGIN, Math.min(above ? from.top - height - 6 : from.bottom + 6, innerHeight - height - MARGIN))}px`;
   };
   // A window that is enlarged or turned must not leave it outside.
   useEffect(() => {

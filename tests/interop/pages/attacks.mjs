@@ -214,8 +214,13 @@ export const scenarios = {
     const { visitor: desk } = await asOperator({ browser, service })
     desk.expects(/status of 40[0134]/)
     for (const page of DESK_PAGES) await see(desk, `${service.deskUrl}/desk${page}`)
-    for (const page of [`/customers/${wallet}`, ...[ids.card, ids.order, second, ids.payout, ids.bank, ids.hook].map((id) => `/customers/${wallet}?id=${id}`), `/orders?id=${ids.order}`, `/customers?q=${text}`, `/customers/${text}`, `/orders?id=${text}`, `/stuck?job=${text}`, `/${text}`]) {
+    for (const page of [`/customers/${wallet}`, ...[ids.card, ids.order, second, ids.payout, ids.bank, ids.hook].map((id) => `/customers/${wallet}?id=${id}`), `/orders?id=${ids.order}`]) {
       await see(desk, `${service.deskUrl}/desk${page}`)
+    }
+    for (const page of [`/customers?q=${text}`, `/customers/${text}`, `/orders?id=${text}`, `/stuck?job=${text}`, `/${text}`]) {
+      await desk.open(`${service.deskUrl}/desk${page}`)
+      await desk.sees('.connection', 'Live')
+      await assertNotOwned(desk)
     }
     await ben.post('/admin/freeze', { wallet, message: planted('frozen') })
     await see(desk, `${service.deskUrl}/desk/customers/${wallet}`)

@@ -253,6 +253,8 @@ export class Visitor {
   async enlarged({ width, height, text = TEXT }) {
     await this.page.setViewport({ width, height, deviceScaleFactor: 1 })
     await this.cdp.send('Page.setFontSizes', { fontSizes: { standard: text, fixed: Math.round(text * 0.8125) } })
+    // A person sets the size before opening a menu; an open one is placed again.
+    await this.page.evaluate(() => { dispatchEvent(new Event('resize')) })
     await this.settled()
     const lost = await this.page.evaluate(lostWhenEnlarged)
     if (text !== TEXT) await this.cdp.send('Page.setFontSizes', { fontSizes: { standard: TEXT, fixed: 13 } })

@@ -232,7 +232,7 @@ export const scenarios = {
     await keys.confirmed('.toasts', 'Approved')
     check((await worker.says('done')).done === 200, 'what was approved is done')
     await worker.end()
-    await until('the question is gone', async () => !(await visitor.text('main')).includes('Waits for your yes') || null)
+    await until('the question is gone', async () => !(await visitor.text('main button')).includes('Look at it') || null)
     await keys.isKept('an approval')
 
     // Stopping and resuming.
