@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-4H4AOY3U.js";import"/assets/chunk-UMAF5O7P.js";import"/assets/chunk-EGT5ODNU.js";import"/assets/chunk-X263NYCO.js";import"/assets/chunk-5HL4JAAJ.js";import"/assets/chunk-6DHFCZQR.js";export{c as default,a as pageOfHit,b as remember};

@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-77QRJEC2.js";import"/assets/chunk-QZBHU2HZ.js";import"/assets/chunk-XVDISP47.js";import"/assets/chunk-X263NYCO.js";import"/assets/chunk-3U4KQXH7.js";import"/assets/chunk-5HL4JAAJ.js";import"/assets/chunk-6DHFCZQR.js";export{a as OrderTabs,b as default};
