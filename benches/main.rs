@@ -1,6 +1,6 @@
 //! What Purser costs, each figure beside a ceiling that was measured in the same run.
 //!
-//! `cargo bench` prints everything; `cargo bench --bench ratios -- commits web watchers webhooks idle instructions
+//! `cargo bench` prints everything; `cargo bench --bench ratios -- commits web watchers pages webhooks idle instructions
 //! stock chains` picks groups, `--short` makes the rounds short (for development: its figures are noise), `--before=PATH`
 //! names a `purser` (or for `commits` a `ratios…`) of another build, which takes turns with this one. No bench asserts a
 //! time: a bench only fails because a response was wrong. README.md beside this file explains each row and has the last
@@ -16,6 +16,7 @@ mod cost;
 mod host_info;
 mod idle;
 mod instructions;
+mod pages;
 mod paid_server;
 mod profile;
 mod programs;
@@ -52,6 +53,10 @@ pub(crate) struct Plan {
     pub(crate) subscribers: usize,
     /// How long events are timed on their way to them.
     pub(crate) delivery_seconds: usize,
+    /// History of the account whose pages are opened.
+    pub(crate) history: pages::history::History,
+    /// Pages that are open while others pay.
+    pub(crate) open_pages: usize,
     /// Payments of a round on a chain of this machine.
     pub(crate) payments: usize,
     /// How long payments come at an even pace.
@@ -66,6 +71,8 @@ const FULL: Plan = Plan {
     idle_accounts: 1_000_000,
     subscribers: 10_000,
     delivery_seconds: 20,
+    history: pages::history::History::FULL,
+    open_pages: 1_000,
     payments: 6_000,
     paced_seconds: 20,
 };
@@ -78,6 +85,8 @@ const SHORT: Plan = Plan {
     idle_accounts: 20_000,
     subscribers: 2_000,
     delivery_seconds: 4,
+    history: pages::history::History::SHORT,
+    open_pages: 200,
     payments: 1_000,
     paced_seconds: 6,
 };
@@ -122,6 +131,7 @@ fn main() -> Result<(), Fault> {
     match named.as_slice() {
         // This program again, as a part of a measurement in a process of its own.
         ["part", "stub"] => return web::stub::serve(),
+        ["part", "pages"] => return pages::open_pages::serve(),
         ["part", "watchers"] => return subscribers::clients::serve(),
         ["part", "commits", callers, round_ms] => return commits::serve(callers.parse()?, round_ms.parse()?),
         ["part", "commands", count, dir] => return instructions::commands(count.parse()?, dir),
@@ -158,6 +168,9 @@ fn main() -> Result<(), Fault> {
     }
     if wanted("watchers") {
         subscribers::run(plan)?;
+    }
+    if wanted("pages") {
+        pages::run(plan)?;
     }
     if wanted("webhooks") {
         webhooks::run(plan)?;

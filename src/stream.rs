@@ -13,7 +13,7 @@ mod hub;
 mod socket;
 mod subscriber_feed;
 
-pub use frame::{AHEAD, ClientMessage, EventFilter, FilterError, ProtocolError, StreamEvent};
+pub use frame::{AHEAD, ClientMessage, EventFilter, FilterError, ProtocolError, QueuedEvent, StreamEvent};
 pub use hub::{BufferContents, ConnectionSlot, FreezeState, Hub, SubscribeError, Subscription};
 pub use socket::{ClientAccess, StreamContext, upgrade};
 pub use subscriber_feed::{SubscriberFeed, is_ahead, newest};

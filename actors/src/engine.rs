@@ -70,6 +70,7 @@ use crate::port::{BoxFuture, Clock, Entropy, ReconciliationLists};
 pub use crate::port::Ports;
 pub use access::{ApprovalPending, ExceedsOperatorLimit, OperationError, UserIdCollision};
 pub use approvals::ApprovalError;
+pub use balance::StatementSums;
 pub use balance_spends::SpendDenied;
 pub use builder::{EngineDeps, EngineSettings};
 pub use dead_letters::{DeadLetters, JobSummary, LateJob, ProviderReport, UnknownPayment};

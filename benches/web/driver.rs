@@ -56,7 +56,11 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) async fn open(address: SocketAddr) -> Result<Self, Fault> {
-        let stream = TcpStream::connect(address).await?;
+        Self::over(TcpStream::connect(address).await?)
+    }
+
+    /// Over an open connection.
+    pub(crate) fn over(stream: TcpStream) -> Result<Self, Fault> {
         stream.set_nodelay(true)?;
         Ok(Self {
             stream,

@@ -41,7 +41,7 @@ pub(crate) struct Service {
     /// Where it listens.
     pub(crate) address: SocketAddr,
     /// Where its operator reads the metrics.
-    operator: SocketAddr,
+    pub(crate) operator: SocketAddr,
 }
 
 impl Service {

@@ -121,7 +121,19 @@ fn parse_body(text: &str) -> Result<Value, CliError> {
 fn print(answer: &HttpResponse) -> Result<(), CliError> {
     match answer.status {
         200..=299 => terminal::json(&answer.body, true),
-        _ => Err(answer.to_error()),
+        _ => Err(error_of(answer)),
+    }
+}
+
+/// The error of a route, or of a callable function.
+fn error_of(answer: &HttpResponse) -> CliError {
+    let text = |name: &str| answer.body.get("error")?.get(name)?.as_str();
+    match (text("code"), text("message")) {
+        (Some(code), Some(message)) => CliError::Rejected {
+            status: answer.status,
+            what: format!("{code}: {message}"),
+        },
+        _ => answer.to_error(),
     }
 }
 
@@ -243,11 +255,22 @@ impl Caller<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HttpResponse, Waiting};
+    use super::{HttpResponse, Waiting, error_of};
     use serde_json::json;
 
     #[test]
-    fn a_202_that_waits_is_told_from_one_that_does_not() {
+    fn errors_of_callable_functions_have_their_code() {
+        let answer = HttpResponse {
+            status: 404,
+            headers: http::HeaderMap::new(),
+            body: json!({"error": {"code": "agent_wallet_not_found", "message": "There is none.", "status": 404}}),
+        };
+        let error = error_of(&answer).to_string();
+        assert_eq!(error, "the server answered 404: agent_wallet_not_found: There is none.");
+    }
+
+    #[test]
+    fn a_202_that_waits_is_recognised() {
         let table = [
             (
                 202,

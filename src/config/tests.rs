@@ -99,6 +99,46 @@ fn operator_address_is_local_by_default() {
     assert_eq!(listen(&said).unwrap().port(), 8403);
 }
 
+// Checks: the operators' webhook has a public address, unless the settings allow this internal one, and a secret that is not
+// in the settings. An internal address that is allowed allows no other.
+#[test]
+fn operators_webhook_needs_an_address_and_a_secret() {
+    let load = |lines: &str| Config::load(&file(&format!("[operator]\n{lines}")));
+    let secret = "webhook_secret = \"env:DESK\"\n";
+    let public = "webhook_url = \"https://alerts.example.com:8443/x\"\n";
+    let internal = "webhook_url = \"http://10.0.0.5:9000/x\"\n";
+    assert!(load(&format!("{public}{secret}")).is_ok());
+    for (lines, key) in [
+        (public.to_owned(), "operator.webhook_secret"),
+        (secret.to_owned(), "operator.webhook_secret"),
+        (
+            format!("{public}webhook_secret = \"whsec_x\""),
+            "operator.webhook_secret",
+        ),
+        (format!("{internal}{secret}"), "operator.webhook_url"),
+        (
+            format!("webhook_url = \"ftp://a.example/\"\n{secret}"),
+            "operator.webhook_url",
+        ),
+    ] {
+        let refused = load(&lines).unwrap_err().to_string();
+        assert!(
+            refused.contains(key) && !refused.contains("whsec_x"),
+            "{lines}: {refused}"
+        );
+    }
+    let allowed = load(&format!("{internal}{secret}webhook_allow_internal = true")).unwrap();
+    let policy = allowed.operator.webhook_policy(&allowed.outbound);
+    assert!(policy.check_url("http://10.0.0.5:9000/y").is_ok());
+    for other in [
+        "http://10.0.0.5:9001/",
+        "http://10.0.0.6:9000/",
+        "http://localhost:9000/",
+    ] {
+        assert!(policy.check_url(other).is_err(), "{other}");
+    }
+}
+
 // Checks: a list of payment apps replaces the default's, so that the apps' names are settings too.
 #[test]
 fn payment_apps_are_the_operators_to_name() {

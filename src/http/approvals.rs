@@ -225,14 +225,14 @@ async fn post_decline(State(app): SharedState, headers: HeaderMap, body: Body) -
 
 /// Read an approval that a spend waits for
 ///
-/// For the agent that asked, with a token of the same API key or of the wallet. After `approved` the agent repeats its
+/// For the agent that asked, with a token of the same API key or of the wallet, or of the payment that asked. After `approved` the agent repeats its
 /// call, with the same `Idempotency-Key` or the same arguments, until `expires_at`.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-approval", operation_id = "getApproval", tag = "Agent wallet", security(("bearer" = [])),
     params(("approval_id" = String, Query, description = "From a 202.")),
     responses((status = 200, description = "The approval.", body = schemas::ApprovalResource),
         (status = 400, description = "`approval_id` is missing."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's or another API key's approval, a token issued for a payment, or frozen."),
+        (status = 403, description = "Another wallet's or another API key's approval, a token issued for a payment that did not ask for it, or frozen."),
         (status = 404, description = "No such approval."))))]
 async fn get_approval(
     State(app): SharedState,
@@ -241,7 +241,17 @@ async fn get_approval(
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["approval_id"])?;
     refuse_frozen(&app.engine, &claims).await?;
-    require_spend_rights(&claims)?;
+    if claims.is_payment_token() {
+        // It withdraws to the wallet itself, and may have asked for that.
+        let own = match query.get("approval_id").map(str::parse::<SpendApprovalId>) {
+            Some(Ok(id)) => app.asked_for_by(&claims, &id).await?.map(|approval| (id, approval)),
+            Some(Err(_)) | None => None,
+        };
+        if let Some((id, approval)) = &own {
+            return Ok(json::private_ok(&approval.view(id)));
+        }
+        require_spend_rights(&claims)?;
+    }
     let text = query.required("approval_id")?;
     let (id, approval) = app.load_owned_approval(&claims.wallet, text).await?;
     check_agent(&claims, &approval)?;
@@ -314,6 +324,14 @@ pub(super) fn not_approved(why: &SpendNotApproved) -> ApiError {
 }
 
 impl App {
+    /// The approval of this id, if the caller's own session asked for it.
+    async fn asked_for_by(&self, claims: &AuthClaims, id: &SpendApprovalId) -> Result<Option<SpendApproval>, ApiError> {
+        let found = self.engine.spend_approval(id).await.map_err(|_| ApiError::internal())?;
+        let is_own =
+            |found: &SpendApproval| found.owner == claims.wallet && found.agent.session == Some(claims.session);
+        Ok(found.filter(is_own))
+    }
+
     async fn load_owned_approval(
         &self,
         wallet: &Wallet,

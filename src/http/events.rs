@@ -137,7 +137,12 @@ async fn page(
     let subject = &*reader.wallet.key();
     let (mut events, mut looked, mut has_more) = (Vec::new(), 0, false);
     'reading: loop {
-        let read = store.events_of(subject, span, SCAN_PAGE).await?;
+        // Steps that are not announced lie between the events of the page. What few events match is read in large parts.
+        let part = match looked == 0 && filter.is_all() {
+            true => (2 * limit + 1).min(SCAN_PAGE),
+            false => SCAN_PAGE,
+        };
+        let read = store.events_of(subject, span, part).await?;
         if let (0, true, Span::After(after)) = (looked, read.is_empty(), span)
             && is_ahead(store, subject, after).await?
         {
@@ -160,7 +165,7 @@ async fn page(
                 Span::Before(_) => Span::Before(event.cursor),
             };
         }
-        if read.len() < SCAN_PAGE {
+        if read.len() < part {
             break;
         }
     }

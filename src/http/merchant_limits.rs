@@ -84,7 +84,7 @@ async fn post_merchant_limits(State(app): SharedState, headers: HeaderMap, body:
         Err(OperationError::Rejected(why)) => return Err(agent_wallet::payment_error(&why)),
         Err(_) => return Err(unavailable()),
     }
-    let agent_wallet = app.wallet_of(&claims.wallet).await?.ok_or_else(ApiError::internal)?;
+    let agent_wallet = app.wallet_of(&claims).await?.ok_or_else(ApiError::internal)?;
     Ok(json::private_ok(&AgentWalletAnswer { agent_wallet }))
 }
 

@@ -129,7 +129,15 @@ fn has_json_or_no_body(headers: &HeaderMap) -> bool {
 
 /// Whether a query asks for one card with its details. One that is not understood here does.
 fn asks_for_secrets(query: Option<&str>) -> bool {
-    let known = ["card_id", "details", "card_type", "limit", "order", "starting_after"];
+    let known = [
+        "card_id",
+        "details",
+        "card_type",
+        "include_failed",
+        "limit",
+        "order",
+        "starting_after",
+    ];
     Query::parse(query, &known).map_or(true, |query| {
         query.get("card_id").is_some() && query.get("details") != Some("false")
     })

@@ -509,7 +509,7 @@ async fn get_account_statement(
 }
 
 /// A time in the query.
-fn time_param(query: &Query, name: &'static str) -> Result<Option<Timestamp>, ApiError> {
+pub(super) fn time_param(query: &Query, name: &'static str) -> Result<Option<Timestamp>, ApiError> {
     let Some(text) = query.get(name) else {
         return Ok(None);
     };

@@ -1,10 +1,11 @@
 //! JSON frames of the stream, in both directions.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, OnceLock};
 
+use axum::extract::ws::Utf8Bytes;
 use purser_actors::entity::session::AuthMethod;
-use purser_actors::entity::spend_approval::as_seen_by;
+use purser_actors::entity::spend_approval::{as_seen_by, is_same_for_all};
 use purser_actors::kernel::event_record::{EventRecord, PublicEvent};
 use purser_storage::{Cursor, StoredEvent};
 use serde::{Deserialize, Serialize};
@@ -166,6 +167,11 @@ impl EventFilter {
         Self::new(text.split(',').filter(|t| !t.is_empty()).map(str::to_owned).collect())
     }
 
+    /// Whether events of every type are delivered.
+    pub fn is_all(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether events of a type are delivered.
     pub fn matches(&self, kind: &str) -> bool {
         purser_actors::entity::webhook::matches_filter(&self.0, kind)
@@ -173,11 +179,13 @@ impl EventFilter {
 }
 
 /// An event that is delivered to its account's subscribers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct StreamEvent {
     /// Cursor to resume from.
     pub seq: Cursor,
     announcement: PublicEvent,
+    /// Written when the first subscriber needs it.
+    frame: OnceLock<Utf8Bytes>,
 }
 
 impl StreamEvent {
@@ -187,6 +195,7 @@ impl StreamEvent {
             Ok(record) => record.announcement.map(|announcement| Self {
                 seq: event.cursor,
                 announcement,
+                frame: OnceLock::new(),
             }),
             Err(error) => {
                 tracing::error!(seq = event.seq, %error, "a stored event cannot be read");
@@ -198,7 +207,19 @@ impl StreamEvent {
     /// The event as the holder of these credentials sees it; `None` if it is about another agent's request.
     pub fn seen_by(self, reader: AuthMethod) -> Option<Self> {
         let announcement = as_seen_by(Some(reader), self.announcement)?;
-        Some(Self { announcement, ..self })
+        Some(Self {
+            seq: self.seq,
+            announcement,
+            frame: OnceLock::new(),
+        })
+    }
+
+    /// The same of an event that others read too. What all see as it is stays shared, with its frame.
+    pub(super) fn shared_with(event: &Arc<Self>, reader: AuthMethod) -> Option<Arc<Self>> {
+        match is_same_for_all(event.kind()) {
+            true => Some(Arc::clone(event)),
+            false => (**event).clone().seen_by(reader).map(Arc::new),
+        }
     }
 
     /// Event type, for filters.
@@ -212,12 +233,46 @@ impl StreamEvent {
     }
 }
 
-pub(super) fn event_frame(event: &StreamEvent) -> String {
-    let mut frame = String::with_capacity(event.announcement.expected_bytes());
-    frame.push_str("{\"type\":\"event\",\"event\":");
-    event.announcement.write_with_seq(event.seq, &mut frame);
-    frame.push('}');
-    frame
+/// A stored event in the queues of its account's subscribers. They share it, so that it is read once and its frame is
+/// written once, however many pages are open.
+#[derive(Debug)]
+pub struct QueuedEvent {
+    pub stored: StoredEvent,
+    read: OnceLock<Option<Arc<StreamEvent>>>,
+}
+
+impl QueuedEvent {
+    pub(super) fn new(stored: StoredEvent) -> Arc<Self> {
+        Arc::new(Self {
+            stored,
+            read: OnceLock::new(),
+        })
+    }
+
+    /// The public form; `None` for internal steps.
+    pub(super) fn public(&self) -> Option<&Arc<StreamEvent>> {
+        let read = || StreamEvent::read(&self.stored).map(Arc::new);
+        self.read.get_or_init(read).as_ref()
+    }
+}
+
+impl PartialEq for QueuedEvent {
+    fn eq(&self, other: &Self) -> bool {
+        self.stored == other.stored
+    }
+}
+
+impl Eq for QueuedEvent {}
+
+pub(super) fn event_frame(event: &StreamEvent) -> Utf8Bytes {
+    let write = || {
+        let mut frame = String::with_capacity(event.announcement.expected_bytes());
+        frame.push_str("{\"type\":\"event\",\"event\":");
+        event.announcement.write_with_seq(event.seq, &mut frame);
+        frame.push('}');
+        frame.into()
+    };
+    event.frame.get_or_init(write).clone()
 }
 
 /// Keeps the connection alive. After a subscription, `cursor` confirms that the client has received all its events up
@@ -243,7 +298,13 @@ mod tests {
         let announcement = PublicEvent::new(EventId(1), "card.ready".into(), Wallet::SYSTEM, Timestamp(0), &());
         let text = |seq| {
             let announcement = announcement.clone();
-            StreamEvent { seq, announcement }.to_json()
+            let frame = OnceLock::new();
+            StreamEvent {
+                seq,
+                announcement,
+                frame,
+            }
+            .to_json()
         };
         assert!(text(7).starts_with(r#"{"seq":7,"id":"evt_00000000000000000000000000000001","type":"card.ready","#));
         assert_eq!(text(7).replacen("{\"seq\":7,", "{\"seq\":8,", 1), text(8));

@@ -15,10 +15,12 @@ use purser_storage::mutants::{self, Mutant};
 use purser_storage::{EventSink, Seq, StoredEvent};
 use tokio::sync::Notify;
 
+use super::frame::QueuedEvent;
+
 /// Events that one subscriber has not taken yet.
 #[derive(Default)]
 struct SubscriberBuffer {
-    queue: VecDeque<StoredEvent>,
+    queue: VecDeque<Arc<QueuedEvent>>,
     bytes: usize,
     /// The queue overflowed and was discarded: the missing events are in the store.
     lagged: bool,
@@ -30,6 +32,8 @@ struct Subscriber {
     revocation_ids: [Option<SessionId>; 3],
     buffer: Mutex<SubscriberBuffer>,
     notify: Notify,
+    /// The queue is half full.
+    filled: Notify,
     revoked: AtomicBool,
     /// Whether the owner reads at one of our pages: stopping the agents does not end it.
     of_owner: AtomicBool,
@@ -53,7 +57,7 @@ pub enum FreezeState {
 pub enum BufferContents {
     Nothing,
     /// Events in order.
-    Events(Vec<StoredEvent>),
+    Events(Vec<Arc<QueuedEvent>>),
     /// Events were dropped here: read the store, then take again.
     Lagged,
 }
@@ -131,6 +135,7 @@ impl Hub {
             revocation_ids,
             buffer: Mutex::default(),
             notify: Notify::new(),
+            filled: Notify::new(),
             revoked: AtomicBool::new(false),
             of_owner: AtomicBool::new(false),
             newest: AtomicU64::new(0),
@@ -247,8 +252,9 @@ impl EventSink for Hub {
             let Some(subscribers) = self.by_subject.get(&event.subject[..]) else {
                 continue;
             };
+            let event = QueuedEvent::new(event.clone());
             for subscriber in subscribers.iter() {
-                if subscriber.push(event, self.buffer_bytes) == PushResult::Overflowed {
+                if subscriber.push(&event, self.buffer_bytes) == PushResult::Overflowed {
                     self.overflows.fetch_add(1, Ordering::Relaxed);
                 }
             }
@@ -264,11 +270,12 @@ enum PushResult {
 }
 
 impl Subscriber {
-    fn push(&self, event: &StoredEvent, limit: usize) -> PushResult {
+    fn push(&self, event: &Arc<QueuedEvent>, limit: usize) -> PushResult {
         let mut live = self.buffer.lock();
         let mut pushed = PushResult::Buffered;
+        let before = live.bytes;
         if !live.lagged {
-            live.bytes += event.payload.len() + size_of::<StoredEvent>();
+            live.bytes += event.stored.payload.len() + size_of::<QueuedEvent>();
             if live.bytes > limit {
                 *live = SubscriberBuffer {
                     lagged: !mutants::is_enabled(Mutant::OverflowUnnoticed),
@@ -276,12 +283,16 @@ impl Subscriber {
                 };
                 pushed = PushResult::Overflowed;
             } else {
-                live.queue.push_back(event.clone());
+                live.queue.push_back(Arc::clone(event));
             }
         }
         // Under the lock, so that a reader that sees it and then finds the queue empty has taken the event.
-        self.newest.store(event.seq, Ordering::Release);
+        self.newest.store(event.stored.seq, Ordering::Release);
+        let is_filled = (before..live.bytes).contains(&(limit / 2));
         drop(live);
+        if is_filled {
+            self.filled.notify_one();
+        }
         if !mutants::is_enabled(Mutant::SubscriberNotWoken) {
             self.notify.notify_one();
         }
@@ -331,6 +342,12 @@ impl Subscription {
     /// Resolves when events have arrived, the session was revoked or the service stops. May wake early.
     pub async fn notified(&self) {
         self.subscriber.notify.notified().await;
+    }
+
+    /// Resolves when the queue is half full: a subscriber that lets events wait takes them before it overflows. May wake
+    /// early.
+    pub async fn filled(&self) {
+        self.subscriber.filled.notified().await;
     }
 
     pub fn is_revoked(&self) -> bool {

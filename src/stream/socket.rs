@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use futures_util::{SinkExt, StreamExt};
 use purser_actors::port::Clock;
 use purser_storage::{Cursor, Store, StoreError};
 use tokio::time::error::Elapsed;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::close;
 use super::frame::{ClientMessage, EventFilter, ProtocolError, event_frame, ping_frame};
@@ -24,6 +24,9 @@ const READ_BUFFER_BYTES: usize = 256;
 /// Frames are collected up to this size before they are written; all are written when the queue is empty. The buffer of
 /// a client that received this much at once is not shrunk.
 const WRITE_BUFFER_BYTES: usize = 4 * 1024;
+/// Between two writes of events to one of our pages. A person sees no difference, and a busy account with many open pages
+/// does not cost a write for each event and page. Programs get every event at once.
+const PAGE_PAUSE: Duration = Duration::from_millis(100);
 
 pub struct StreamContext {
     /// Source of live events.
@@ -106,7 +109,7 @@ struct Client {
 
 impl Client {
     /// Passes a frame to the socket; it is sent with the next flush at the latest.
-    async fn feed(&mut self, text: String, seq: Cursor) -> ControlFlow<StreamEnd> {
+    async fn feed(&mut self, text: impl Into<Utf8Bytes>, seq: Cursor) -> ControlFlow<StreamEnd> {
         let fed = timeout(self.send_timeout, self.socket.feed(Message::text(text))).await;
         self.check_send(fed)?;
         self.handed = seq;
@@ -189,6 +192,8 @@ async fn serve(client: &mut Client, state: &StreamContext, access: ClientAccess)
         minute: 0,
         messages_received: 0,
         frozen_since: None,
+        has_fed: false,
+        paused_until: None,
     }
     .run(client, state, &claims)
     .await
@@ -246,6 +251,10 @@ struct Session {
     messages_received: u32,
     /// When the freeze of the account was noticed.
     frozen_since: Option<Instant>,
+    /// Whether an event was passed to the socket since the last flush.
+    has_fed: bool,
+    /// Events wait until then: see [`PAGE_PAUSE`].
+    paused_until: Option<Instant>,
 }
 
 impl Session {
@@ -263,11 +272,12 @@ impl Session {
                 return expired();
             }
             let freeze = self.frozen(grace)?;
-            if self.subscribed {
+            if self.subscribed && self.pause().is_none() {
                 // One event per turn: client messages and signals are handled between any two events.
                 match self.feed.next().await {
                     Ok(Some(event)) => {
                         client.feed(event_frame(&event), event.seq).await?;
+                        self.has_fed = true;
                         if let Some(message) = futures_util::FutureExt::now_or_never(client.socket.next()) {
                             self.read_message(client, state, message).await?;
                         }
@@ -276,6 +286,9 @@ impl Session {
                     Ok(None) => {
                         client.handed = self.feed.cursor();
                         client.flush().await?;
+                        if std::mem::take(&mut self.has_fed) && claims.of_page {
+                            self.paused_until = Some(Instant::now() + PAGE_PAUSE);
+                        }
                         if freeze == FreezeState::EventDelivered {
                             return frozen();
                         }
@@ -283,9 +296,13 @@ impl Session {
                     Err(error) => return ControlFlow::Break(of_store(&error)),
                 }
             }
+            let pause = self.pause();
             tokio::select! {
                 biased;
-                () = self.feed.subscription().notified() => {}
+                // What arrives meanwhile is noticed after the pause.
+                () = self.feed.subscription().notified(), if pause.is_none() => {}
+                () = sleep_until(pause.unwrap_or_else(Instant::now)), if pause.is_some() => {}
+                () = self.feed.subscription().filled(), if pause.is_some() => self.paused_until = None,
                 message = client.socket.next() => self.read_message(client, state, message).await?,
                 () = &mut expiry => return expired(),
                 () = tokio::time::sleep(grace), if freeze == FreezeState::EventPending => {}
@@ -295,6 +312,11 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// When the pause between two writes of events ends, if it lasts.
+    fn pause(&self) -> Option<Instant> {
+        self.paused_until.filter(|until| *until > Instant::now())
     }
 
     fn check_signals(&self) -> ControlFlow<StreamEnd> {
@@ -398,6 +420,7 @@ impl Session {
         };
         self.feed.restart(after, filter);
         self.subscribed = true;
+        self.paused_until = None;
         Ok(Ok(after))
     }
 }

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use purser_actors::entity::session::AuthMethod;
-use purser_storage::{Cursor, Span, Store, StoreError, StoredEvent};
+use purser_storage::{Cursor, Span, Store, StoreError};
 
-use super::frame::{EventFilter, StreamEvent};
+use super::frame::{EventFilter, QueuedEvent, StreamEvent};
 use super::hub::{BufferContents, Subscription};
 
 /// Events per read of the store.
@@ -23,7 +23,7 @@ pub struct SubscriberFeed {
     cursor: Cursor,
     /// Whether events may be missing from the queue.
     behind: bool,
-    ready: VecDeque<StoredEvent>,
+    ready: VecDeque<Arc<QueuedEvent>>,
 }
 
 impl SubscriberFeed {
@@ -69,18 +69,20 @@ impl SubscriberFeed {
     ///
     /// # Errors
     /// The store's: [`StoreError::Expired`] when the cursor is older than the retained events.
-    pub async fn next(&mut self) -> Result<Option<StreamEvent>, StoreError> {
+    pub async fn next(&mut self) -> Result<Option<Arc<StreamEvent>>, StoreError> {
         loop {
             while let Some(event) = self.ready.pop_front() {
                 // An event that was read from the store arrives once more in the queue; the cursor detects it.
-                if event.cursor <= self.cursor {
+                if event.stored.cursor <= self.cursor {
                     continue;
                 }
-                self.cursor = event.cursor;
-                let event = StreamEvent::read(&event).filter(|e| self.filter.matches(e.kind()));
+                self.cursor = event.stored.cursor;
+                let Some(event) = event.public().filter(|e| self.filter.matches(e.kind())) else {
+                    continue;
+                };
                 let seen = match self.reader {
-                    Some(reader) => event.and_then(|event| event.seen_by(reader)),
-                    None => event,
+                    Some(reader) => StreamEvent::shared_with(event, reader),
+                    None => Some(Arc::clone(event)),
                 };
                 if seen.is_some() {
                     return Ok(seen);
@@ -90,7 +92,7 @@ impl SubscriberFeed {
                 let subject = self.subscription.subject();
                 let page = self.store.events_of(subject, Span::After(self.cursor), PAGE).await?;
                 self.behind = page.len() == PAGE;
-                self.ready = page.into();
+                self.ready = page.into_iter().map(QueuedEvent::new).collect();
                 continue;
             }
             match self.subscription.take() {

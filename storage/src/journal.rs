@@ -383,6 +383,15 @@ impl Store for JournalStore {
         Box::pin(std::future::ready(self.scan_rows(prefix, after, limit)))
     }
 
+    fn scan_back<'a>(
+        &'a self,
+        prefix: &'a [u8],
+        before: Option<&'a [u8]>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<(RowKey, Row)>, StoreError>> {
+        Box::pin(std::future::ready(self.core.scan_back(prefix, before, limit)))
+    }
+
     fn events<'a>(
         &'a self,
         after: Seq,

@@ -10,7 +10,7 @@ pub use sled_store::SledSource;
 
 use std::ops::Bound;
 
-use crate::{OpenError, Row, Seq, StoreError};
+use crate::{OpenError, Row, RowKey, Seq, StoreError};
 
 /// One change of a row; `None` deletes it.
 pub type RowChange<'a> = (&'a [u8], Option<&'a Row>);
@@ -37,6 +37,17 @@ pub trait SnapshotStore: Send + Sync + 'static {
         &self,
         prefix: &[u8],
         after: Option<&[u8]>,
+        visit: &mut dyn FnMut(&[u8], Row) -> bool,
+    ) -> Result<(), StoreError>;
+
+    /// Rows with the prefix before `before` (exclusive), the last key first, until `visit` returns false.
+    ///
+    /// # Errors
+    /// When the engine fails or a row is corrupt.
+    fn scan_back(
+        &self,
+        prefix: &[u8],
+        before: Option<&[u8]>,
         visit: &mut dyn FnMut(&[u8], Row) -> bool,
     ) -> Result<(), StoreError>;
 
@@ -68,5 +79,44 @@ pub(crate) fn range_start<'a>(prefix: &'a [u8], after: Option<&'a [u8]>) -> Boun
     match after {
         Some(after) if after >= prefix => Bound::Excluded(after),
         _ => Bound::Included(prefix),
+    }
+}
+
+/// Where a scan of `prefix` back from `before` starts: behind every key that it may return.
+pub(crate) fn range_end(prefix: &[u8], before: Option<&[u8]>) -> Bound<RowKey> {
+    // The first key behind those with the prefix. Bytes that are the highest already have none behind them.
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if let Some(next) = last.checked_add(1) {
+            end.push(next);
+            break;
+        }
+    }
+    match before {
+        Some(before) if end.is_empty() || *before < end[..] => Bound::Excluded(before.into()),
+        _ if end.is_empty() => Bound::Unbounded,
+        _ => Bound::Excluded(end.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Checks: a scan backwards starts behind the last key of the prefix, or at the given key if that lies before it.
+    #[test]
+    fn end_of_a_prefix_is_behind_all_its_keys() {
+        let end = |prefix: &[u8], before: Option<&[u8]>| match range_end(prefix, before) {
+            Bound::Excluded(end) => Some(end.to_vec()),
+            _ => None,
+        };
+        assert_eq!(end(b"ab", None), Some(b"ac".to_vec()));
+        assert_eq!(end(&[7, u8::MAX], None), Some(vec![8]));
+        assert_eq!(end(&[u8::MAX], None), None);
+        assert_eq!(end(b"", None), None);
+        assert_eq!(end(b"", Some(b"k")), Some(b"k".to_vec()));
+        assert_eq!(end(b"ab", Some(b"abc")), Some(b"abc".to_vec()));
+        assert_eq!(end(b"ab", Some(b"b")), Some(b"ac".to_vec()));
+        assert_eq!(end(b"ab", Some(b"a")), Some(b"a".to_vec()));
     }
 }

@@ -213,6 +213,15 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<(RowKey, Row)>, StoreError>>;
 
+    /// Rows whose key starts with `prefix`, the last key first, before the key `before` (exclusive), at most `limit`. Costs
+    /// what it returns, however many rows lie before them.
+    fn scan_back<'a>(
+        &'a self,
+        prefix: &'a [u8],
+        before: Option<&'a [u8]>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<(RowKey, Row)>, StoreError>>;
+
     /// Durable events after `after`, in order, at most `limit`; of one subject, or of all.
     fn events<'a>(
         &'a self,

@@ -17,6 +17,8 @@ pub struct MemoryEventStore {
     events: Mutex<Vec<StoredEvent>>,
     sinks: Mutex<Vec<Arc<dyn EventSink>>>,
     pub oldest: AtomicU64,
+    /// Events that pages have read.
+    pub read: AtomicU64,
 }
 
 impl MemoryEventStore {
@@ -90,6 +92,15 @@ impl Store for MemoryEventStore {
         Box::pin(async { Ok(Vec::new()) })
     }
 
+    fn scan_back<'a>(
+        &'a self,
+        _: &'a [u8],
+        _: Option<&'a [u8]>,
+        _: usize,
+    ) -> purser_storage::BoxFuture<'a, Result<Vec<(RowKey, Row)>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     fn events<'a>(
         &'a self,
         after: Seq,
@@ -117,11 +128,13 @@ impl Store for MemoryEventStore {
             let oldest = self.oldest.load(Ordering::SeqCst);
             let events = self.events.lock();
             let own = events.iter().filter(|e| e.seq >= oldest && *e.subject == *subject);
-            Ok(match span {
+            let found: Vec<StoredEvent> = match span {
                 Span::After(after) if after > 0 && after + 1 < oldest => return Err(StoreError::Expired { oldest }),
                 Span::After(after) => own.filter(|e| e.cursor > after).take(limit).cloned().collect(),
                 Span::Before(before) => own.rev().filter(|e| e.cursor < before).take(limit).cloned().collect(),
-            })
+            };
+            self.read.fetch_add(found.len() as u64, Ordering::SeqCst);
+            Ok(found)
         })
     }
 

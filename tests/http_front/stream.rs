@@ -309,6 +309,26 @@ async fn client_messages_are_rate_limited() {
     settled(&mut patient).await;
 }
 
+// Checks: a page of the newest events reads about as many as it shows, however many there are, and one with a filter
+// reads no more than the limit of a scan.
+#[tokio::test]
+async fn page_of_events_reads_few_of_many() {
+    let world = Harness::start().await;
+    for _ in 0..6_000 {
+        world.store.commit_event(ALICE, "card.ready", 0);
+    }
+    let reads = async |query: &str| {
+        let before = world.store.read.load(Ordering::SeqCst);
+        let path = format!("/events?{query}");
+        let page = world.request("GET", &path, &["authorization: Bearer alice"], "").await;
+        assert_eq!(page.json()["has_more"], true);
+        world.store.read.load(Ordering::SeqCst) - before
+    };
+    assert_eq!(reads("order=desc&limit=20").await, 41);
+    assert_eq!(reads("limit=20&after=1000").await, 41);
+    assert!(reads("order=desc&types=card.pending").await <= 5_500);
+}
+
 // Checks: pages contain the events of the caller, in order, without gaps and with the filter. An expired cursor is a
 // 410.
 #[tokio::test]

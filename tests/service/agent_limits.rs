@@ -258,6 +258,35 @@ async fn withdrawals_of_agents_wait_for_the_owner() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn token_of_a_payment_reads_the_approval_that_it_asked_for() {
+    // Checks: its withdrawal to the wallet itself, over a limit, waits for the owner. It can follow that, and no other
+    // token of a payment can.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let (agent, _) = agent_with_balance(&site, Network::Base).await;
+    let owner = Owner::of(&site, &agent).await;
+    set(&site, &owner, BALANCE, json!({"per_call_usd": 1, "approvals": true})).await;
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        let bought = agent.buy(&site, "/get-card?amount=5").await;
+        tokens.push(bought.body["auth"]["id_token"].as_str().unwrap().to_owned());
+    }
+    let id = waiting(&withdraw(&site, &tokens[0], None, &json!({"amount": 2})).await);
+    let path = format!("/get-approval?approval_id={id}");
+    let seen = site.get_as(&tokens[0], &path).await;
+    assert_eq!(
+        (seen.status, seen.str("status")),
+        (200, Some("pending")),
+        "{}",
+        seen.text
+    );
+    assert_error(&site.get_as(&tokens[1], &path).await, 403, "sign_in_required");
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn bank_money_moved_by_agents_waits_for_the_owner() {
     // Checks: a payout with its fee and a transfer to the bank wait, and pass once after the consent; a transfer from the
     // bank brings money and is not limited. The limit of the day is over all of them.

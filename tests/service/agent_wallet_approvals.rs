@@ -292,7 +292,7 @@ async fn agent_sees_only_the_approvals_that_it_asked_for() {
         };
         of_kind.map(amount).collect()
     };
-    let all = events_of(&[("authorization", &format!("Bearer {own}"))]).await;
+    let all = events_of(&[("authorization", format!("Bearer {own}").as_str())]).await;
     assert_eq!(amounts(&all, "approval.requested"), [json!(2), json!(3), json!(4)]);
     assert_eq!(amounts(&all, "agent_wallet.spend_refused").len(), 2);
     for ((token, page), amount) in [(&courier, &pages[1].0), (&buyer, &pages[2].0)].into_iter().zip([3, 4]) {
@@ -310,7 +310,7 @@ async fn agent_sees_only_the_approvals_that_it_asked_for() {
             }
         }
     }
-    let of_payment = events_of(&[("authorization", &format!("Bearer {payment}"))]).await;
+    let of_payment = events_of(&[("authorization", format!("Bearer {payment}").as_str())]).await;
     assert!(of_payment.iter().all(|event| event["type"] != "approval.requested"));
     assert!(!json!(of_payment).to_string().contains("last_refused_spend"));
 

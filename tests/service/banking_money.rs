@@ -174,6 +174,13 @@ async fn pays_out(site: &ServiceClient<'_>, token: &str) {
         (&json!("payout"), &"1.5".to_owned())
     );
     assert_eq!(next["transactions"].as_array().unwrap().len(), 4);
+    for (kind, own) in [("transfer", 6), ("payout", 1)] {
+        let asked = json!({"type": kind, "order": "desc"});
+        let found = result(site, token, "listBankingTransactions", asked).await;
+        let found = found["transactions"].as_array().unwrap();
+        assert_eq!(found.len(), own, "{found:?}");
+        assert!(found.iter().all(|one| one["type"] == kind), "{found:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

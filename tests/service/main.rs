@@ -143,6 +143,7 @@ mod sessions;
 mod settings;
 mod settlement_faults;
 mod signup;
+mod statement_sums;
 mod stream_limits;
 mod tampered_payments;
 mod tls;

@@ -393,7 +393,7 @@ async fn acts_that_matter_need_a_confirmation() {
     // Nor do lists, which have no numbers.
     for list in [
         "/get-card-data",
-        "/get-card-data?card_type=Gift%20Card&order=desc&limit=5",
+        "/get-card-data?card_type=Gift%20Card&include_failed=true&order=desc&limit=5",
     ] {
         let answer = site.get(list, &[("cookie", owner.cookie())]).await;
         assert_eq!(answer.status, 200, "{list}: {}", answer.text);

@@ -214,6 +214,18 @@ impl Store for SimStore {
         })
     }
 
+    fn scan_back<'a>(
+        &'a self,
+        prefix: &'a [u8],
+        before: Option<&'a [u8]>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<(RowKey, Row)>, StoreError>> {
+        Box::pin(async move {
+            self.environment.crash_point_or_hang().await;
+            self.journal.scan_back(prefix, before, limit).await
+        })
+    }
+
     fn events<'a>(
         &'a self,
         after: Seq,

@@ -155,12 +155,7 @@ impl Engine {
                     let exceeded = exceeded.unwrap_or_default();
                     // The limits may have been raised in between.
                     let Some(over) = exceeded.first() else { continue };
-                    // A call that names an approval asks for no other one, even if that was used meanwhile.
-                    let consent = match approval {
-                        Some(id) => self.named_consent(&owner, &asked.terms, id).await,
-                        None => self.consent(owner, &asked, &exceeded).await,
-                    };
-                    match consent.map_err(unreadable)? {
+                    match self.consent(owner, &asked, &exceeded).await.map_err(unreadable)? {
                         Consent::Given(approval) if given.is_none() => given = Some(approval),
                         Consent::Missing(why) => {
                             // The same request has used it, and its response is known.

@@ -125,33 +125,77 @@ impl Engine {
         Ok((lines?, more))
     }
 
-    /// Newest first. An id begins with the line's number, so a page is found without reading the lines after it.
+    /// Newest first.
     async fn statement_before(
         &self,
         owner: &Wallet,
         before: Option<StatementLineId>,
         limit: usize,
     ) -> Result<(Vec<(StatementLineId, StatementLine)>, bool), StoreError> {
-        let number = match before {
-            Some(id) => id.index(),
-            None => self.statement_line_count(owner).await?,
+        // An id begins with the line's number. Lines of the same number do not exist, so its first id is as good.
+        let end = before.map(|id| table::statement_line(owner, StatementLineId::at_index(id.index(), 0)));
+        let (lines, wanted) = (table::statement_lines(owner), limit.saturating_add(1));
+        let rows = self.0.store.scan_back(&lines, end.as_deref(), wanted).await?;
+        let more = rows.len() > limit;
+        let lines: Result<Vec<_>, StoreError> = rows
+            .iter()
+            .take(limit)
+            .map(|(key, row)| decode_line(key, row))
+            .collect();
+        Ok((lines?, more))
+    }
+
+    /// Sums of a wallet's statement from a time to before another. Costs the same however many lines lie between: each
+    /// line has the sums up to it.
+    ///
+    /// # Errors
+    /// When storage fails or a line is corrupt.
+    pub async fn statement_sums(
+        &self,
+        owner: &Wallet,
+        from: Option<Timestamp>,
+        until: Option<Timestamp>,
+    ) -> Result<StatementSums, StoreError> {
+        let opening = match from {
+            Some(from) => self.last_line_before(owner, Some(from)).await?,
+            None => None,
         };
-        let mut lines: Vec<(StatementLineId, StatementLine)> = Vec::new();
-        let mut end = number;
-        // Numbers may have gaps, so a span may have fewer lines than its length.
-        while end > 0 && lines.len() <= limit {
-            let first = end.saturating_sub(SPAN);
-            let after = first
-                .checked_sub(1)
-                .map(|last| StatementLineId::at_index(last, u128::MAX));
-            let span = usize::try_from(end.saturating_sub(first)).unwrap_or(usize::MAX);
-            let (read, _) = self.statement_after(owner, after, span).await?;
-            lines.extend(read.into_iter().rev().filter(|(id, _)| id.index() < end));
-            end = first;
-        }
-        let more = lines.len() > limit;
-        lines.truncate(limit);
-        Ok((lines, more))
+        let closing = self.last_line_before(owner, until).await?;
+        // A period that ends before it begins has no lines.
+        let closing = match (from, until) {
+            (Some(from), Some(until)) if until < from => opening.clone(),
+            _ => closing,
+        };
+        let sum = |line: &Option<StatementLine>, of: fn(&StatementLine) -> Usdc| line.as_ref().map_or(Usdc::ZERO, of);
+        let less = |a: Usdc, b: Usdc| {
+            let damaged = |_| StoreError::Corrupt("the sums of a statement".to_owned());
+            a.checked_sub(b).map_err(damaged)
+        };
+        let spent = |line: &Option<StatementLine>| less(sum(line, |l| l.total_deposits), sum(line, |l| l.balance));
+        Ok(StatementSums {
+            opening: sum(&opening, |line| line.balance),
+            credited: less(sum(&closing, |l| l.total_deposits), sum(&opening, |l| l.total_deposits))?,
+            debited: less(spent(&closing)?, spent(&opening)?)?,
+            closing: sum(&closing, |line| line.balance),
+            held: sum(&closing, |line| line.held),
+        })
+    }
+
+    /// The newest line before a time; without a time the newest.
+    async fn last_line_before(
+        &self,
+        owner: &Wallet,
+        time: Option<Timestamp>,
+    ) -> Result<Option<StatementLine>, StoreError> {
+        let end = match time {
+            Some(time) => Some(self.statement_position(owner, time).await?),
+            None => None,
+        };
+        let end = end.map(|id| table::statement_line(owner, id));
+        let lines = table::statement_lines(owner);
+        let rows = self.0.store.scan_back(&lines, end.as_deref(), 1).await?;
+        let line = rows.first().map(|(key, row)| decode_line(key, row)).transpose()?;
+        Ok(line.map(|(_, line)| line))
     }
 
     async fn statement_line_count(&self, owner: &Wallet) -> Result<u64, StoreError> {
@@ -183,8 +227,20 @@ impl Engine {
     }
 }
 
-/// Lines that one read of the newest lines passes.
-const SPAN: u64 = 128;
+/// Sums of a part of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatementSums {
+    /// Balance before it.
+    pub opening: Usdc,
+    /// Sum of the credits.
+    pub credited: Usdc,
+    /// Sum of everything that left the balance.
+    pub debited: Usdc,
+    /// Balance at its end.
+    pub closing: Usdc,
+    /// Held part of that balance.
+    pub held: Usdc,
+}
 
 fn decode_line(key: &RowKey, row: &Row) -> Result<(StatementLineId, StatementLine), StoreError> {
     let id = key.last_chunk().map_or(0, |b| u128::from_be_bytes(*b));

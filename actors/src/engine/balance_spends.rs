@@ -146,7 +146,15 @@ impl Engine {
                         given = Some(approval);
                         continue;
                     }
-                    Consent::Missing(why) => return Err(denied(why)),
+                    Consent::Missing(why) => {
+                        // The same request has used it, and its response is known.
+                        if let Some(recorder) = &recorder
+                            && self.is_recorded(recorder.slot()).await.map_err(unread_row)?
+                        {
+                            return Err(OperationError::AlreadyUsed);
+                        }
+                        return Err(denied(why));
+                    }
                     // It was given for other limits than those that are exceeded now, or there are too many.
                     Consent::Given(_) | Consent::TooMany => return Err(refused()),
                 }

@@ -1,7 +1,5 @@
 //! Reads from the latest durable state, without an actor.
 
-use std::collections::VecDeque;
-
 use purser_storage::{RowKey, StoreError, codec};
 
 use super::Engine;
@@ -271,25 +269,10 @@ impl Engine {
         named: impl Fn(u128) -> E::Id,
         limit: usize,
     ) -> Result<NewestIndex<E>, LoadError> {
-        const PAGE: usize = 1_000;
-        let (prefix, mut after) = (table::owner_index(owner, E::KIND), None);
-        let mut newest = VecDeque::with_capacity(limit);
-        loop {
-            let page = self.0.store.scan(&prefix, after.as_deref(), PAGE).await?;
-            let more = page.len() == PAGE;
-            for (key, _) in page {
-                if newest.len() == limit {
-                    newest.pop_front();
-                }
-                after = Some(key.clone());
-                newest.push_back(key);
-            }
-            if !more {
-                break;
-            }
-        }
+        let prefix = table::owner_index(owner, E::KIND);
+        let newest = self.0.store.scan_back(&prefix, None, limit).await?;
         let mut found = Vec::with_capacity(newest.len());
-        for key in newest {
+        for (key, _) in newest.into_iter().rev() {
             let Some((at, number)) = table::created_and_id(&key) else {
                 continue;
             };
@@ -366,45 +349,13 @@ impl Engine {
         let position = start
             .position()
             .map(|(at, id)| table::owner_index_entry(owner, kind, at, id));
-        if let ListStart::Before(_) = start {
-            return self.keys_before(&prefix, position, limit).await;
-        }
-        let rows = self.0.store.scan(&prefix, position.as_deref(), limit.saturating_add(1));
-        let rows = rows.await?;
+        let (store, wanted) = (&self.0.store, limit.saturating_add(1));
+        let rows = match start {
+            ListStart::After(_) => store.scan(&prefix, position.as_deref(), wanted).await?,
+            ListStart::Before(_) => store.scan_back(&prefix, position.as_deref(), wanted).await?,
+        };
         let more = rows.len() > limit;
         Ok((rows.into_iter().take(limit).map(|(key, _)| key).collect(), more))
-    }
-
-    /// The last `limit` keys of the prefix before a key, the last first, and whether there are more. The store reads
-    /// forward only, so this passes over the keys before them.
-    async fn keys_before(
-        &self,
-        prefix: &RowKey,
-        before: Option<RowKey>,
-        limit: usize,
-    ) -> Result<(Vec<RowKey>, bool), StoreError> {
-        const PAGE: usize = 1_000;
-        let mut last: VecDeque<RowKey> = VecDeque::new();
-        let mut after: Option<RowKey> = None;
-        'reading: loop {
-            let page = self.0.store.scan(prefix, after.as_deref(), PAGE).await?;
-            let more = page.len() == PAGE;
-            for (key, _) in page {
-                if before.as_ref().is_some_and(|before| key >= *before) {
-                    break 'reading;
-                }
-                if last.len() > limit {
-                    last.pop_front();
-                }
-                after = Some(key.clone());
-                last.push_back(key);
-            }
-            if !more {
-                break;
-            }
-        }
-        let more = last.len() > limit;
-        Ok((last.into_iter().rev().take(limit).collect(), more))
     }
 
     /// A card's sealed number.

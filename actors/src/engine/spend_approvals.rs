@@ -195,7 +195,8 @@ impl Engine {
         })
     }
 
-    /// What the owner has said about a spend over these limits. If no one has asked yet, this asks.
+    /// What the owner has said about a spend over these limits. If no one has asked yet, this asks. A call that names an
+    /// approval asks for no other one, even if that was used meanwhile.
     pub(super) async fn consent(
         &self,
         owner: Wallet,
@@ -203,6 +204,9 @@ impl Engine {
         exceeded: &[ExceededLimit],
     ) -> Result<Consent, LoadError> {
         let terms = &spend.terms;
+        if let Some(named) = spend.approval {
+            return self.named_consent(&owner, terms, named).await;
+        }
         let row = table::requested_spend(&owner, &terms.fingerprint());
         for _ in 0..MAX_CONFLICT_RETRIES {
             if let Some(known) = self.0.store.read(&row).await? {

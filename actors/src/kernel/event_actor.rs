@@ -37,8 +37,8 @@ pub enum EventActorType {
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct EventActor {
     /// What opened the session of the request: `wallet`, `payment`, `api_key` or `passkey`. Without a session: the
-    /// `payment` or `api_key` that began it, an `operator`, the `provider` of the product, a `merchant`, the `recipient`
-    /// of a payout, the `chain`, or the `service` itself.
+    /// `payment` or `api_key` that began it, the `wallet` that signed for a recovery, an `operator`, the `provider` of the
+    /// product, a `merchant`, the `recipient` of a payout, the `chain`, or the `service` itself.
     pub r#type: EventActorType,
     /// `ses_…` is the id of the session, if a request of a session caused it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,6 +145,9 @@ pub(crate) fn of_type(kind: &str) -> Option<EventActorType> {
 
         ("api_key", "active") => EventActorType::ApiKey,
 
+        // The wallet signs for it, without a session.
+        ("recovery", "requested" | "completed") => EventActorType::Wallet,
+
         (
             "card" | "intl_order" | "reloadable_card",
             "charged" | "charge_settled" | "charge_refunded" | "charge_declined",
@@ -203,6 +206,7 @@ pub(crate) fn of_type(kind: &str) -> Option<EventActorType> {
         | ("payment", "fulfilled" | "credited" | "released" | "unknown")
         | ("payment_recipient", "renamed" | "archived" | "unarchived" | "deleted")
         | ("payout", "expired")
+        | ("recovery", "ready" | "cancelled" | "expired")
         | ("refund", "credited")
         | ("reloadable_card", "creating")
         | ("session", "agent_announced" | "confirmed" | "revoked")

@@ -26,6 +26,7 @@ mod identity;
 mod incoming;
 mod intl_orders;
 mod late_returns;
+mod long_lists;
 mod lost_orders;
 mod managed;
 mod operators;

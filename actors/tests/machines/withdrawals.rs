@@ -99,7 +99,6 @@ fn withdraw(account: &Account, atomic: u64) -> Result<Decision<Account>, No> {
         id: WITHDRAWAL,
         to: WALLET,
         amount: Usdc::from_atomic(atomic),
-        key: None,
     };
     Account::decide(Some(account), &WALLET, command, &at(NOW))
 }
@@ -130,7 +129,6 @@ fn case_27_hold_is_limited_to_the_whole_balance() {
         id: WITHDRAWAL,
         to: WALLET,
         amount: Usdc::from_atomic(1),
-        key: None,
     };
     assert!(Account::decide(None, &WALLET, unknown, &at(NOW)).is_err());
 }

@@ -3,6 +3,7 @@
 //! It keeps the contract of `purser_storage::Store`: order of the calls, conditions, lanes, barriers, one sequence for
 //! an event, events published before the batch is answered, reads of what is durable and nothing else.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -15,6 +16,20 @@ use purser_storage::{
 
 /// Cursors are not sequence numbers.
 const FIRST_CURSOR: u64 = 1_000_000;
+
+thread_local! {
+    static ROWS_READ: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Rows and events that this thread has read from any store. The thread of a test runs none of the engine's tasks, so
+/// between two calls there it counts what the test has read.
+pub(crate) fn rows_read() -> usize {
+    ROWS_READ.get()
+}
+
+fn note_read(rows: usize) {
+    ROWS_READ.set(ROWS_READ.get() + rows);
+}
 
 pub(crate) struct MemoryStore(Arc<Shared>);
 
@@ -165,6 +180,12 @@ impl MemoryStore {
         rows.take_while(|(key, _)| key.starts_with(prefix))
             .map(|(key, row)| (key.clone(), row.clone()))
             .collect()
+    }
+
+    /// What a read found.
+    fn counted<T>(&self, found: Vec<T>) -> Result<Vec<T>, StoreError> {
+        note_read(found.len());
+        if self.state().dead { Err(dead()) } else { Ok(found) }
     }
 
     pub(crate) fn all_events(&self) -> Vec<StoredEvent> {
@@ -318,6 +339,7 @@ impl Store for MemoryStore {
     }
 
     fn read<'a>(&'a self, key: &'a [u8]) -> BoxFuture<'a, Result<Option<Row>, StoreError>> {
+        note_read(1);
         let state = self.state();
         let row = if state.dead {
             Err(dead())
@@ -338,8 +360,20 @@ impl Store for MemoryStore {
         let mut rows = self.rows(prefix);
         rows.retain(|(key, _)| after.is_none_or(|after| **key > *after));
         rows.truncate(limit);
-        let rows = if self.state().dead { Err(dead()) } else { Ok(rows) };
-        Box::pin(std::future::ready(rows))
+        Box::pin(std::future::ready(self.counted(rows)))
+    }
+
+    fn scan_back<'a>(
+        &'a self,
+        prefix: &'a [u8],
+        before: Option<&'a [u8]>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<(RowKey, Row)>, StoreError>> {
+        let mut rows = self.rows(prefix);
+        rows.retain(|(key, _)| before.is_none_or(|before| **key < *before));
+        rows.reverse();
+        rows.truncate(limit);
+        Box::pin(std::future::ready(self.counted(rows)))
     }
 
     fn events<'a>(
@@ -370,6 +404,7 @@ impl Store for MemoryStore {
             }
         }
         events.truncate(limit);
+        note_read(events.len());
         Box::pin(std::future::ready(Ok(events)))
     }
 

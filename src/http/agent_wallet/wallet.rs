@@ -9,6 +9,7 @@ use purser_actors::entity::agent_wallet::{AgentWallet, WalletHold};
 use purser_actors::entity::agent_wallet::{AgentWalletView, MerchantCapsView};
 use purser_actors::entity::session::AuthMethod;
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
+use purser_actors::kernel::Entity as _;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::Usdc;
 use serde::{Deserialize, Serialize};

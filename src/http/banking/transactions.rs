@@ -24,6 +24,7 @@ use super::super::schemas;
 use super::SharedState;
 use super::fields::limit;
 use crate::http::app::App;
+use crate::statuses::BankTransactionType;
 
 /// Request of `getBankingTransaction`.
 #[derive(Deserialize)]
@@ -72,6 +73,8 @@ pub(super) struct ListTransactionsRequest {
     /// `asc`, oldest first and the default, or `desc`.
     #[cfg_attr(feature = "documents", schema(value_type = Option<schemas::ListOrder>))]
     order: Option<String>,
+    /// Only these: `transfer` or `payout`.
+    r#type: Option<BankTransactionType>,
     /// Page size, 1 to 100, 20 by default.
     limit: Option<u64>,
     /// Last `transactionId` of the previous page.
@@ -119,9 +122,17 @@ pub(super) async fn list_banking_transactions(
     let engine = &app.engine;
     let failed = |_| ApiError::internal();
     let start = list_start(newest_first, after);
-    let transfers = engine.bank_transfers_of(&claims.wallet, start, limit).await;
-    let (transfers, more_transfers) = transfers.map_err(failed)?;
-    let (payouts, more_payouts) = app.bank_payouts(&claims, start, limit).await?;
+    let (transfers, more_transfers) = match call.data.r#type {
+        Some(BankTransactionType::Payout) => (Vec::new(), false),
+        _ => {
+            let read = engine.bank_transfers_of(&claims.wallet, start, limit).await;
+            read.map_err(failed)?
+        }
+    };
+    let (payouts, more_payouts) = match call.data.r#type {
+        Some(BankTransactionType::Transfer) => (Vec::new(), false),
+        _ => app.bank_payouts(&claims, start, limit).await?,
+    };
     let transfers = transfers
         .into_iter()
         .map(|(id, transfer)| BankTransactionRecord::Transfer(id, transfer));

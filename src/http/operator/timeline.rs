@@ -1,6 +1,8 @@
 //! What happened to one account, or to one entity of it, newest first: the events that its owner gets, the steps between
 //! them, and what operators did.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use purser_actors::answer::rfc3339;
@@ -173,7 +175,7 @@ async fn get_timeline(AuthorizedRead { admin, query }: AuthorizedRead) -> Result
         entries.extend(notes(&admin, &wallet, start.time, oldest).await?);
     }
     // Stable, so that events of one time stay in their order.
-    entries.sort_by_key(|placed| std::cmp::Reverse(placed.at));
+    entries.sort_by_key(|placed| Reverse(placed.at));
     Ok(Private(TimelineResponse {
         wallet: account,
         entries: entries.into_iter().map(|placed| placed.entry).collect(),
@@ -207,10 +209,15 @@ async fn events(
     start: Position,
     limit: usize,
 ) -> Result<EventPage, ApiError> {
-    let requests = open_requests(admin, wallet).await?;
+    let requests = open_requests(admin).await?;
     let (subject, mut position, mut looked, mut entries) = (wallet.key(), start, 0, Vec::new());
     loop {
-        let read = admin.store.events_of(&subject, Span::Before(position.event), SCAN_PAGE);
+        // Without an id every event is an entry. What names a rare id is read in large parts.
+        let part = match id {
+            Some(_) => SCAN_PAGE,
+            None => limit - entries.len() + 1,
+        };
+        let read = admin.store.events_of(&subject, Span::Before(position.event), part);
         let read = read.await.map_err(|error| {
             tracing::error!(%error, "the events of an account could not be read");
             ApiError::internal()
@@ -229,18 +236,20 @@ async fn events(
             position.time = record.at;
             entries.extend(entry(admin, event, &record, id, &requests)?);
         }
-        if read.len() < SCAN_PAGE {
+        if read.len() < part {
             return Ok(EventPage { entries, next: None });
         }
     }
 }
 
 /// Ids that open jobs work on, with the requests that created the jobs.
-async fn open_requests(admin: &AdminState, wallet: &Wallet) -> Result<Vec<(String, String)>, ApiError> {
-    let customer = admin.engine.customer(wallet, 1).await;
-    let customer = customer.map_err(|_| ApiError::internal())?;
-    let jobs = customer.into_iter().flat_map(|customer| customer.open_jobs);
+async fn open_requests(admin: &AdminState) -> Result<HashMap<String, String>, ApiError> {
+    let jobs = admin.engine.open_jobs(usize::MAX).await;
+    let mut jobs = jobs.map_err(|_| ApiError::internal())?;
+    // Of several jobs of one subject the oldest counts.
+    jobs.sort_by_key(|job| Reverse((job.created_at, job.id)));
     Ok(jobs
+        .into_iter()
         .map(|job| (job.job.subject(), job.request_id.to_string()))
         .collect())
 }
@@ -251,7 +260,7 @@ fn entry(
     event: &StoredEvent,
     record: &EventRecord,
     id: Option<&str>,
-    requests: &[(String, String)],
+    requests: &HashMap<String, String>,
 ) -> Result<Option<Placed>, ApiError> {
     let own_id = admin.engine.id_text(record.kind, &record.id).unwrap_or_default();
     let announced = StreamEvent::read(event).map(|event| event.to_json());
@@ -264,7 +273,7 @@ fn entry(
         return Ok(None);
     }
     let kind = EntityKind::ALL.into_iter().find(|kind| *kind as u8 == record.kind);
-    let request = requests.iter().find(|(subject, _)| *subject == own_id);
+    let request = requests.get(&own_id);
     let event = announced.map(RawValue::from_string).transpose();
     Ok(Some(Placed {
         at: record.at,
@@ -273,7 +282,7 @@ fn entry(
             kind: kind.map(EntityKind::name),
             id: own_id,
             status: Some(record.status.clone()),
-            request_id: request.map(|(_, request)| request.clone()),
+            request_id: request.cloned(),
             event: event.map_err(|_| ApiError::internal())?,
             operator_action: None,
         },

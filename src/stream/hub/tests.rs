@@ -28,6 +28,10 @@ fn event(seq: u64, wallet: Wallet) -> StoredEvent {
     }
 }
 
+fn queued(events: impl IntoIterator<Item = StoredEvent>) -> BufferContents {
+    BufferContents::Events(events.into_iter().map(QueuedEvent::new).collect())
+}
+
 // Checks: a subscriber gets only its account's events, in order.
 #[test]
 fn events_reach_their_account_only() {
@@ -35,9 +39,22 @@ fn events_reach_their_account_only() {
     let a = hub.subscribe(A, session(1)).unwrap();
     let b = hub.subscribe(B, session(2)).unwrap();
     hub.publish(&[event(1, A), event(2, B), event(3, A)]);
-    assert_eq!(a.take(), BufferContents::Events(vec![event(1, A), event(3, A)]));
-    assert_eq!(b.take(), BufferContents::Events(vec![event(2, B)]));
+    assert_eq!(a.take(), queued([event(1, A), event(3, A)]));
+    assert_eq!(b.take(), queued([event(2, B)]));
     assert_eq!(a.take(), BufferContents::Nothing);
+}
+
+// Checks: all subscribers of an account get the same event, not a copy each: it is read and its frame is written once.
+#[test]
+fn subscribers_of_an_account_share_its_events() {
+    let hub = hub(10_000, 2);
+    let pages = [session(1), session(2)].map(|session| hub.subscribe(A, session).unwrap());
+    hub.publish(&[event(1, A)]);
+    let [one, other] = pages.map(|page| match page.take() {
+        BufferContents::Events(events) => events[0].clone(),
+        other => panic!("{other:?}"),
+    });
+    assert!(Arc::ptr_eq(&one, &other));
 }
 
 // Checks (case 64): a queue never exceeds its byte limit; after an overflow the subscriber must read the store.
@@ -51,7 +68,24 @@ fn case_64_overflowing_queue_is_dropped() {
     assert_eq!((a.subscriber.buffer.lock().queue.len(), hub.overflows()), (0, 1));
     assert_eq!(a.take(), BufferContents::Lagged);
     hub.publish(&[event(10_001, A)]);
-    assert_eq!(a.take(), BufferContents::Events(vec![event(10_001, A)]));
+    assert_eq!(a.take(), queued([event(10_001, A)]));
+}
+
+// Checks: a subscriber that lets events wait is told when its queue is half full, and only then.
+#[tokio::test]
+async fn half_full_queue_is_announced_once() {
+    let hub = hub(1_000_000, 2);
+    let a = hub.subscribe(A, session(1)).unwrap();
+    let is_filled = async || futures_util::FutureExt::now_or_never(a.filled()).is_some();
+    let mut seq = 0;
+    while !is_filled().await {
+        seq += 1;
+        hub.publish(&[event(seq, A)]);
+    }
+    let bytes = a.subscriber.buffer.lock().bytes;
+    assert!((500_000..510_000).contains(&bytes), "{bytes}");
+    hub.publish(&[event(seq + 1, A)]);
+    assert!(!is_filled().await);
 }
 
 // Checks: the limits of an account and of the service are enforced, and a closed stream releases its slot.

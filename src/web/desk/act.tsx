@@ -71,7 +71,7 @@ export function Ask({ title, children, action, danger, wide, path, body, fields 
     if (reference?.required && !ref.trim()) found.reference = "Without it nobody can find it later.";
     if (amount?.same !== undefined) {
       // What is asked for can have more places than what people enter of their own.
-      if (!/^\d+(\.\d{1,6})?$/.test(sum.trim())) found.amount = "Enter the amount as it is shown.";
+      if (!/^\d+(\.\d{1,6})?$/.test(sum.trim())) found.amount = "Enter an amount like 25 or 25.50, as it is shown.";
       else if (compare(sum.trim(), amount.same) !== 0) found.amount = "That is not the amount that was asked for.";
     } else if (amount) {
       const wrong = amountProblem(sum, { ...(amount.max !== undefined ? { max: amount.max } : {}) });

@@ -27,8 +27,14 @@ export interface Paged<Row> {
 /** A file has at most so many rows. */
 const MOST_ROWS = 50_000;
 
-/** A list that is read page by page. It is read again, as far as it was, when one of the queues changes. */
-export function usePaged<Row>(key: string, load: (after: string | null) => Promise<PageOf<Row>>, watched: QueueName[] = []): Paged<Row> {
+/** Rows of a page of a file: there are fewer requests then. */
+const FILE_PAGE = 200;
+
+/**
+ * A list that is read page by page. It is read again, as far as it was, when one of the queues changes. Rows that have a
+ * `fixed` name don't change once they are there, so only those above them are read again.
+ */
+export function usePaged<Row>(key: string, load: (after: string | null, most?: number) => Promise<PageOf<Row>>, watched: QueueName[] = [], fixed?: (row: Row) => string): Paged<Row> {
   const rows = useSignal<Row[] | undefined>(undefined);
   const next = useSignal<string | null>(null);
   const error = useSignal<ApiFailure | undefined>(undefined);
@@ -59,12 +65,35 @@ export function usePaged<Row>(key: string, load: (after: string | null) => Promi
     }
   };
 
+  /** Adds what is new at the top. If a whole page is new, there may be more in between, and the list begins again. */
+  const readNew = async (name: (row: Row) => string) => {
+    const run = ++state.current.run;
+    try {
+      const part = await state.current.load(null);
+      if (run !== state.current.run) return;
+      const known = new Set((rows.value ?? []).map(name));
+      const fresh = part.rows.filter((row) => !known.has(name(row)));
+      if (fresh.length === part.rows.length && fresh.length > 0) {
+        state.current.pages = 1;
+        rows.value = part.rows;
+        next.value = part.next;
+      } else {
+        rows.value = [...fresh, ...(rows.value ?? [])];
+      }
+      error.value = undefined;
+    } catch (thrown) {
+      if (run === state.current.run) error.value = failure(thrown);
+    } finally {
+      if (run === state.current.run) loading.value = false;
+    }
+  };
+
   useEffect(() => {
     state.current.pages = 1;
     rows.value = undefined;
     void read(1);
   }, [key]);
-  useOnChange(watched, () => void read(state.current.pages));
+  useOnChange(watched, () => void (fixed && rows.value ? readNew(fixed) : read(state.current.pages)));
 
   return {
     rows: rows.value,
@@ -96,7 +125,7 @@ export function usePaged<Row>(key: string, load: (after: string | null) => Promi
       let found: Row[] = [];
       let after: string | null = null;
       do {
-        const part: PageOf<Row> = await state.current.load(after);
+        const part: PageOf<Row> = await state.current.load(after, FILE_PAGE);
         found = found.concat(part.rows);
         after = part.next;
       } while (after !== null && found.length < MOST_ROWS);

@@ -109,11 +109,12 @@ export function Timeline({ wallet, id, title = "Timeline", aside, watched = [], 
   const [key] = useState(0);
   const list = usePaged<TimelineEntry>(
     `timeline ${wallet ?? ""} ${id ?? ""} ${key}`,
-    async (before): Promise<PageOf<TimelineEntry>> => {
-      const page = await api.get<TimelinePage>(withQuery("/admin/timeline", { wallet, id, before, limit: 50 }));
+    async (before, most = 50): Promise<PageOf<TimelineEntry>> => {
+      const page = await api.get<TimelinePage>(withQuery("/admin/timeline", { wallet, id, before, limit: most }));
       return { rows: page.entries, next: page.next_before };
     },
     watched,
+    (row) => [row.at, row.id, row.status, row.event?.seq, row.operator_action?.sequence].join(" "),
   );
   useEffect(() => {
     if (version > 0) list.reload();

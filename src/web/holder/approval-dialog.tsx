@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Amount, Button, Dialog, ErrorLine, Icon, Id, KeyValue, Time, failure, money, span, toast } from "../parts";
-import { type Approval, LIMITS, actWords, answer, approvalAgent, payee, sourceWords } from "./approvals";
+import { type Approval, LIMITS, actWords, answer, approvalAgent, approvalAgentInside, payee, sourceWords } from "./approvals";
 
 /** Shows what an approval is about, and takes the answer. */
 export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approval: Approval; now: number; onClose: () => void; onAnswered: () => void }) {
@@ -25,7 +25,7 @@ export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approva
   const left = approval.expires_at ? (Date.parse(approval.expires_at) - now) / 1_000 : null;
   return (
     <Dialog
-      title={`Let ${approvalAgent(approval)} ${actWords(approval)}, once?`}
+      title={`Let ${approvalAgentInside(approval)} ${actWords(approval)}, once?`}
       onClose={onClose}
       actions={
         <>

@@ -47,6 +47,9 @@ export async function loadApprovals(): Promise<Approval[]> {
 
 export const approvalAgent = (one: Approval): string => one.agent?.name || one.api_key_name || "Your agent";
 
+/** The same inside a sentence. */
+export const approvalAgentInside = (one: Approval): string => approvalAgent(one).replace(/^Your agent$/, "your agent");
+
 /** A merchant by the name of its host. */
 export const merchantName = (host: string): string => (host === "route" ? "this service" : host.replace(/:443$/, ""));
 

@@ -40,7 +40,8 @@ export function useFeed({ types }: { types?: string } = {}) {
   useEffect(() => {
     void load(false);
     const offEvent = onEvent(types ?? "*", (event) => {
-      if (events.value?.some((known) => known.seq === event.seq)) return;
+      // Events come in order: one that is not newer than the newest is known.
+      if (event.seq <= (events.value?.[0]?.seq ?? 0)) return;
       const kept = [event, ...(events.value ?? [])];
       if (kept.length > KEPT) {
         kept.length = KEPT;

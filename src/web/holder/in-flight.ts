@@ -151,14 +151,14 @@ export async function loadTransfers(): Promise<Transfers> {
     api.get<{ top_ups: TopUp[] }>("/list-card-transactions?limit=50"),
     api.get<{ payouts: Payout[] }>("/get-payment-status?order=desc&limit=50"),
     api.get<{ withdrawals: Withdrawal[] }>("/get-withdrawal-status?order=desc&limit=50"),
-    api.call<{ transactions: BankRow[] }>("listBankingTransactions", { order: "desc", limit: 50 }),
+    api.call<{ transactions: BankRow[] }>("listBankingTransactions", { type: "transfer", order: "desc", limit: 50 }),
   ]);
   return {
     topUps: topUps.top_ups,
     payouts: payouts.payouts,
     withdrawals: withdrawals.withdrawals,
-    // The bank's payouts are among the payouts.
-    bank: bank.transactions.filter((one) => one.type !== "payout").map(({ transactionId, createdAt, ...one }) => ({ ...one, id: transactionId, created_at: createdAt })),
+    // Without the bank's payouts, which are among the payouts.
+    bank: bank.transactions.map(({ transactionId, createdAt, ...one }) => ({ ...one, id: transactionId, created_at: createdAt })),
   };
 }
 

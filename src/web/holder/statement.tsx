@@ -1,11 +1,11 @@
 // The statement: a month or any days, with a running balance, as a file and on paper.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Amount, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, failure, fullTime, money, setQuery, toast, useRoute, present } from "../parts";
+import { Amount, type AmountValue, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, failure, fullTime, isZero, money, setQuery, toast, useRoute, present } from "../parts";
 import type { StatementLine } from "../api/public";
 import { account } from "./account";
 import { type Slice, useLoad, usePages } from "./data/load";
-import { type Show, type Shown, causePage, dateOf, daysPeriod, effectOf, effectText, exportCsv, lineWords, monthPeriod, readEnds, readForPaper, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
+import { type Show, type Shown, causePage, dateOf, daysPeriod, effectOf, effectText, exportCsv, lineWords, monthPeriod, readForPaper, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
 import { LoadError, NoMatch, Pager } from "./pager";
 
 const PAGE = 50;
@@ -39,8 +39,7 @@ export default function Statement() {
     types,
     after: (rows, _event, page) => (page === 0 ? "reload" : rows),
   });
-  const ends = useLoad(`ends ${key}`, () => readEnds(shown.period), { types, atMostEvery: 2_000 });
-  const sums = useLoad(`sums ${key}`, () => readSums(shown.period), { types, atMostEvery: 15_000 });
+  const sums = useLoad(`sums ${key}`, () => readSums(shown.period), { types, atMostEvery: 2_000 });
   const [choosing, setChoosing] = useState(false);
   const [exporting, setExporting] = useState(false);
   const user = account.value?.user_id ?? "";
@@ -122,15 +121,15 @@ export default function Statement() {
             </div>
             <Segments label="Show" options={CHOICES} value={show} onChange={(value) => setQuery({ show: value === "all" ? undefined : value })} />
           </div>
-          {ends.error && !ends.data && <LoadError error={ends.error} what="the sums" retry={ends.reload} />}
-          {ends.data && (
+          {sums.error && !sums.data && <LoadError error={sums.error} what="the sums" retry={sums.reload} />}
+          {sums.data && (
             <dl class="sums">
-              <Sum name="Opening" value={ends.data.opening} />
-              <Sum name="In" value={sums.data?.comesIn} tooMany={sums.data === null} />
-              <Sum name="Out" value={sums.data?.goesOut} tooMany={sums.data === null} />
-              <Sum name="Balance" value={ends.data.balance} />
-              <Sum name="Held" value={ends.data.held} />
-              <Sum name="Available" value={ends.data.available} />
+              <Sum name="Opening" value={sums.data.opening} />
+              <Sum name="In" value={sums.data.credited} />
+              <Sum name="Out" value={sums.data.debited} out />
+              <Sum name="Balance" value={sums.data.balance} />
+              <Sum name="Held" value={sums.data.held} />
+              <Sum name="Available" value={sums.data.available} />
             </dl>
           )}
           {lines.error && <LoadError error={lines.error} what="the statement" retry={lines.reload} />}
@@ -146,15 +145,15 @@ export default function Statement() {
                 <NoMatch clear={() => setQuery({ show: undefined })}>No line of this kind is in {days ? "these days" : shown.name}.</NoMatch>
               )
             ) : (
-              <Lines lines={printed.rows ?? lines.data} marked={query.get("of")} opening={ends.data && printed.next === undefined && show === "all" && shown.period.from ? { amount: ends.data.opening, at: shown.period.from } : undefined} />
+              <Lines lines={printed.rows ?? lines.data} marked={query.get("of")} opening={sums.data && printed.next === undefined && show === "all" && shown.period.from ? { amount: sums.data.opening, at: shown.period.from } : undefined} />
             )}
           </Panel>
           <div class="no-print">
             <Pager what="lines" {...lines} />
           </div>
-          {ends.data && sums.data && (
+          {sums.data && (
             <p class="small quiet">
-              {sumWords(ends.data, sums.data)} Dates are in your time zone, days of limits in UTC.
+              {sumWords(sums.data)} Dates are in your time zone, days of limits in UTC.
               {paper?.next !== undefined ? " The newest lines only; the CSV file has all of them." : ""}
             </p>
           )}
@@ -166,11 +165,13 @@ export default function Statement() {
   );
 }
 
-function Sum({ name, value, tooMany }: { name: string; value: string | undefined; tooMany?: boolean }) {
+function Sum({ name, value, out }: { name: string; value: AmountValue; out?: boolean }) {
   return (
     <div>
       <dt>{name}</dt>
-      <dd class="live-amount">{tooMany ? <span class="small quiet">in the CSV file</span> : value === undefined ? "…" : <Amount value={value} />}</dd>
+      <dd class="live-amount">
+        <Amount value={out && !isZero(value) ? `-${value}` : value} />
+      </dd>
     </div>
   );
 }
@@ -192,7 +193,7 @@ function Held({ line }: { line: StatementLine }) {
   );
 }
 
-function Lines({ lines, opening, marked }: { lines: StatementLine[]; opening: { amount: string; at: string } | undefined; marked: string | null }) {
+function Lines({ lines, opening, marked }: { lines: StatementLine[]; opening: { amount: AmountValue; at: string } | undefined; marked: string | null }) {
   return (
     <Table
       caption="Lines of the statement, the newest first"

@@ -241,7 +241,7 @@ function WhereItIs({ transfer, where }: { transfer: Transfer; where: ReturnType<
   return (
     <div aria-live="polite" id="where">
       <Note
-        tone={failed ? "wait" : where.next ? "info" : "done"}
+        tone={failed || where.next ? "info" : "done"}
         title="Where the money is"
         actions={
           where.back && (
@@ -441,6 +441,8 @@ const WORDS: Record<string, [Tone, string]> = {
 
 function timeline(transfer: Transfer, events: PastEvent[], payment: Payment | null): LogLine[] {
   const lines: (LogLine & { at: string })[] = events.flatMap((event) => {
+    // The payment's own line says it better.
+    if (event.type === "top_up.paid" && payment) return [];
     const [tone, text] = WORDS[event.type] ?? [];
     const who = actorOf(event);
     return tone && text ? [{ key: event.seq, tone, text, at: event.created_at, fresh: event.fresh === true, ...(who ? { sub: <span>{byWords(who)}</span> } : {}) }] : [];

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { Avatar, Button, Confirm, Empty, ErrorLine, Panel, Skeleton, Status, Time, failure, now, span } from "../parts";
 import { mayAct } from "./account";
 import { ApprovalDialog } from "./approval-dialog";
-import { type Approval, actWords, approvalAgent, approvalReason, approvalWords, decline } from "./approvals";
+import { type Approval, actWords, approvalAgent, approvalAgentInside, approvalReason, approvalWords, decline } from "./approvals";
 import { readDecided } from "./data/agents";
 import { isAbsent, usePages } from "./data/load";
 import { Pager } from "./pager";
@@ -36,10 +36,8 @@ export function WaitingApprovals({ approvals, failed, reload }: WaitingProps) {
   const waiting = approvals.filter((one) => one.status === "pending");
   if (waiting.length === 0) {
     return (
-      <Panel title="Waits for your yes">
-        <Empty icon="done" title="Nothing waits for you">
-          What an agent wants to spend over a limit waits here for a day, if you want to be asked.
-        </Empty>
+      <Panel title="Waits for your yes" padded>
+        <p class="small soft">Nothing waits for you. What an agent wants to spend over a limit waits here for a day, if you want to be asked.</p>
       </Panel>
     );
   }
@@ -89,7 +87,7 @@ function Decline({ one, onClose, then }: { one: Approval; onClose: () => void; t
     }
   };
   return (
-    <Confirm title={`Decline to let ${approvalAgent(one)} ${actWords(one)}?`} action="Decline it" danger busy={busy} error={error} onConfirm={() => void act()} onClose={onClose}>
+    <Confirm title={`Decline to let ${approvalAgentInside(one)} ${actWords(one)}?`} action="Decline it" danger busy={busy} error={error} onConfirm={() => void act()} onClose={onClose}>
       <p>Nothing was taken. {approvalAgent(one)} is told, and cannot ask for the same again for a day from when it asked.</p>
     </Confirm>
   );

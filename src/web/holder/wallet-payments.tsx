@@ -32,9 +32,19 @@ interface Row {
 
 const rowOf = (event: PastEvent): Row => ({ seq: event.seq, at: event.created_at, by: actorOf(event), paid: event.data.object as unknown as WalletPayment });
 
+/** Requests for one page. The service looks at some thousand events for each, so few payments among many take several. */
+const MAX_READS = 5;
+
 async function readPage(before: number | undefined): Promise<Slice<Row, number>> {
-  const page = await api.get<{ events: PastEvent[]; has_more: boolean; next_before?: number | null }>(withQuery("/events", { order: "desc", limit: PAGE, types: ENDS.join(","), before }));
-  return { rows: page.events.map(rowOf), next: page.has_more ? (page.next_before ?? undefined) : undefined };
+  const rows: Row[] = [];
+  let from = before;
+  for (let reads = 0; reads < MAX_READS; reads += 1) {
+    const page = await api.get<{ events: PastEvent[]; has_more: boolean; next_before?: number | null }>(withQuery("/events", { order: "desc", limit: PAGE - rows.length, types: ENDS.join(","), before: from }));
+    rows.push(...page.events.map(rowOf));
+    from = page.has_more ? (page.next_before ?? undefined) : undefined;
+    if (from === undefined || rows.length >= PAGE) break;
+  }
+  return { rows, next: from };
 }
 
 const payee = ({ host, pay_to }: WalletPayment): string => (host === "route" ? "Purser" : (host ?? short(pay_to)));

@@ -466,6 +466,9 @@ function by(event: StreamEvent): string {
 
 const rows: Record<string, Row> = ROWS;
 
+/** A shortened address stays in one line. */
+const unbroken = (address: string): string => address.replace("…", "\u2060…\u2060");
+
 /** Who began each thing, and with which wallet each was paid: what the events of one list say of each other. */
 export interface Begun {
   /** By the thing's id. */
@@ -497,7 +500,7 @@ export function begunBy(events: readonly StreamEvent[], ours: readonly string[] 
     if (thing && row?.buyer && event.actor && isCaller(event.actor) && event.actor.type !== "payment") who.set(thing, actorOf(event) ?? "Your agent");
     if (event.type.startsWith("payment.") && text(object.payer)) {
       const payer = text(object.payer);
-      paidWith.set(text(object.payment_id), ours.includes(payer) ? "the agents’ wallet" : `wallet ${short(payer)}`);
+      paidWith.set(text(object.payment_id), ours.includes(payer) ? "the agents’ wallet" : `wallet ${unbroken(short(payer))}`);
       if (text(object.transaction)) payments.push({ id: text(object.payment_id), transaction: text(object.transaction) });
     }
     if (event.type.startsWith("wallet_payment.") && thing && text(object.tx_hash)) byTransaction.set(text(object.tx_hash), thing);

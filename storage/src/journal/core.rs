@@ -314,21 +314,54 @@ impl StoreCore {
             return Ok(Vec::new());
         }
         let _gate = self.apply_gate.read();
-        let mut top = self.overlay.range(prefix, after, limit).into_iter().peekable();
-        let mut out: Vec<(RowKey, Row)> = Vec::new();
-        self.snapshots.scan(prefix, after, &mut |key, row| {
-            while let Some((newer, state)) = top.next_if(|(newer, _)| **newer < *key) {
-                out.extend(state.map(|row| (newer, row)));
-            }
-            match top.next_if(|(newer, _)| **newer == *key) {
-                Some((newer, state)) => out.extend(state.map(|row| (newer, row))),
-                None => out.push((key.into(), row)),
-            }
-            out.len() < limit
-        })?;
-        out.extend(top.filter_map(|(key, state)| state.map(|row| (key, row))));
-        // The merge can exceed the limit by the rows before a stored row.
-        out.truncate(limit);
-        Ok(out)
+        let newer = self.overlay.range(prefix, after, limit);
+        merged(newer, limit, <[u8]>::cmp, |visit| {
+            self.snapshots.scan(prefix, after, visit)
+        })
     }
+
+    /// Implementation of [`crate::Store::scan_back`].
+    pub(crate) fn scan_back(
+        &self,
+        prefix: &[u8],
+        before: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<(RowKey, Row)>, StoreError> {
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let _gate = self.apply_gate.read();
+        let newer = self.overlay.range_back(prefix, before, limit);
+        merged(
+            newer,
+            limit,
+            |a, b| b.cmp(a),
+            |visit| self.snapshots.scan_back(prefix, before, visit),
+        )
+    }
+}
+
+/// At most `limit` rows of the overlay and of the snapshots, which both come in this order. The overlay's are newer.
+fn merged(
+    overlay: Vec<(RowKey, Option<Row>)>,
+    limit: usize,
+    order: fn(&[u8], &[u8]) -> std::cmp::Ordering,
+    snapshots: impl FnOnce(&mut dyn FnMut(&[u8], Row) -> bool) -> Result<(), StoreError>,
+) -> Result<Vec<(RowKey, Row)>, StoreError> {
+    let mut top = overlay.into_iter().peekable();
+    let mut out: Vec<(RowKey, Row)> = Vec::new();
+    snapshots(&mut |key, row| {
+        while let Some((newer, state)) = top.next_if(|(newer, _)| order(newer, key).is_lt()) {
+            out.extend(state.map(|row| (newer, row)));
+        }
+        match top.next_if(|(newer, _)| **newer == *key) {
+            Some((newer, state)) => out.extend(state.map(|row| (newer, row))),
+            None => out.push((key.into(), row)),
+        }
+        out.len() < limit
+    })?;
+    out.extend(top.filter_map(|(key, state)| state.map(|row| (key, row))));
+    // The merge can exceed the limit by the rows before a stored row.
+    out.truncate(limit);
+    Ok(out)
 }

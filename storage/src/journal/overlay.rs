@@ -7,14 +7,14 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
-use std::ops::Bound;
+use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::{self, AtomicU64};
 
 use parking_lot::{Mutex, RwLock};
 
 use super::index::FixedState;
-use crate::snapshot::range_start;
+use crate::snapshot::{range_end, range_start};
 use crate::{Row, RowKey, Seq};
 
 /// The newest state of a key within one layer or one group.
@@ -104,22 +104,76 @@ fn table_of(key: &[u8]) -> u8 {
     key.first().copied().unwrap_or(0)
 }
 
-/// Sorts the tables that a prefix reaches, and returns their keys from `start` on.
-fn sorted_keys<'a>(
+/// The tables that a prefix reaches.
+fn tables_of(prefix: &[u8]) -> RangeInclusive<u8> {
+    match prefix.first() {
+        Some(table) => *table..=*table,
+        None => 0..=u8::MAX,
+    }
+}
+
+/// Sorts the tables that a prefix reaches, and returns the entries of their keys from `start` on.
+fn sorted<'a>(
     order: &'a mut BTreeMap<u8, KeyOrder>,
     rows: &'a HashMap<RowKey, OverlayEntry, FixedState>,
     prefix: &[u8],
     start: Bound<&'a [u8]>,
-) -> impl Iterator<Item = &'a RowKey> {
-    let tables = if prefix.is_empty() {
-        0..=u8::MAX
-    } else {
-        prefix[0]..=prefix[0]
-    };
-    order.range_mut(tables).flat_map(move |(_, table)| {
+) -> impl Iterator<Item = (&'a RowKey, &'a OverlayEntry)> {
+    let keys = order.range_mut(tables_of(prefix)).flat_map(move |(_, table)| {
         table.sort(rows);
         table.sorted.range::<[u8], _>((start, Bound::Unbounded))
-    })
+    });
+    keys.filter_map(move |key| rows.get(key).map(|entry| (key, entry)))
+}
+
+/// The same backwards from `end`.
+fn sorted_back<'a>(
+    order: &'a mut BTreeMap<u8, KeyOrder>,
+    rows: &'a HashMap<RowKey, OverlayEntry, FixedState>,
+    prefix: &[u8],
+    end: Bound<&'a [u8]>,
+) -> impl Iterator<Item = (&'a RowKey, &'a OverlayEntry)> {
+    let keys = order.range_mut(tables_of(prefix)).rev().flat_map(move |(_, table)| {
+        table.sort(rows);
+        table.sorted.range::<[u8], _>((Bound::Unbounded, end)).rev()
+    });
+    keys.filter_map(move |key| rows.get(key).map(|entry| (key, entry)))
+}
+
+/// Entries of two layers in one order: of a key that both have, the upper one's. Ends with the `limit`th row.
+fn merge<'a>(
+    top: impl Iterator<Item = (&'a RowKey, &'a OverlayEntry)>,
+    below: impl Iterator<Item = (&'a RowKey, &'a OverlayEntry)>,
+    prefix: &[u8],
+    limit: usize,
+    order: fn(&RowKey, &RowKey) -> Ordering,
+) -> Vec<(RowKey, Option<Row>)> {
+    let (mut top, mut below) = (top.peekable(), below.peekable());
+    let (mut out, mut live) = (Vec::new(), 0);
+    loop {
+        let next = match (top.peek(), below.peek()) {
+            (Some((a, _)), Some((b, _))) => match order(a, b) {
+                Ordering::Less => top.next(),
+                Ordering::Greater => below.next(),
+                Ordering::Equal => {
+                    below.next();
+                    top.next()
+                }
+            },
+            (Some(_), None) => top.next(),
+            (None, _) => below.next(),
+        };
+        let Some((key, entry)) = next else { break };
+        if !key.starts_with(prefix) {
+            break;
+        }
+        live += usize::from(entry.row.is_some());
+        out.push((key.clone(), entry.row.clone()));
+        if live == limit {
+            break;
+        }
+    }
+    out
 }
 
 impl FrozenLayer {
@@ -176,37 +230,22 @@ impl Overlay {
         let empty = OverlayLayer::default();
         let below = layers.frozen.as_ref().map_or(&empty, |f| &f.layer);
         let (mut top_order, mut below_order) = (layers.active.order.lock(), below.order.lock());
-        let mut top = sorted_keys(&mut top_order, &layers.active.rows, prefix, start)
-            .filter_map(|key| layers.active.rows.get(key).map(|entry| (key, entry)))
-            .peekable();
-        let mut below = sorted_keys(&mut below_order, &below.rows, prefix, start)
-            .filter_map(|key| below.rows.get(key).map(|entry| (key, entry)))
-            .peekable();
-        let (mut out, mut live) = (Vec::new(), 0);
-        loop {
-            let next = match (top.peek(), below.peek()) {
-                (Some((a, _)), Some((b, _))) => match a.cmp(b) {
-                    Ordering::Less => top.next(),
-                    Ordering::Greater => below.next(),
-                    Ordering::Equal => {
-                        below.next();
-                        top.next()
-                    }
-                },
-                (Some(_), None) => top.next(),
-                (None, _) => below.next(),
-            };
-            let Some((key, entry)) = next else { break };
-            if !key.starts_with(prefix) {
-                break;
-            }
-            live += usize::from(entry.row.is_some());
-            out.push((key.clone(), entry.row.clone()));
-            if live == limit {
-                break;
-            }
-        }
-        out
+        let top = sorted(&mut top_order, &layers.active.rows, prefix, start);
+        let below = sorted(&mut below_order, &below.rows, prefix, start);
+        merge(top, below, prefix, limit, Ord::cmp)
+    }
+
+    /// The same backwards, from before a key.
+    pub(crate) fn range_back(&self, prefix: &[u8], before: Option<&[u8]>, limit: usize) -> Vec<(RowKey, Option<Row>)> {
+        let end = range_end(prefix, before);
+        let end = end.as_ref().map(|end| &**end);
+        let layers = self.layers.read();
+        let empty = OverlayLayer::default();
+        let below = layers.frozen.as_ref().map_or(&empty, |f| &f.layer);
+        let (mut top_order, mut below_order) = (layers.active.order.lock(), below.order.lock());
+        let top = sorted_back(&mut top_order, &layers.active.rows, prefix, end);
+        let below = sorted_back(&mut below_order, &below.rows, prefix, end);
+        merge(top, below, prefix, limit, |a, b| b.cmp(a))
     }
 
     /// Bytes of journal whose rows the snapshots do not have.

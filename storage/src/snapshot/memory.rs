@@ -1,11 +1,12 @@
 //! Snapshots in memory, for simulations: they survive a simulated restart, as sled's files would.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 
-use super::{RowChange, SnapshotSource, SnapshotStore, range_start};
+use super::{RowChange, SnapshotSource, SnapshotStore, range_end, range_start};
 use crate::{OpenError, Row, RowKey, Seq, StoreError};
 
 /// The rows, shared between the "disk" and every open handle.
@@ -71,8 +72,25 @@ impl SnapshotStore for MemorySnapshots {
         visit: &mut dyn FnMut(&[u8], Row) -> bool,
     ) -> Result<(), StoreError> {
         let state = self.0.state.read();
-        let range = (range_start(prefix, after), std::ops::Bound::Unbounded);
+        let range = (range_start(prefix, after), Bound::Unbounded);
         for (key, row) in state.rows.range::<[u8], _>(range) {
+            if !key.starts_with(prefix) || !visit(key, row.clone()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn scan_back(
+        &self,
+        prefix: &[u8],
+        before: Option<&[u8]>,
+        visit: &mut dyn FnMut(&[u8], Row) -> bool,
+    ) -> Result<(), StoreError> {
+        let state = self.0.state.read();
+        let end = range_end(prefix, before);
+        let range = (Bound::Unbounded, end.as_ref().map(|end| &**end));
+        for (key, row) in state.rows.range::<[u8], _>(range).rev() {
             if !key.starts_with(prefix) || !visit(key, row.clone()) {
                 break;
             }

@@ -142,6 +142,12 @@ impl Simulation {
             })
             .collect();
         assert_eq!(found, self.rows, "seed {seed}: rows");
+        let back = wait(store.scan_back(&[], None, usize::MAX)).unwrap().into_iter();
+        let back = back.map(|(key, _)| String::from_utf8(key.to_vec()).unwrap());
+        assert!(
+            back.eq(self.rows.keys().rev().cloned()),
+            "seed {seed}: rows from the end"
+        );
         self.check_events(store);
     }
 

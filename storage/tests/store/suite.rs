@@ -86,6 +86,13 @@ pub(crate) fn keys(store: &dyn Store, prefix: &str, after: Option<&str>, limit: 
         .collect()
 }
 
+pub(crate) fn keys_back(store: &dyn Store, prefix: &str, before: Option<&str>, limit: usize) -> Vec<String> {
+    let rows = wait(store.scan_back(prefix.as_bytes(), before.map(str::as_bytes), limit)).expect("scannable");
+    rows.into_iter()
+        .map(|(key, _)| String::from_utf8(key.to_vec()).expect("text"))
+        .collect()
+}
+
 pub(crate) fn payloads(store: &dyn Store, after: u64, limit: usize, subject: Option<&str>) -> Vec<(u64, String)> {
     let events = wait(store.events(after, limit, subject.map(str::as_bytes))).expect("readable");
     events
@@ -96,13 +103,14 @@ pub(crate) fn payloads(store: &dyn Store, after: u64, limit: usize, subject: Opt
 
 /// Runs every rule, each on a store of its own.
 pub(crate) fn every_rule<S: Store>(new_store: &mut dyn FnMut() -> Arc<S>) {
-    let rules: [fn(&dyn Store); 12] = [
+    let rules: [fn(&dyn Store); 13] = [
         a_batch_happens_whole_or_not_at_all,
         conditions_see_everything_enqueued_before,
         rejected_batch_fails_its_session,
         every_event_has_its_own_sequence,
         an_empty_batch_is_a_barrier,
         a_scan_is_ordered_paged_and_knows_deletions,
+        a_scan_back_is_the_scan_from_its_end,
         events_are_read_back_by_cursor_and_subject,
         sink_gets_every_event_once_in_order_before_the_reply,
         oversized_batch_is_rejected,
@@ -229,6 +237,45 @@ fn a_scan_is_ordered_paged_and_knows_deletions(store: &dyn Store) {
     assert_eq!(keys(store, "p/", Some("z"), 10), [""; 0]);
     assert_eq!(keys(store, "", None, 3), ["o/9", "p", "p/1"]);
     assert_eq!(keys(store, "p/", None, 0), [""; 0]);
+}
+
+/// Checks: pages from the end follow each other without a gap, omit deleted rows, and stay inside the prefix.
+fn a_scan_back_is_the_scan_from_its_end(store: &dyn Store) {
+    for name in ["p/3", "p/1", "q/1", "p/2", "p", "o/9", "p/4"] {
+        commit(store, batch(vec![put(name, 1, name)], vec![])).expect("committed");
+    }
+    commit(store, batch(vec![delete("p/2"), delete("p/9")], vec![])).expect("committed");
+    assert_eq!(keys_back(store, "p/", None, 10), ["p/4", "p/3", "p/1"]);
+    assert_eq!(keys_back(store, "p/", None, 2), ["p/4", "p/3"]);
+    assert_eq!(keys_back(store, "p/", Some("p/4"), 1), ["p/3"]);
+    assert_eq!(keys_back(store, "p/", Some("p/2"), 10), ["p/1"]);
+    assert_eq!(keys_back(store, "p/", Some("z"), 10), ["p/4", "p/3", "p/1"]);
+    assert_eq!(keys_back(store, "p/", Some("a"), 10), [""; 0]);
+    assert_eq!(keys_back(store, "p/", Some("p/1"), 10), [""; 0]);
+    assert_eq!(keys_back(store, "", None, 3), ["q/1", "p/4", "p/3"]);
+    assert_eq!(keys_back(store, "", Some("p"), 3), ["o/9"]);
+    assert_eq!(keys_back(store, "p/", None, 0), [""; 0]);
+    // Rows of both layers and of the snapshots, more than one of sled's pages has.
+    for number in 0..2_000_u64 {
+        let number = number * 7_919 % 2_000;
+        let done = enqueue(store, batch(vec![put(&format!("r/{number:04}"), 1, "x")], vec![]));
+        if number % 100 == 0 {
+            done.recv().expect("answered").expect("committed");
+        }
+    }
+    commit(store, Batch::default()).expect("a barrier");
+    let mut expected = keys(store, "r/", None, usize::MAX);
+    expected.reverse();
+    assert_eq!(expected.len(), 2_000);
+    assert_eq!(keys_back(store, "r/", None, usize::MAX), expected);
+    let (mut paged, mut before) = (Vec::new(), None);
+    loop {
+        let page = keys_back(store, "r/", before.as_deref(), 64);
+        let Some(last) = page.last() else { break };
+        before = Some(last.clone());
+        paged.extend(page);
+    }
+    assert_eq!(paged, expected);
 }
 
 /// Checks: a cursor yields exactly the events after it, of one subject or of all.

@@ -198,7 +198,7 @@ export const scenarios = {
     // Dialogs that repeat a name.
     await visitor.open(`${service.url}/dashboard`)
     await visitor.press('#needs-you button', 'Look at it')
-    await visitor.sees('dialog', 'pay $2.00, once?')
+    await visitor.sees('dialog', '$2.00')
     shown += await visitor.text('dialog')
     await assertNotOwned(visitor)
     // Addresses that somebody sends.

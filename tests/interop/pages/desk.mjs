@@ -121,7 +121,7 @@ export const scenarios = {
     await visitor.press('main button', 'Approve')
     await visitor.sees('dialog', 'Approve $280.00?')
     await visitor.press('dialog button', 'Approve')
-    await visitor.sees('dialog', 'Enter an amount like 25')
+    await visitor.sees('dialog', 'Enter the amount')
     await visitor.inspect('desk-refund-approve')
     await fillLabelled(visitor, 'Type the amount', '280', 'dialog')
     await visitor.press('dialog button', 'Approve')
@@ -150,6 +150,24 @@ export const scenarios = {
     await visitor.page.keyboard.press('?')
     await visitor.sees('dialog', 'Keyboard')
     await visitor.inspect('desk-shortcuts')
+    visitor.assertClean(service.deskUrl)
+    await visitor.close()
+  },
+
+  async 'an operator who may only read is told so at each act'({ browser, service }) {
+    const order = (await service.agent('read').pay('/order-intl-card?amount=140')).intl_card_order
+    const { token } = await colleague(service, 'rita', 'read-only')
+    const { visitor } = await asOperator({ browser, service }, token)
+    const { user_id } = (await service.agent('read').get('/get-account-balance')).body
+    for (const [page, name] of [[`/orders?id=${order.card_id}`, 'desk-order-read-only'], [`/customers/${user_id}`, 'desk-customer-read-only'], ['/lines', 'desk-lines-read-only']]) {
+      await visitor.open(`${service.deskUrl}/desk${page}`)
+      await visitor.sees('.connection', 'Live')
+      await loaded(visitor)
+      await visitor.sees('main', 'Not with your role')
+      const offered = await visitor.page.$$eval('main button', (all) => all.filter((one) => /Claim|Refuse|Freeze|Refund|Close…|Open…/.test(one.innerText) && !one.disabled).map((one) => one.innerText))
+      check(offered.length === 0, `acts that are offered: ${offered.join(', ')}`)
+      await visitor.inspect(name)
+    }
     visitor.assertClean(service.deskUrl)
     await visitor.close()
   },

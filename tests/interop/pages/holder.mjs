@@ -11,6 +11,14 @@ export const scenarios = {
     const agent = service.agent('buyer')
     const visitor = await dashboard({ browser, service }, agent)
     await visitor.inspect('holder-home-empty')
+    for (const page of PAGES.slice(1)) {
+      await visitor.open(`${service.url}/dashboard${page}`)
+      await visitor.sees('.connection', 'Live')
+      await loaded(visitor)
+      await visitor.inspect(`holder${page.replace('/', '-')}-empty`)
+    }
+    await visitor.open(`${service.url}/dashboard`)
+    await visitor.sees('.connection', 'Live')
     await mark(visitor)
     const bought = await agent.pay('/get-card?amount=20')
     await visitor.sees('main li', '$20.00')
@@ -107,6 +115,27 @@ export const scenarios = {
       await visitor.settled()
       await visitor.inspect(name)
     }
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
+  async 'a page that was opened with a payment looks and does not act'({ browser, service }) {
+    const agent = service.agent('looked')
+    const bought = await agent.pay('/get-card?amount=20')
+    const link = await service.get('/get-auth-link', { authorization: `Bearer ${agent.paymentToken()}` })
+    const visitor = await browser.visitor()
+    visitor.expects(/status of 4(0[134]|12)/)
+    await visitor.open(link.body.auth_url)
+    await visitor.sees('.connection', 'Live')
+    for (const [page, name] of [['', 'holder-home-look'], ['/agents', 'holder-agents-look'], ['/settings', 'holder-settings-look'], [`/cards/${bought.card_id}`, 'holder-card-look']]) {
+      await visitor.open(`${service.url}/dashboard${page}`)
+      await visitor.sees('.connection', 'Live')
+      await loaded(visitor)
+      check((await visitor.count('#stop-agents')) === 0, 'nothing to stop with')
+      await visitor.inspect(name)
+    }
+    const acts = await visitor.page.$$eval('main button', (all) => all.filter((one) => /Show number|Pause|Close card/.test(one.innerText) && !one.disabled).map((one) => one.innerText))
+    check(acts.length === 0, `acts that are offered: ${acts.join(', ')}`)
     visitor.assertClean(service.url)
     await visitor.close()
   },

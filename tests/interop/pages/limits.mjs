@@ -1,6 +1,6 @@
 // Limits that an owner sets for agents on the dashboard, and what then waits for the owner's yes.
 import { check, until } from './browser.mjs'
-import { HOSTILE, assertNotOwned, assertNotReloaded, confirmIfAsked, mark, signIn } from './people.mjs'
+import { HOSTILE, assertNotOwned, assertNotReloaded, confirmIfAsked, mark, ownersAct, signIn } from './people.mjs'
 
 export const settings = {}
 
@@ -87,6 +87,13 @@ export const scenarios = {
     const bought = await agent.post('/agentX402Pay', { data: { route: '/get-card', params: { amount: '5' } } })
     check(bought.status === 200, bought.text)
     await visitor.sees('#merchant-limits', 'this service')
+    // A purchase over a limit says what it buys.
+    const set = await ownersAct(visitor, '/account/spending', { per_call_usd: 1, approvals: true })
+    check(set.status === 200, JSON.stringify(set))
+    const asked = await agent.post('/agentX402Pay', { data: { route: '/get-card', params: { amount: '20' } } })
+    check(asked.status === 202, asked.text)
+    await visitor.sees('main li', 'wants to buy a $20.00 US card')
+    await visitor.sees('main li', 'Over your limit of $1.00 a payment.')
     visitor.assertClean(service.url)
     await visitor.close()
   },

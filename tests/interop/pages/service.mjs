@@ -153,6 +153,12 @@ export class Agent {
     return this.#service.cli(['token', '--network', network, '--wallet', this.#wallet, this.#service.url])
   }
 
+  /** The token that came with the wallet's first payment. It reads, and acts for the payment only. */
+  paymentToken() {
+    const [tokens] = Object.values(JSON.parse(readFileSync(this.#wallet.replace('.json', '.tokens.json'), 'utf8')))
+    return tokens.id_token
+  }
+
   async bearer(network) {
     return { authorization: `Bearer ${await this.token(network)}` }
   }
@@ -172,8 +178,13 @@ export class Agent {
     return answer.body.auth_url
   }
 
-  async address(network) {
-    return (await this.get('/get-account-balance', network)).body.user_id
+  async address() {
+    return (await this.get('/get-account-balance')).body.user_id
+  }
+
+  /** The address of the wallet on a chain, in capitals and small letters as it is. */
+  async wallet(network) {
+    return JSON.parse(await this.#service.cli(['wallet', '--json', '--wallet', this.#wallet]))[network]
   }
 
   /** A callable function, as the wallet itself. It must succeed. */

@@ -4,8 +4,8 @@ import { assertNotReloaded, mark, signIn } from './people.mjs'
 
 // Slow enough that a person can watch each step.
 export const settings = {
-  PURSER_SANDBOX__ATTESTATION_DELAY_MS: '2500',
-  PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS: '2500',
+  PURSER_SANDBOX__ATTESTATION_DELAY_MS: '6000',
+  PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS: '4000',
   PURSER_SANDBOX__PAYOUT_DELAY_MS: '600000',
 }
 
@@ -25,23 +25,25 @@ const line = async (visitor) => (await visitor.text('.stops')).replaceAll(/\s+/g
 export const scenarios = {
   async "a top-up's timeline moves while a person watches"({ browser, service }) {
     const agent = service.agent('loader')
-    const wallet = await agent.address('solana')
+    const wallet = await agent.wallet('solana')
     const linked = await service.post('/sandbox/link', { wallet, linked: true })
     check(linked.status === 200, linked.text)
-    const bought = await agent.pay('/fund-card-balance?amount=25', 'solana')
-    const visitor = await watch({ browser, service }, agent, `/transfers/${bought.top_up_id}`, 'solana')
+    const visitor = await watch({ browser, service }, agent, '/transfers', 'solana')
     await mark(visitor)
-    const seen = [await line(visitor)]
+    const bought = await agent.pay('/fund-card-balance?amount=25', 'solana')
+    // It appears in the open list, and its page opens without a reload.
+    await visitor.press(`a[href="/dashboard/transfers/${bought.top_up_id}"]`)
     await visitor.sees('#where', 'Where the money is')
-    await visitor.sees('.stops', 'Burned on Solana')
-    seen.push(await line(visitor))
+    await visitor.sees('.stops', 'Minting on Base')
+    await visitor.sees('#where', 'the bridge owes it to your deposit address')
+    const seen = [await line(visitor)]
     await visitor.sees('.stops', 'Minted on Base')
     seen.push(await line(visitor))
     await visitor.sees('#where', 'at your own deposit address')
     await visitor.sees('h1', 'Top-up credited')
     await visitor.sees('#where', '$25.00 is on your card balance.')
     seen.push(await line(visitor))
-    check(new Set(seen).size >= 3, `the steps moved: ${seen.join('\n')}`)
+    check(new Set(seen).size === 3, `the steps moved: ${seen.join('\n')}`)
     await assertNotReloaded(visitor)
     const legs = await visitor.text('table')
     for (const leg of ['Payment', 'Burned on Solana', 'Minted on Base', 'Credited to your cards']) check(legs.includes(leg), `${leg}: ${legs}`)

@@ -1,7 +1,7 @@
 //! Debits for a bank: the amount leaves the balance at once, and is credited again if it definitely does not arrive.
 
 use super::claims::admit;
-use super::statement::{StatementLineType, append_line};
+use super::statement::{AccountAfter, StatementLineType, append_line};
 use super::{Account, Event, Rejection};
 use crate::currency::Currency;
 use crate::entity::banking::transfer;
@@ -158,7 +158,10 @@ pub(super) fn debit(
         decision,
         &account.wallet,
         noted,
-        (balance, account.held, account.statement_line_count),
+        AccountAfter {
+            balance,
+            ..AccountAfter::unchanged(Some(account))
+        },
         context,
     ))
 }

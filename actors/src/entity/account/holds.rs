@@ -3,7 +3,7 @@
 use purser_storage::codec;
 
 use super::machine::open;
-use super::statement::{StatementLineType, append_line};
+use super::statement::{AccountAfter, StatementLineType, append_line};
 use super::{Account, Command, Event, Rejection};
 use crate::entity::account::CreditCause;
 use crate::entity::incoming;
@@ -72,7 +72,10 @@ fn withdraw(
         decision,
         &owner,
         noted,
-        (account.balance, held, account.statement_line_count),
+        AccountAfter {
+            held,
+            ..AccountAfter::unchanged(Some(account))
+        },
         context,
     ))
 }
@@ -98,11 +101,8 @@ pub(super) fn send_back(
     most.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let (id, cause) = (deposit.return_withdrawal(), CreditCause::Deposit(deposit));
     let opening = Withdrawal::request(id, *owner, to, amount, context).map_err(|_| Rejection::NotFound)?;
-    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| {
-        (a.balance, a.held, a.statement_line_count)
-    });
-    let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
-    let reserved = held.checked_add(amount).map_err(|_| Rejection::Overflow)?;
+    let after_credit = AccountAfter::unchanged(this).credited(amount)?;
+    let after_hold = after_credit.then_held(amount)?;
     let credited = LedgerTransaction::new(context.now, deposit).post(
         LedgerAccount::Suspense,
         LedgerAccount::Customer(*owner),
@@ -126,15 +126,9 @@ pub(super) fn send_back(
         .enqueue(incoming::Job::ConfirmIncoming(deposit), context)
         .enqueue(withdrawal::Job::SendWithdrawal(id), context);
     let came = (StatementLineType::Credited, amount, deposit.to_string());
-    let decision = append_line(decision, owner, came, (balance, held, lines), context);
+    let decision = append_line(decision, owner, came, after_credit, context);
     let kept = (StatementLineType::Held, amount, id.to_string());
-    Ok(append_line(
-        decision,
-        owner,
-        kept,
-        (balance, reserved, lines.saturating_add(1)),
-        context,
-    ))
+    Ok(append_line(decision, owner, kept, after_hold, context))
 }
 
 /// Ends a hold: the amount has left on chain, or is available again.
@@ -177,7 +171,11 @@ fn settle_hold(
         decision,
         &owner,
         (change, amount, id.to_string()),
-        (balance, held, account.statement_line_count),
+        AccountAfter {
+            balance,
+            held,
+            ..AccountAfter::unchanged(Some(account))
+        },
         context,
     ))
 }
@@ -208,7 +206,10 @@ fn attribute_transfer(
         .event(Event::TransferAttributed(amount, id))
         .post_ledger(&booked, context);
     let noted = (StatementLineType::Withdrawn, amount, id.to_string());
-    let after = (balance, account.held, account.statement_line_count);
+    let after = AccountAfter {
+        balance,
+        ..AccountAfter::unchanged(Some(account))
+    };
     let row = AttributedTransfer {
         transfer,
         account: Some(owner),

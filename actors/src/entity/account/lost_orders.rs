@@ -5,7 +5,7 @@ use purser_storage::codec;
 use super::bank_debits::debit;
 use super::claims::{counted_day, day_of};
 use super::machine::open;
-use super::statement::{StatementLineType, append_line};
+use super::statement::{AccountAfter, StatementLineType, append_line};
 use super::{Account, Command, DebitPurpose, Event, Rejection};
 use crate::entity::account::{CapReservation, CreditCause};
 use crate::id::Wallet;
@@ -96,12 +96,9 @@ fn credit_order(
 ) -> Result<Decision<Account>, Rejection> {
     let most = this.map_or(Usdc::ZERO, |account| account.total_deposits.max(account.balance));
     most.checked_add(amount).map_err(|_| Rejection::Overflow)?;
-    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| {
-        (a.balance, a.held, a.statement_line_count)
-    });
-    let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
+    let after = AccountAfter::unchanged(this).credited(amount)?;
     let cause = CreditCause::LostOrder(booked.order.id());
     let noted = (StatementLineType::Credited, amount, cause.name());
     let decision = decision.event(Event::Credited { amount, cause });
-    Ok(append_line(decision, wallet, noted, (balance, held, lines), context))
+    Ok(append_line(decision, wallet, noted, after, context))
 }

@@ -4,7 +4,7 @@ use purser_storage::codec;
 use purser_storage::mutants::{self, Mutant};
 
 use super::AccountView;
-use super::statement::{StatementLineType, append_line};
+use super::statement::{AccountAfter, StatementLineType, append_line};
 use super::{
     Account, AgentStop, Command, Event, Job, LoginGrant, Rejection, bank_debits, claims, holds, lost_orders,
     provisional_credits,
@@ -74,14 +74,7 @@ pub(super) fn credit(
     let decision = done
         .event(Event::Credited { amount, cause })
         .post_ledger(&booked, context);
-    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| {
-        (a.balance, a.held, a.statement_line_count)
-    });
-    let after = (
-        before.checked_add(amount).map_err(|_| Rejection::Overflow)?,
-        held,
-        lines,
-    );
+    let after = AccountAfter::unchanged(this).credited(amount)?;
     let credited = (StatementLineType::Credited, amount, cause.name());
     let decision = append_line(decision, wallet, credited, after, context);
     Ok(match cause {

@@ -2,7 +2,7 @@
 //! reorged permanently.
 
 use super::machine::credit;
-use super::statement::{StatementLineType, append_line};
+use super::statement::{AccountAfter, StatementLineType, append_line};
 use super::{Account, Command, Event, Job, Rejection};
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::{Context, Decision, table};
@@ -65,11 +65,7 @@ fn hold(
     credited: Decision<Account>,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
-    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| {
-        (a.balance, a.held, a.statement_line_count)
-    });
-    let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
-    let held = held.checked_add(amount).map_err(|_| Rejection::Overflow)?;
+    let after = AccountAfter::unchanged(this).credited(amount)?.then_held(amount)?;
     let booked = LedgerTransaction::new(context.now, provisional_hold_cause(payment)).post(
         LedgerAccount::Customer(*wallet),
         LedgerAccount::CustomerHeld(*wallet),
@@ -87,7 +83,6 @@ fn hold(
         .post_ledger(&booked, context)
         .enqueue(release, context);
     let noted = (StatementLineType::HeldUntilFinal, amount, payment.to_string());
-    let after = (balance, held, lines.saturating_add(1));
     Ok(append_line(decision, wallet, noted, after, context))
 }
 
@@ -128,7 +123,11 @@ fn end(
         decision,
         &owner,
         noted,
-        (balance, held, account.statement_line_count),
+        AccountAfter {
+            balance,
+            held,
+            ..AccountAfter::unchanged(Some(account))
+        },
         context,
     ))
 }

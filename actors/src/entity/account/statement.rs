@@ -2,7 +2,7 @@
 
 use purser_storage::codec::{self, Stored};
 
-use super::{Account, StatementLineView};
+use super::{Account, Rejection, StatementLineView};
 use crate::id::StatementLineId;
 use crate::kernel::{Context, Decision, table};
 use crate::money::Usdc;
@@ -59,6 +59,9 @@ pub struct StatementLine {
     pub balance: Usdc,
     /// Held part of that balance.
     pub held: Usdc,
+    /// Everything that was ever credited, this line included. Two lines therefore say what came in between them, and with
+    /// their balances what went out, without the lines in between.
+    pub total_deposits: Usdc,
 }
 
 impl Stored for StatementLine {
@@ -81,12 +84,52 @@ impl StatementLine {
     }
 }
 
-/// Appends the line with this number, with balance and held amount after the decision.
+/// The account after the change of a line, and the number of that line.
+#[derive(Clone, Copy)]
+pub(super) struct AccountAfter {
+    pub(super) balance: Usdc,
+    pub(super) held: Usdc,
+    pub(super) total_deposits: Usdc,
+    pub(super) number: u64,
+}
+
+impl AccountAfter {
+    /// Before any change of this batch.
+    pub(super) fn unchanged(this: Option<&Account>) -> Self {
+        Self {
+            balance: this.map_or(Usdc::ZERO, |account| account.balance),
+            held: this.map_or(Usdc::ZERO, |account| account.held),
+            total_deposits: this.map_or(Usdc::ZERO, |account| account.total_deposits),
+            number: this.map_or(0, |account| account.statement_line_count),
+        }
+    }
+
+    /// With this credit.
+    pub(super) fn credited(self, amount: Usdc) -> Result<Self, Rejection> {
+        let add = |sum: Usdc| sum.checked_add(amount).map_err(|_| Rejection::Overflow);
+        Ok(Self {
+            balance: add(self.balance)?,
+            total_deposits: add(self.total_deposits)?,
+            ..self
+        })
+    }
+
+    /// With this hold, in the line after this one.
+    pub(super) fn then_held(self, amount: Usdc) -> Result<Self, Rejection> {
+        Ok(Self {
+            held: self.held.checked_add(amount).map_err(|_| Rejection::Overflow)?,
+            number: self.number.saturating_add(1),
+            ..self
+        })
+    }
+}
+
+/// Appends a line.
 pub(super) fn append_line(
     decision: Decision<Account>,
     wallet: &crate::id::Wallet,
     (change, amount, cause): (StatementLineType, Usdc, String),
-    (balance, held, number): (Usdc, Usdc, u64),
+    after: AccountAfter,
     context: &Context,
 ) -> Decision<Account> {
     let entry = StatementLine {
@@ -94,9 +137,10 @@ pub(super) fn append_line(
         change,
         amount,
         cause,
-        balance,
-        held,
+        balance: after.balance,
+        held: after.held,
+        total_deposits: after.total_deposits,
     };
-    let id = StatementLineId::at_index(number, context.id());
+    let id = StatementLineId::at_index(after.number, context.id());
     decision.put_new(table::statement_line(wallet, id), codec::encode(&entry))
 }

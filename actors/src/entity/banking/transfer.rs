@@ -212,7 +212,7 @@ pub struct BankTransferView<'a> {
 }
 
 /// Type of a bank transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub enum BankTransactionType {
     /// Between the balance and an own bank account.

@@ -31,8 +31,16 @@ pub fn sees_event(reader: Option<AuthMethod>, event: &PublicEvent) -> bool {
             .is_some_and(|reader| reader.is_owner() || key_of(event).is_some_and(|key| sees_request_of(reader, key)))
 }
 
+/// Whether everybody who may read the account sees events of this type, and sees them as they are.
+pub fn is_same_for_all(kind: &str) -> bool {
+    !kind.starts_with("approval.") && !kind.starts_with("agent_wallet.")
+}
+
 /// The event as the holder of these credentials sees it. `None` if they don't.
 pub fn as_seen_by(reader: Option<AuthMethod>, event: PublicEvent) -> Option<PublicEvent> {
+    if is_same_for_all(&event.kind) {
+        return Some(event);
+    }
     if !sees_event(reader, &event) {
         return None;
     }

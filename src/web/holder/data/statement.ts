@@ -1,7 +1,7 @@
 // The statement: every change of the balance, by period, with sums and as a file.
 
 import { ApiFailure, api, decimal, money, units, withQuery, present } from "../../parts";
-import type { StatementLine, StatementResponse } from "../../api/public";
+import type { ExactDecimal, StatementLine, StatementResponse } from "../../api/public";
 import type { Slice } from "./load";
 
 /** A span of time: from its beginning to before its end, as the API writes times. */
@@ -75,53 +75,17 @@ export async function readForPaper(period: Period, show: Show): Promise<Slice<St
   return { rows, next: after };
 }
 
-/** Where a period begins and ends. */
-export interface Ends {
-  opening: string;
-  balance: string;
-  held: string;
-  available: string;
-}
-
-export async function readEnds(period: Period): Promise<Ends> {
-  const [before, last] = await Promise.all([period.from ? read({ until: period.from }, "desc", 1) : undefined, read({ ...(period.until ? { until: period.until } : {}) }, "desc", 1)]);
-  const end = last.entries[0];
-  return {
-    opening: String(before?.entries[0]?.balance ?? "0"),
-    balance: String(end?.balance ?? "0"),
-    held: String(end?.held ?? "0"),
-    available: String(end?.available ?? "0"),
-  };
-}
-
-/** Lines that are added up on the page. A busier period has its sums in the file. */
-const MAX_SUMMED = 3_000;
-
+/** Where a period begins and ends, and what came in and went out. The service knows them without reading the lines. */
 export interface Sums {
-  comesIn: string;
-  goesOut: string;
-  lines: number;
+  opening: ExactDecimal;
+  credited: ExactDecimal;
+  debited: ExactDecimal;
+  balance: ExactDecimal;
+  held: ExactDecimal;
+  available: ExactDecimal;
 }
 
-/** What came in and went out. `null` if the period has more lines than a page adds up. */
-export async function readSums(period: Period): Promise<Sums | null> {
-  let comesIn = 0n;
-  let goesOut = 0n;
-  let lines = 0;
-  let after: string | undefined;
-  for (;;) {
-    const page = await read(period, "asc", 100, after);
-    for (const line of page.entries) {
-      const effect = effectOf(line);
-      if (effect > 0n) comesIn += effect;
-      else goesOut += effect;
-    }
-    lines += page.entries.length;
-    after = page.entries.at(-1)?.entry_id;
-    if (!page.has_more || after === undefined) return { comesIn: decimal(comesIn), goesOut: decimal(goesOut), lines };
-    if (lines >= MAX_SUMMED) return null;
-  }
-}
+export const readSums = (period: Period): Promise<Sums> => api.get<Sums>(withQuery("/account/statement-sums", { ...period }));
 
 const CAUSES: Record<string, { thing: string; page?: (id: string) => string }> = {
   card: { thing: "Card", page: (id) => `/dashboard/cards/${id}` },
@@ -286,4 +250,4 @@ export function daysPeriod(from: string, to: string): Shown {
   };
 }
 
-export const sumWords = (ends: Ends, sums: Sums): string => `${money(ends.opening)} + ${money(sums.comesIn)} − ${money(sums.goesOut).replace("−", "")} = ${money(ends.balance)}.`;
+export const sumWords = (sums: Sums): string => `${money(sums.opening)} + ${money(sums.credited)} − ${money(sums.debited)} = ${money(sums.balance)}.`;

@@ -208,15 +208,8 @@ const withdrawals: Source<Transfer> = async (after, limit) => {
 
 /** Transfers only: the bank's payouts are in the list of payouts. */
 const bankTransfers: Source<Transfer> = async (after, limit) => {
-  const rows: Transfer[] = [];
-  let from = after;
-  for (;;) {
-    const page = await api.call<{ transactions: BankTransaction[]; hasMore: boolean }>("listBankingTransactions", { order: "desc", limit: 100, ...(from ? { startingAfter: from } : {}) });
-    rows.push(...page.transactions.filter((one) => one.type !== "payout").map(ofBank));
-    from = page.transactions.at(-1)?.transactionId;
-    if (rows.length > limit) return { rows: rows.slice(0, limit), more: true };
-    if (!page.hasMore || from === undefined) return { rows, more: false };
-  }
+  const page = await api.call<{ transactions: BankTransaction[]; hasMore: boolean }>("listBankingTransactions", { type: "transfer", order: "desc", limit, ...(after ? { startingAfter: after } : {}) });
+  return { rows: page.transactions.map(ofBank), more: page.hasMore };
 };
 
 export type Shown = "all" | "top_ups" | "payouts" | "withdrawals" | "bank";

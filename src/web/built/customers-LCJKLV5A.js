@@ -1,0 +1,1 @@
+import{a,b,c}from"/assets/chunk-7ETK4I5J.js";import"/assets/chunk-UMAF5O7P.js";import"/assets/chunk-EGT5ODNU.js";import"/assets/chunk-E4DOSMQ4.js";import"/assets/chunk-TM22PI3X.js";import"/assets/chunk-JRAVTUET.js";export{c as default,a as pageOfHit,b as remember};

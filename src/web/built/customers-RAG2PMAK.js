@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-AZJB7SPU.js";import"/assets/chunk-UMAF5O7P.js";import"/assets/chunk-EGT5ODNU.js";import"/assets/chunk-MBPF565K.js";import"/assets/chunk-AQHX2OHF.js";import"/assets/chunk-XA4E3EUK.js";export{c as default,a as pageOfHit,b as remember};

@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-FJWHZJWM.js";import"/assets/chunk-PCCSBLQA.js";import"/assets/chunk-UR7JYUNL.js";import"/assets/chunk-MBPF565K.js";import"/assets/chunk-KLXAG7WW.js";import"/assets/chunk-AQHX2OHF.js";import"/assets/chunk-XA4E3EUK.js";export{a as OrderTabs,b as default};

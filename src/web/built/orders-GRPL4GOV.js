@@ -1,0 +1,1 @@
+import{f as a,g as b}from"/assets/chunk-CYFVPJXH.js";import"/assets/chunk-YSXCGSOV.js";import"/assets/chunk-VLPZYNTU.js";import"/assets/chunk-E4DOSMQ4.js";import"/assets/chunk-UPYK4645.js";import"/assets/chunk-TM22PI3X.js";import"/assets/chunk-JRAVTUET.js";export{a as OrderTabs,b as default};
