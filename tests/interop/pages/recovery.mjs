@@ -137,7 +137,7 @@ export const scenarios = {
     await visitor.press('dialog button', 'Add passkey')
     await until('the passkey', async () => ((await device.credentials()).length === 1) || null)
     await until('the stop is asked again', async () => (await visitor.text('dialog')).includes('Stop all your agents?'))
-    check(!(await visitor.text('dialog')).includes('This account has no passkey'), 'it is offered no more')
+    await until('it is offered no more', async () => !(await visitor.text('dialog')).includes('This account has no passkey'))
     await visitor.close()
 
     // Another owner stops without one, loses the session, and returns by a link that the wallet asks for.
