@@ -130,6 +130,11 @@ export const EVENT_TYPES = [
   "payout.in-process",
   "payout.queued",
   "payout.returned",
+  "recovery.cancelled",
+  "recovery.completed",
+  "recovery.expired",
+  "recovery.ready",
+  "recovery.requested",
   "refund.approved",
   "refund.credited",
   "reloadable_card.charge_declined",
@@ -185,6 +190,7 @@ export type AccountBalance = {
   available: ExactDecimal;
   /** Balance in US dollars. */
   balance: ExactDecimal;
+  balance_limits?: BalanceLimits | null;
   /** Creation time (RFC 3339). */
   created_at: string;
   /** Part of the balance that is on hold. */
@@ -206,6 +212,7 @@ export type AccountBalanceChanges = {
   available?: ExactDecimal;
   /** Balance in US dollars. */
   balance?: ExactDecimal;
+  balance_limits?: BalanceLimits | null;
   /** Creation time (RFC 3339). */
   created_at?: string;
   /** Part of the balance that is on hold. */
@@ -221,8 +228,8 @@ export type AccountBalanceChanges = {
 
 /** An event of `account`. */
 export type AccountEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -265,8 +272,8 @@ export type AgentWalletAddresses = {
 
 /** An event of `agent_wallet`. */
 export type AgentWalletEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -290,6 +297,7 @@ export type AgentWalletEvent = {
 export type AgentWalletLimits = {
   /** Whether a spend over a limit waits for the owner's approval. */
   approvals: boolean;
+  merchants?: MerchantLimits | null;
   /** Cap per call in US dollars. */
   per_call_usd: ExactDecimal;
   per_day_usd: ExactDecimal | null;
@@ -334,8 +342,8 @@ export type AgentWalletStatus = "active";
 
 /** An event of `api_key`. */
 export type ApiKeyEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -398,8 +406,8 @@ export type ApiKeyStatus = "issued" | "active" | "revoked" | "rejected";
 
 /** An event of `approval`. */
 export type ApprovalEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -427,8 +435,10 @@ export type ApprovalResource = {
   api_key_id: string | null;
   /** `sap_…` is the id of the approval. */
   approval_id: string;
-  /** `USDC` is the token. */
+  /** `USDC` is the token; `USD` for a payment to a bank account. */
   asset: string;
+  /** Bank destination or bank account that receives it; null for an address. */
+  bank_payee_id: string | null;
   /** Time of the request (RFC 3339). */
   created_at: string;
   /** Time of the owner's decision (RFC 3339). */
@@ -437,23 +447,28 @@ export type ApprovalResource = {
   expires_at: string;
   /** `host:port` of a paid call, or `route` for this service. */
   host: string | null;
-  /** `x402` for a paid call, `transfer` for a transfer. */
-  kind: WalletPaymentKind;
+  /**
+   * `x402` for a paid call and `transfer` for a transfer of the managed wallet; `withdrawal`,
+   * `card_balance_withdrawal`, `bank_transfer` or `bank_payout` from a balance of the account.
+   */
+  kind: SpendKind;
   /** Time of the last change (RFC 3339). */
   last_updated_at: string;
   /** Limits that the spend exceeds. */
   limits: ExceededLimit[];
-  /** Network of the payee. */
-  network: NetworkName;
+  network: NetworkName | null;
   /** Note of the agent. */
   note: string | null;
-  /** Address of the payee. */
-  pay_to: string;
+  /** Address of the payee; null for a bank account. */
+  pay_to: string | null;
+  purchase: RoutePurchase | null;
   /** Session of the agent. */
   session_id: string | null;
   /** `pending`, `approved`, `declined`, `expired` or `used`. */
   status: ApprovalStatus;
-  /** Spend that used the approval. */
+  /** Id of what used the approval: a wallet payment, withdrawal, bank transfer or payout. */
+  used_by: string | null;
+  /** Wallet payment that used the approval. */
   wallet_payment_id: string | null;
 };
 
@@ -465,8 +480,10 @@ export type ApprovalResourceChanges = {
   api_key_id?: string | null;
   /** `sap_…` is the id of the approval. */
   approval_id?: string;
-  /** `USDC` is the token. */
+  /** `USDC` is the token; `USD` for a payment to a bank account. */
   asset?: string;
+  /** Bank destination or bank account that receives it; null for an address. */
+  bank_payee_id?: string | null;
   /** Time of the request (RFC 3339). */
   created_at?: string;
   /** Time of the owner's decision (RFC 3339). */
@@ -475,23 +492,28 @@ export type ApprovalResourceChanges = {
   expires_at?: string;
   /** `host:port` of a paid call, or `route` for this service. */
   host?: string | null;
-  /** `x402` for a paid call, `transfer` for a transfer. */
-  kind?: WalletPaymentKind;
+  /**
+   * `x402` for a paid call and `transfer` for a transfer of the managed wallet; `withdrawal`,
+   * `card_balance_withdrawal`, `bank_transfer` or `bank_payout` from a balance of the account.
+   */
+  kind?: SpendKind;
   /** Time of the last change (RFC 3339). */
   last_updated_at?: string;
   /** Limits that the spend exceeds. */
   limits?: ExceededLimit[];
-  /** Network of the payee. */
-  network?: NetworkName;
+  network?: NetworkName | null;
   /** Note of the agent. */
   note?: string | null;
-  /** Address of the payee. */
-  pay_to?: string;
+  /** Address of the payee; null for a bank account. */
+  pay_to?: string | null;
+  purchase?: RoutePurchase | null;
   /** Session of the agent. */
   session_id?: string | null;
   /** `pending`, `approved`, `declined`, `expired` or `used`. */
   status?: ApprovalStatus;
-  /** Spend that used the approval. */
+  /** Id of what used the approval: a wallet payment, withdrawal, bank transfer or payout. */
+  used_by?: string | null;
+  /** Wallet payment that used the approval. */
   wallet_payment_id?: string | null;
 };
 
@@ -506,8 +528,8 @@ export type Auth = {
 
 /** An event of `balance`. */
 export type BalanceEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -527,10 +549,18 @@ export type BalanceEvent = {
   user_id: string;
 };
 
+/** Limits on what agents take out of the balances of the account. */
+export type BalanceLimits = {
+  /** Whether what is over a limit waits for the owner's approval. */
+  approvals: boolean;
+  per_call_usd: ExactDecimal | null;
+  per_day_usd: ExactDecimal | null;
+};
+
 /** An event of `bank_account`. */
 export type BankAccountEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -606,8 +636,8 @@ export type BankAccountType = "onramp" | "offramp";
 
 /** An event of `bank_destination`. */
 export type BankDestinationEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -685,8 +715,8 @@ export type BankTransactionType = "transfer" | "payout";
 
 /** An event of `bank_transfer`. */
 export type BankTransferEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -769,8 +799,8 @@ export type BankTransferStatus = "pending" | "complete" | "failed" | "returned";
 
 /** An event of `banking_application`. */
 export type BankingApplicationEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -831,8 +861,8 @@ export type BankingApplicationStatus = "incomplete" | "submitted" | "approved" |
 
 /** An event of `banking_profile`. */
 export type BankingProfileEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -987,8 +1017,8 @@ export type CardChanges = {
 
 /** An event of `card`. */
 export type CardEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1013,8 +1043,8 @@ export type CardStatus = "pending" | "ready" | "paused" | "failed" | "closed" | 
 
 /** An event of `card_withdrawal`. */
 export type CardWithdrawalEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1049,24 +1079,28 @@ export type Error = {
   type: "error";
 };
 
-/** Who caused an event, for events that a request of a session caused. */
+/** Who or what caused an event. */
 export type EventActor = {
-  /** The API key that opened the session. */
+  /** The API key that opened the session, or whose event it is. */
   api_key_id?: string | null;
   /** Name of the key. */
   api_key_name?: string | null;
   /** Whether a person did it, at a page of the service. */
   in_browser: boolean;
-  /** The payment that opened the session. */
+  /** The payment that opened the session, or that bought the resource. */
   payment_id?: string | null;
-  /** `ses_…` is the id of the session. */
-  session_id: string;
-  /** `wallet`, `payment`, `api_key` or `passkey`: what opened the session. */
+  /** `ses_…` is the id of the session, if a request of a session caused it. */
+  session_id?: string | null;
+  /**
+   * What opened the session of the request: `wallet`, `payment`, `api_key` or `passkey`. Without a session: the
+   * `payment` or `api_key` that began it, the `wallet` that signed for a recovery, an `operator`, the `provider` of the
+   * product, a `merchant`, the `recipient` of a payout, the `chain`, or the `service` itself.
+   */
   type: EventActorType;
 };
 
-/** What opened the session of a request. */
-export type EventActorType = "wallet" | "payment" | "api_key" | "passkey";
+/** Who or what caused an event. */
+export type EventActorType = "wallet" | "payment" | "api_key" | "passkey" | "operator" | "provider" | "merchant" | "recipient" | "chain" | "service";
 
 export type ExactDecimal = string | number;
 
@@ -1077,8 +1111,8 @@ export type ExceededLimit = {
   /** What was left of it when the agent asked. */
   left_usd: ExactDecimal;
   /**
-   * `per_call_usd` or `per_day_usd` of the managed wallet, `api_key_per_call_usd` or `api_key_per_day_usd` of the
-   * API key.
+   * `per_call_usd`, `per_day_usd` or `merchant_per_day_usd` of the managed wallet, `balance_per_call_usd` or
+   * `balance_per_day_usd` of the account's balances, `api_key_per_call_usd` or `api_key_per_day_usd` of the API key.
    */
   limit: SpendLimitName;
 };
@@ -1149,8 +1183,8 @@ export type GiftCardChanges = {
 
 /** An event of `gift_card`. */
 export type GiftCardEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1181,8 +1215,8 @@ export type HoldReason = "held_frozen" | "held_restored" | "held_unfinal";
 
 /** An event of `identity`. */
 export type IdentityEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1329,8 +1363,8 @@ export type IntlCardType = "Non-Reloadable International";
 
 /** An event of `intl_order`. */
 export type IntlOrderEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1352,8 +1386,8 @@ export type IntlOrderEvent = {
 
 /** An event of `issuer_link`. */
 export type IssuerLinkEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1458,8 +1492,8 @@ export type LateReturnChanges = {
 
 /** An event of `late_return`. */
 export type LateReturnEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1481,6 +1515,21 @@ export type LateReturnEvent = {
 
 /** Status of a late return. */
 export type LateReturnStatus = "received" | "credited" | "kept";
+
+/** Cap of one merchant. */
+export type MerchantLimit = {
+  /** Host in lower case, without a port; `route` is this service. */
+  host: string;
+  /** Cap per day (UTC) in US dollars; 0 forbids it. */
+  per_day_usd: ExactDecimal;
+};
+
+/** Caps per merchant and day of a managed wallet, in US dollars. */
+export type MerchantLimits = {
+  /** Merchants with a cap of their own. */
+  hosts: MerchantLimit[];
+  others_per_day_usd: ExactDecimal | null;
+};
 
 /** CAIP-2 name of a network on which this service settles. */
 export type NetworkId = "eip155:8453" | "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp";
@@ -1507,8 +1556,8 @@ export type OwnerCaps = {
 
 /** An event of `passkey`. */
 export type PasskeyEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1634,8 +1683,8 @@ export type PaymentChanges = {
 
 /** An event of `payment`. */
 export type PaymentEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1657,8 +1706,8 @@ export type PaymentEvent = {
 
 /** An event of `payment_recipient`. */
 export type PaymentRecipientEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1840,8 +1889,8 @@ export type PayoutDestination = {
 
 /** An event of `payout`. */
 export type PayoutEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1886,10 +1935,73 @@ export type ProductName = "usa_prepaid_card" | "intl_prepaid_card" | "gift_card"
 /** Status of a recipient of app payments. */
 export type RecipientStatus = "active" | "archived" | "deleted";
 
+/** What cancelled a recovery. */
+export type RecoveryCancelledBy = "owner" | "restore";
+
+/** An event of `recovery`. */
+export type RecoveryEvent = {
+  /** Who or what caused the event. */
+  actor: EventActor;
+  /** Version of the contract at the time of the event. */
+  api_version: string;
+  /** Time of the event (RFC 3339). */
+  created_at: string;
+  /** Resource of the event. */
+  data: {
+    object: RecoveryResource;
+  };
+  /** Id of the event. */
+  id: string;
+  previous: RecoveryResourceChanges;
+  /** Sequence number among the account's events. Resume after it. */
+  seq: number;
+  /** `<resource>.<change>`. */
+  type: "recovery.cancelled" | "recovery.completed" | "recovery.expired" | "recovery.ready" | "recovery.requested";
+  /** Wallet address of the account in lower case. */
+  user_id: string;
+};
+
+/** The recovery of an account whose passkeys are lost. */
+export type RecoveryResource = {
+  cancelled_by?: RecoveryCancelledBy | null;
+  /** Time of the end (RFC 3339), if it has ended. */
+  ended_at?: string | null;
+  /** Until when the wallet can complete it (RFC 3339). */
+  expires_at: string;
+  /** From when the wallet can complete it (RFC 3339). Until then it can only be cancelled. */
+  ready_at: string;
+  /** Time of the wallet's request (RFC 3339). */
+  requested_at: string;
+  /** `waiting`, `ready`, `completed`, `cancelled` or `expired`. */
+  status: RecoveryStatus;
+  /** The wallet's address in lower case. */
+  user_id: string;
+};
+
+/** Earlier values of the members that changed. */
+export type RecoveryResourceChanges = {
+  cancelled_by?: RecoveryCancelledBy | null;
+  /** Time of the end (RFC 3339), if it has ended. */
+  ended_at?: string | null;
+  /** Until when the wallet can complete it (RFC 3339). */
+  expires_at?: string;
+  /** From when the wallet can complete it (RFC 3339). Until then it can only be cancelled. */
+  ready_at?: string;
+  /** Time of the wallet's request (RFC 3339). */
+  requested_at?: string;
+  /** `waiting`, `ready`, `completed`, `cancelled` or `expired`. */
+  status?: RecoveryStatus;
+  /** The wallet's address in lower case. */
+  user_id?: string;
+};
+
+/** Status of a recovery. */
+export type RecoveryStatus = "waiting" | "ready" | "completed" | "cancelled" | "expired";
+
 /** An event of `refund`. */
 export type RefundEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2024,8 +2136,8 @@ export type ReloadableCardChanges = {
 
 /** An event of `reloadable_card`. */
 export type ReloadableCardEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2051,13 +2163,23 @@ export type ReloadableCardStatus = "creating" | "open" | "paused" | "closed" | "
 /** Type of a reloadable card. */
 export type ReloadableCardType = "Reloadable";
 
+/** What a call buys at a route of this service. */
+export type RoutePurchase = {
+  /** Amount that it is for, as the agent wrote it. */
+  amount: string | null;
+  /** Currency of the amount, if the agent named one. */
+  currency: string | null;
+  /** Path of the route, such as `/get-card`. */
+  route: string;
+};
+
 /** Reason for which a session ended. */
 export type SessionEndReason = "refresh_token_reused" | "signed_out";
 
 /** An event of `session`. */
 export type SessionEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2112,8 +2234,11 @@ export type SessionResourceChanges = {
 /** Status of a session. */
 export type SessionStatus = "active" | "revoked";
 
+/** What an agent does with the owner's money. */
+export type SpendKind = "x402" | "transfer" | "withdrawal" | "card_balance_withdrawal" | "bank_transfer" | "bank_payout";
+
 /** Limit of the account owner. */
-export type SpendLimitName = "per_call_usd" | "per_day_usd" | "api_key_per_call_usd" | "api_key_per_day_usd";
+export type SpendLimitName = "per_call_usd" | "per_day_usd" | "api_key_per_call_usd" | "api_key_per_day_usd" | "merchant_per_day_usd" | "balance_per_call_usd" | "balance_per_day_usd";
 
 export type Subscribe = {
   /** The last `seq` the client has; without it, what happens next. */
@@ -2189,8 +2314,8 @@ export type TopUpChanges = {
 
 /** An event of `top_up`. */
 export type TopUpEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2228,8 +2353,8 @@ export type TopUpStatus = "paid" | "bridging" | "delivered" | "credited" | "fail
 
 /** An event of `wallet_payment`. */
 export type WalletPaymentEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2366,8 +2491,8 @@ export type WebhookDisabledReason = "gone" | "failing";
 
 /** An event of `webhook`. */
 export type WebhookEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2446,8 +2571,8 @@ export type WithdrawalChanges = {
 
 /** An event of `withdrawal`. */
 export type WithdrawalEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2983,6 +3108,26 @@ export type PayoutQueued = PayoutEvent & {
 
 export type PayoutReturned = PayoutEvent & {
   type?: "payout.returned";
+};
+
+export type RecoveryCancelled = RecoveryEvent & {
+  type?: "recovery.cancelled";
+};
+
+export type RecoveryCompleted = RecoveryEvent & {
+  type?: "recovery.completed";
+};
+
+export type RecoveryExpired = RecoveryEvent & {
+  type?: "recovery.expired";
+};
+
+export type RecoveryReady = RecoveryEvent & {
+  type?: "recovery.ready";
+};
+
+export type RecoveryRequested = RecoveryEvent & {
+  type?: "recovery.requested";
 };
 
 export type RefundApproved = RefundEvent & {

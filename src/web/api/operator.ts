@@ -22,6 +22,35 @@ export type AlgorithmOptions = {
   type: string;
 };
 
+/** Status of an announcement. */
+export type AnnouncementStatus = "pending" | "delivered" | "failed";
+
+/** A message to the operators' webhook. */
+export type AnnouncementView = {
+  /** Id of the message, the same on every attempt: its header `webhook-id`. */
+  announcement_id: string;
+  /** Attempts that have ended. */
+  attempt_count: number;
+  /** Time at which it was noticed (RFC 3339). */
+  created_at: string;
+  /** Time at which the webhook accepted it, or the last attempt failed (RFC 3339). */
+  ended_at: string | null;
+  /** Id of the item that waits, or name of the line. */
+  item: string;
+  /** Why the last attempt failed. */
+  last_error: string | null;
+  /** Time of the next attempt (RFC 3339). */
+  next_attempt_at: string | null;
+  /** Name of the queue, or `test`. */
+  queue: string;
+  /** Whether the webhook accepted it. */
+  status: AnnouncementStatus;
+  /** Time since which the item waits (RFC 3339); null for lines. */
+  waiting_since: string | null;
+  /** Whether it still waits. */
+  waits: boolean;
+};
+
 /** An action that needs a second operator. */
 export type Approval = {
   /** Action that waits. */
@@ -51,7 +80,7 @@ export type ApprovalAction = "credit_back" | "resolve" | "reject_intl" | "pay_ca
 export type ApprovalStatus = "waiting" | "approved" | "rejected";
 
 /** Action of an operator. */
-export type AuditActionName = "account.freeze" | "account.unfreeze" | "approval.approve" | "approval.reject" | "approval.request" | "card_withdrawal.claim" | "card_withdrawal.closed_at_issuer" | "card_withdrawal.fulfil" | "card_withdrawal.reject" | "card_withdrawal.release" | "card_withdrawal.renew" | "chain.accept" | "incoming.credit" | "incoming.operator_funds" | "incoming.return" | "intl_order.claim" | "intl_order.fulfil" | "intl_order.reject" | "intl_order.release" | "intl_order.renew" | "intl_order.report" | "job.credit" | "job.keep" | "job.resolve" | "job.retry" | "line.close" | "line.open" | "order.book" | "passkey.add" | "passkey.remove" | "refund.approve" | "refund.reject" | "refund.request" | "session.confirm" | "session.end" | "session.open" | "suspended.confirm" | "token.create" | "token.revoke" | "transfer.attribute" | "webhook.redeliver";
+export type AuditActionName = "account.freeze" | "account.unfreeze" | "approval.approve" | "approval.reject" | "approval.request" | "card_withdrawal.claim" | "card_withdrawal.closed_at_issuer" | "card_withdrawal.fulfil" | "card_withdrawal.reject" | "card_withdrawal.release" | "card_withdrawal.renew" | "chain.accept" | "incoming.credit" | "incoming.operator_funds" | "incoming.return" | "intl_order.claim" | "intl_order.fulfil" | "intl_order.reject" | "intl_order.release" | "intl_order.renew" | "intl_order.report" | "job.credit" | "job.keep" | "job.resolve" | "job.retry" | "line.close" | "line.open" | "customer.note" | "order.book" | "passkey.add" | "passkey.remove" | "refund.approve" | "refund.reject" | "refund.request" | "session.confirm" | "session.end" | "session.open" | "suspended.confirm" | "token.create" | "token.revoke" | "transfer.attribute" | "webhook.redeliver";
 
 /** A record of an operator action. */
 export type AuditLogEntry = {
@@ -148,6 +177,22 @@ export type Customer = {
   user_id: string;
   /** Exact wallet address. */
   wallet: string;
+};
+
+/** A note of an operator on a customer. */
+export type CustomerNote = {
+  /** Time at which it was written (RFC 3339). */
+  at: string;
+  /** Name of the operator token. */
+  operator: string;
+  /** Request that wrote it. */
+  request_id: string;
+  /** Role of the operator token. */
+  role: OperatorRole;
+  /** Number of its record in the audit log. */
+  sequence: number;
+  /** The note. */
+  text: string;
 };
 
 /** A resource of a customer. */
@@ -261,7 +306,7 @@ export type DiscrepancyKindName = "unexpected_at_provider" | "missing_at_provide
 export type DiscrepancyStatus = "open" | "resolved";
 
 /** Kind of an entity. */
-export type EntityKindName = "account" | "payment" | "card" | "session" | "gift_card" | "intl_order" | "identity" | "issuer_link" | "top_up" | "withdrawal" | "payout" | "payment_recipient" | "bank_destination" | "banking_profile" | "reloadable_card" | "card_withdrawal" | "late_return" | "agent_wallet" | "wallet_payment" | "banking_application" | "bank_account" | "bank_transfer" | "discrepancy" | "api_key" | "passkey" | "webhook" | "webhook_delivery" | "approval" | "refund" | "incoming_transfer" | "line";
+export type EntityKindName = "account" | "payment" | "card" | "session" | "gift_card" | "intl_order" | "identity" | "issuer_link" | "top_up" | "withdrawal" | "payout" | "payment_recipient" | "bank_destination" | "banking_profile" | "reloadable_card" | "card_withdrawal" | "late_return" | "agent_wallet" | "wallet_payment" | "banking_application" | "bank_account" | "bank_transfer" | "discrepancy" | "api_key" | "passkey" | "recovery" | "webhook" | "webhook_delivery" | "approval" | "refund" | "incoming_transfer" | "line";
 
 /** Status of one entity kind. */
 export type EntityStatus = {
@@ -321,12 +366,12 @@ export type Error = {
 };
 
 /** Code of an error. */
-export type ErrorCodeName = "parameter_missing" | "parameter_invalid" | "query_malformed" | "parameter_duplicated" | "parameter_unrecognized" | "amount_invalid" | "country_not_served" | "invalid_display_name" | "invalid_archived" | "amount_out_of_range" | "webhook_url_not_allowed" | "body_malformed" | "invalid_request" | "multiple_payments" | "payment_identifier_invalid" | "payment_identifier_reused" | "idempotency_key_invalid" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "refresh_token_invalid" | "refresh_token_revoked" | "payment_required" | "payment_invalid" | "settlement_failed" | "sign_in_required" | "api_key_missing" | "api_key_invalid" | "api_key_suspended" | "api_key_revoked" | "api_key_access_denied" | "api_key_not_found" | "confirmation_required" | "passkey_required" | "passkeys_unavailable" | "passkey_malformed" | "passkey_algorithm_unsupported" | "passkey_challenge_invalid" | "passkey_origin_mismatch" | "passkey_user_not_verified" | "passkey_signature_invalid" | "passkey_counter_regressed" | "passkey_unknown" | "passkey_removed" | "passkey_suspended" | "passkey_not_found" | "passkey_already_added" | "passkey_limit_reached" | "api_key_limit_reached" | "claim_token_invalid" | "signup_expired" | "signup_rejected" | "api_key_no_longer_available" | "signup_not_found" | "signup_already_claimed" | "account_frozen" | "agents_stopped" | "host_not_allowed" | "payout_access_denied" | "recipient_access_denied" | "wallet_payment_access_denied" | "policy_filtered" | "approval_access_denied" | "approval_declined" | "approval_mismatch" | "approval_expired" | "approval_used" | "approval_key_revoked" | "bank_account_access_denied" | "user_id_mismatch" | "wrong_wallet" | "product_unavailable" | "exchange_rate_unavailable" | "cap_exceeded" | "identity_verification_required" | "issuer_not_linked" | "banking_profile_not_found" | "bank_account_not_found" | "transaction_not_found" | "document_type_not_supported" | "token_account_missing" | "insufficient_card_balance" | "card_creation_declined" | "card_not_open" | "card_action_in_progress" | "withdrawal_declined" | "withdrawal_not_open" | "withdrawal_closed_at_issuer" | "held_frozen" | "withdrawal_hold_missing" | "withdrawal_leased" | "transaction_already_used" | "out_of_stock" | "card_access_denied" | "payment_access_denied" | "role_not_permitted" | "refund_self_approval" | "approval_own" | "callback_signature_invalid" | "top_up_access_denied" | "withdrawal_access_denied" | "webhook_access_denied" | "delivery_access_denied" | "origin_not_allowed" | "route_not_found" | "account_not_found" | "card_not_found" | "top_up_not_found" | "session_not_found" | "payment_not_found" | "identity_check_not_found" | "merchant_not_found" | "destination_not_found" | "payout_not_found" | "recipient_differs" | "recipient_not_found" | "product_not_found" | "job_not_found" | "incoming_transfer_not_found" | "suspension_not_found" | "line_not_found" | "approval_not_found" | "refund_not_found" | "transfer_not_found" | "operator_token_not_found" | "agent_wallet_not_found" | "wallet_payment_not_found" | "address_not_found" | "withdrawal_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "address_limit_reached" | "wallet_payment_failed" | "unsettled" | "banking_profile_exists" | "application_incomplete" | "application_locked" | "application_not_approved" | "document_limit_reached" | "bank_account_limit_reached" | "destination_limit_reached" | "bank_account_not_open" | "bank_account_receive_only" | "destination_type_not_supported" | "webhook_limit_reached" | "webhook_disabled" | "webhook_deleted" | "insufficient_balance" | "payment_already_used" | "payment_resolved" | "challenge_already_used" | "refresh_in_progress" | "card_not_ready" | "not_cancellable" | "order_not_open" | "order_leased" | "lease_stale" | "chain_unchanged" | "line_unchanged" | "approval_differs" | "job_not_dead_lettered" | "job_not_resolvable" | "provider_disagrees" | "outcome_not_proven" | "payment_may_still_settle" | "deposit_not_waiting" | "second_operator_needed" | "refund_amount_too_large" | "product_not_returned" | "refund_not_pending" | "refund_amount_mismatch" | "transfer_mismatch" | "transfer_ambiguous" | "order_not_carried_out" | "product_delivered" | "transfer_may_still_settle" | "operator_session_not_found" | "operator_token_name_taken" | "operator_token_in_config" | "identity_already_verified" | "identity_check_already_decided" | "wallet_id_collision" | "idempotency_key_in_progress" | "cursor_expired" | "cursor_ahead" | "body_too_large" | "url_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "stream_limit_reached" | "headers_too_large" | "internal_error" | "not_ready" | "overloaded" | "settlement_unavailable" | "issuer_unavailable" | "catalog_unavailable" | "stream_capacity_reached" | "identity_check_not_open" | "clock_not_adjustable" | "provider_is_remote" | "sandbox_unavailable" | "processing_timeout" | "withdrawals_paused" | "insufficient_liquidity" | "service_unavailable" | "chain_unavailable" | "wallet_payment_limit_reached" | "fetch_failed" | "http_error";
+export type ErrorCodeName = "parameter_missing" | "parameter_invalid" | "query_malformed" | "parameter_duplicated" | "parameter_unrecognized" | "amount_invalid" | "country_not_served" | "invalid_display_name" | "invalid_archived" | "amount_out_of_range" | "webhook_url_not_allowed" | "body_malformed" | "invalid_request" | "multiple_payments" | "payment_identifier_invalid" | "payment_identifier_reused" | "idempotency_key_invalid" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "refresh_token_invalid" | "refresh_token_revoked" | "payment_required" | "payment_invalid" | "settlement_failed" | "sign_in_required" | "api_key_missing" | "api_key_invalid" | "api_key_suspended" | "api_key_revoked" | "api_key_access_denied" | "api_key_not_found" | "confirmation_required" | "passkey_required" | "passkeys_unavailable" | "passkey_malformed" | "passkey_algorithm_unsupported" | "passkey_challenge_invalid" | "passkey_origin_mismatch" | "passkey_user_not_verified" | "passkey_signature_invalid" | "passkey_counter_regressed" | "passkey_unknown" | "passkey_removed" | "passkey_suspended" | "passkey_not_found" | "passkey_already_added" | "passkey_limit_reached" | "recovery_not_needed" | "recovery_not_found" | "api_key_limit_reached" | "claim_token_invalid" | "signup_expired" | "signup_rejected" | "api_key_no_longer_available" | "signup_not_found" | "signup_already_claimed" | "account_frozen" | "agents_stopped" | "host_not_allowed" | "payout_access_denied" | "recipient_access_denied" | "wallet_payment_access_denied" | "policy_filtered" | "approval_access_denied" | "approval_declined" | "approval_mismatch" | "approval_expired" | "approval_used" | "approval_key_revoked" | "bank_account_access_denied" | "user_id_mismatch" | "wrong_wallet" | "product_unavailable" | "exchange_rate_unavailable" | "cap_exceeded" | "identity_verification_required" | "issuer_not_linked" | "banking_profile_not_found" | "bank_account_not_found" | "transaction_not_found" | "document_type_not_supported" | "token_account_missing" | "insufficient_card_balance" | "card_creation_declined" | "card_not_open" | "card_action_in_progress" | "withdrawal_declined" | "withdrawal_not_open" | "withdrawal_closed_at_issuer" | "held_frozen" | "withdrawal_hold_missing" | "withdrawal_leased" | "transaction_already_used" | "out_of_stock" | "card_access_denied" | "payment_access_denied" | "role_not_permitted" | "refund_self_approval" | "approval_own" | "callback_signature_invalid" | "top_up_access_denied" | "withdrawal_access_denied" | "webhook_access_denied" | "delivery_access_denied" | "origin_not_allowed" | "route_not_found" | "account_not_found" | "card_not_found" | "top_up_not_found" | "session_not_found" | "payment_not_found" | "identity_check_not_found" | "merchant_not_found" | "destination_not_found" | "payout_not_found" | "recipient_differs" | "recipient_not_found" | "product_not_found" | "job_not_found" | "incoming_transfer_not_found" | "suspension_not_found" | "line_not_found" | "approval_not_found" | "refund_not_found" | "transfer_not_found" | "operator_token_not_found" | "agent_wallet_not_found" | "wallet_payment_not_found" | "address_not_found" | "withdrawal_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "address_limit_reached" | "wallet_payment_failed" | "unsettled" | "banking_profile_exists" | "application_incomplete" | "application_locked" | "application_not_approved" | "document_limit_reached" | "bank_account_limit_reached" | "destination_limit_reached" | "bank_account_not_open" | "bank_account_receive_only" | "destination_type_not_supported" | "webhook_limit_reached" | "webhook_disabled" | "webhook_deleted" | "insufficient_balance" | "payment_already_used" | "payment_resolved" | "challenge_already_used" | "refresh_in_progress" | "card_not_ready" | "not_cancellable" | "order_not_open" | "order_leased" | "lease_stale" | "chain_unchanged" | "line_unchanged" | "approval_differs" | "job_not_dead_lettered" | "job_not_resolvable" | "provider_disagrees" | "outcome_not_proven" | "payment_may_still_settle" | "deposit_not_waiting" | "second_operator_needed" | "refund_amount_too_large" | "product_not_returned" | "refund_not_pending" | "refund_amount_mismatch" | "transfer_mismatch" | "transfer_ambiguous" | "order_not_carried_out" | "product_delivered" | "transfer_may_still_settle" | "operator_session_not_found" | "operator_token_name_taken" | "operator_token_in_config" | "identity_already_verified" | "identity_check_already_decided" | "wallet_id_collision" | "idempotency_key_in_progress" | "cursor_expired" | "cursor_ahead" | "body_too_large" | "url_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "stream_limit_reached" | "headers_too_large" | "internal_error" | "not_ready" | "overloaded" | "settlement_unavailable" | "issuer_unavailable" | "catalog_unavailable" | "stream_capacity_reached" | "identity_check_not_open" | "clock_not_adjustable" | "provider_is_remote" | "sandbox_unavailable" | "processing_timeout" | "withdrawals_paused" | "insufficient_liquidity" | "service_unavailable" | "chain_unavailable" | "wallet_payment_limit_reached" | "fetch_failed" | "http_error";
 
 /** The envelope of an event. */
 export type Event = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -345,24 +390,28 @@ export type Event = {
   user_id: string;
 };
 
-/** Who caused an event, for events that a request of a session caused. */
+/** Who or what caused an event. */
 export type EventActor = {
-  /** The API key that opened the session. */
+  /** The API key that opened the session, or whose event it is. */
   api_key_id?: string | null;
   /** Name of the key. */
   api_key_name?: string | null;
   /** Whether a person did it, at a page of the service. */
   in_browser: boolean;
-  /** The payment that opened the session. */
+  /** The payment that opened the session, or that bought the resource. */
   payment_id?: string | null;
-  /** `ses_…` is the id of the session. */
-  session_id: string;
-  /** `wallet`, `payment`, `api_key` or `passkey`: what opened the session. */
+  /** `ses_…` is the id of the session, if a request of a session caused it. */
+  session_id?: string | null;
+  /**
+   * What opened the session of the request: `wallet`, `payment`, `api_key` or `passkey`. Without a session: the
+   * `payment` or `api_key` that began it, the `wallet` that signed for a recovery, an `operator`, the `provider` of the
+   * product, a `merchant`, the `recipient` of a payout, the `chain`, or the `service` itself.
+   */
   type: EventActorType;
 };
 
-/** What opened the session of a request. */
-export type EventActorType = "wallet" | "payment" | "api_key" | "passkey";
+/** Who or what caused an event. */
+export type EventActorType = "wallet" | "payment" | "api_key" | "passkey" | "operator" | "provider" | "merchant" | "recipient" | "chain" | "service";
 
 /** Resource of an event. */
 export type EventData = {
@@ -431,7 +480,7 @@ export type HeldJob = {
 };
 
 /** Kind of a search result: an entity, or a job, an approval or a transfer on a chain. */
-export type HitKind = "account" | "payment" | "card" | "session" | "gift_card" | "intl_order" | "identity" | "issuer_link" | "top_up" | "withdrawal" | "payout" | "payment_recipient" | "bank_destination" | "banking_profile" | "reloadable_card" | "card_withdrawal" | "late_return" | "agent_wallet" | "wallet_payment" | "banking_application" | "bank_account" | "bank_transfer" | "discrepancy" | "api_key" | "passkey" | "webhook" | "webhook_delivery" | "approval" | "refund" | "incoming_transfer" | "line" | "job" | "approval" | "transfer";
+export type HitKind = "account" | "payment" | "card" | "session" | "gift_card" | "intl_order" | "identity" | "issuer_link" | "top_up" | "withdrawal" | "payout" | "payment_recipient" | "bank_destination" | "banking_profile" | "reloadable_card" | "card_withdrawal" | "late_return" | "agent_wallet" | "wallet_payment" | "banking_application" | "bank_account" | "bank_transfer" | "discrepancy" | "api_key" | "passkey" | "recovery" | "webhook" | "webhook_delivery" | "approval" | "refund" | "incoming_transfer" | "line" | "job" | "approval" | "transfer";
 
 /** Reason of a hold. */
 export type HoldReason = "held_frozen" | "held_restored" | "held_unfinal";
@@ -488,7 +537,7 @@ export type JobTypeCount = {
 };
 
 /** Type of a job. */
-export type JobTypeName = "settle_payment" | "watch_payment" | "issue_card" | "credit_account" | "confirm_payment_credit" | "release_cap_reservation" | "readmit_payment" | "expire_card" | "order_gift_card" | "expire_order_lease" | "mark_order_overdue" | "expire_intl_card" | "shred_cvv" | "check_identity" | "open_issuer_account" | "send_withdrawal" | "settle_hold" | "send_payout" | "recall_payout" | "expire_payout" | "close_return_window" | "confirm_late_return_credit" | "save_recipient" | "send_top_up" | "bridge_top_up" | "await_issuer_credit" | "refresh_card" | "send_wallet_payment" | "settle_wallet_hold" | "submit_bank_application" | "open_bank_account" | "execute_bank_transfer" | "shred_account_number" | "open_reloadable_card" | "change_card_state" | "hold_card_balance" | "settle_card_hold" | "expire_withdrawal_lease" | "reverse_recipient_totals" | "purge_http_record" | "deliver_webhook" | "redeliver_webhooks" | "confirm_refund" | "expire_refund" | "confirm_reorg" | "classify_incoming" | "send_back" | "confirm_incoming" | "change_prepaid_card_state" | "count_cap_reservation" | "count_unclaimed" | "count_claimed" | "await_final" | "release_credit" | "revoke_api_keys" | "expire_spend_approval" | "record_spend_approval_use";
+export type JobTypeName = "settle_payment" | "watch_payment" | "issue_card" | "credit_account" | "confirm_payment_credit" | "release_cap_reservation" | "readmit_payment" | "expire_card" | "order_gift_card" | "expire_order_lease" | "mark_order_overdue" | "expire_intl_card" | "shred_cvv" | "check_identity" | "open_issuer_account" | "send_withdrawal" | "settle_hold" | "send_payout" | "recall_payout" | "expire_payout" | "close_return_window" | "confirm_late_return_credit" | "save_recipient" | "send_top_up" | "bridge_top_up" | "await_issuer_credit" | "refresh_card" | "send_wallet_payment" | "settle_wallet_hold" | "submit_bank_application" | "open_bank_account" | "execute_bank_transfer" | "shred_account_number" | "open_reloadable_card" | "change_card_state" | "hold_card_balance" | "settle_card_hold" | "expire_withdrawal_lease" | "reverse_recipient_totals" | "purge_http_record" | "deliver_webhook" | "redeliver_webhooks" | "confirm_refund" | "expire_refund" | "confirm_reorg" | "classify_incoming" | "send_back" | "confirm_incoming" | "change_prepaid_card_state" | "count_cap_reservation" | "count_unclaimed" | "count_claimed" | "await_final" | "release_credit" | "revoke_api_keys" | "expire_spend_approval" | "record_spend_approval_use" | "continue_recovery" | "remove_lost_passkeys";
 
 /** Status of one job type. */
 export type JobTypeStatus = {
@@ -901,7 +950,7 @@ export type ReportedCharge = {
 export type ReportedStatus = "ready" | "paused" | "closed";
 
 /** Status of an entity of any kind. */
-export type ResourceStatus = "active" | "frozen" | "claimed" | "settling" | "unknown" | "declined" | "released" | "settled" | "fulfilled" | "credited" | "refused" | "reversed" | "resolved" | "pending" | "ready" | "paused" | "failed" | "closed" | "expired" | "revoked" | "processing" | "completed" | "queued" | "cancelled" | "rejected" | "in-review" | "verified" | "unlinked" | "linked" | "paid" | "bridging" | "delivered" | "sent" | "complete" | "awaiting-details" | "in-process" | "returned" | "received" | "kept" | "archived" | "deleted" | "removed" | "open" | "creating" | "signed" | "unsettled" | "approved" | "used" | "incomplete" | "submitted" | "issued" | "disabled" | "dropped" | "requested" | "found" | "waiting" | "crediting" | "adopted" | "operator_funds" | "returning" | "forwarded" | "failing";
+export type ResourceStatus = "active" | "frozen" | "claimed" | "settling" | "unknown" | "declined" | "released" | "settled" | "fulfilled" | "credited" | "refused" | "reversed" | "resolved" | "pending" | "ready" | "paused" | "failed" | "closed" | "expired" | "revoked" | "processing" | "completed" | "queued" | "cancelled" | "rejected" | "in-review" | "verified" | "unlinked" | "linked" | "paid" | "bridging" | "delivered" | "sent" | "complete" | "awaiting-details" | "in-process" | "returned" | "received" | "kept" | "archived" | "deleted" | "removed" | "open" | "creating" | "signed" | "unsettled" | "approved" | "used" | "incomplete" | "submitted" | "issued" | "waiting" | "disabled" | "dropped" | "requested" | "found" | "crediting" | "adopted" | "operator_funds" | "returning" | "forwarded" | "failing";
 
 /** Scheduled jobs that are not due yet. */
 export type ScheduledJobsStatus = {

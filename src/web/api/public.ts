@@ -8,6 +8,7 @@ export type AccountBalance = {
   available: ExactDecimal;
   /** Balance in US dollars. */
   balance: ExactDecimal;
+  balance_limits?: BalanceLimits | null;
   /** Creation time (RFC 3339). */
   created_at: string;
   /** Part of the balance that is on hold. */
@@ -29,6 +30,7 @@ export type AccountBalanceChanges = {
   available?: ExactDecimal;
   /** Balance in US dollars. */
   balance?: ExactDecimal;
+  balance_limits?: BalanceLimits | null;
   /** Creation time (RFC 3339). */
   created_at?: string;
   /** Part of the balance that is on hold. */
@@ -44,8 +46,8 @@ export type AccountBalanceChanges = {
 
 /** An event of `account`. */
 export type AccountEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -139,6 +141,21 @@ export type AgentKeyLimits = {
   perDayUsd?: ExactDecimal | null;
 };
 
+/** Cap of one merchant. */
+export type AgentMerchantLimit = {
+  /** Host in lower case, without a port; `route` is this service. */
+  host: string;
+  /** Cap per day in US dollars; 0 forbids it. */
+  perDayUsd: ExactDecimal;
+};
+
+/** Caps per merchant and day (UTC) in US dollars. */
+export type AgentMerchantLimits = {
+  /** Merchants with a cap of their own. */
+  hosts: AgentMerchantLimit[];
+  othersPerDayUsd?: ExactDecimal | null;
+};
+
 /** Result of a payment or transfer. */
 export type AgentPaymentResult = {
   response?: PaidCallResponse | null;
@@ -153,6 +170,7 @@ export type AgentPaymentStatus = "settled" | "pending" | "free";
 /** Spend limit of the managed wallet. */
 export type AgentSpendLimit = {
   leftTodayUsd?: ExactDecimal | null;
+  merchants?: AgentMerchantLimits | null;
   /** Cap per payment or transfer. */
   perCallUsd: ExactDecimal;
   perDayUsd?: ExactDecimal | null;
@@ -189,6 +207,7 @@ export type AgentWalletAddresses = {
 export type AgentWalletCaps = {
   /** Whether a spend over a limit waits for the owner's approval. */
   approvals: boolean;
+  merchants?: AgentMerchantLimits | null;
   /** Cap per payment or transfer. */
   perCallUsd: ExactDecimal;
   perDayUsd?: ExactDecimal | null;
@@ -196,8 +215,8 @@ export type AgentWalletCaps = {
 
 /** An event of `agent_wallet`. */
 export type AgentWalletEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -221,6 +240,7 @@ export type AgentWalletEvent = {
 export type AgentWalletLimits = {
   /** Whether a spend over a limit waits for the owner's approval. */
   approvals: boolean;
+  merchants?: MerchantLimits | null;
   /** Cap per call in US dollars. */
   per_call_usd: ExactDecimal;
   per_day_usd: ExactDecimal | null;
@@ -296,8 +316,8 @@ export type ApiKey = {
 
 /** An event of `api_key`. */
 export type ApiKeyEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -394,14 +414,16 @@ export type AppliedFilters = {
 
 /** A spend over a limit, and the owner's decision. */
 export type Approval = {
-  /** Amount in USDC. */
+  /** Amount in US dollars. */
   amount: ExactDecimal;
   /** API key of the agent; null if the wallet signed in. */
   apiKeyId?: string | null;
   /** Id of the approval. */
   approvalId: string;
-  /** `USDC` is the token. */
+  /** `USDC` is the token; `USD` for a payment to a bank account. */
   asset: string;
+  /** Bank destination or bank account that receives it; null for an address. */
+  bankPayeeId?: string | null;
   /** Time of the request (RFC 3339). */
   createdAt: string;
   /** Time of the owner's decision (RFC 3339). */
@@ -410,30 +432,35 @@ export type Approval = {
   expiresAt: string;
   /** `host:port`, or `route` for this service; null for a transfer. */
   host?: string | null;
-  /** `x402` or `transfer`. */
-  kind: WalletPaymentKind;
+  /**
+   * `x402` or `transfer` of the managed wallet; `withdrawal`, `card_balance_withdrawal`, `bank_transfer` or
+   * `bank_payout` from a balance of the account.
+   */
+  kind: SpendKind;
   /** Time of the last change (RFC 3339). */
   lastUpdatedAt: string;
   /** Limits that the spend exceeds. */
   limits: WalletExceededLimit[];
-  /** `base` or `solana`. */
-  network: NetworkName;
+  network?: NetworkName | null;
   /** Note of the agent. */
   note?: string | null;
-  /** Address of the payee. */
-  payTo: string;
+  /** Address of the payee; null for a bank account. */
+  payTo?: string | null;
+  purchase?: WalletRoutePurchase | null;
   /** Session of the agent. */
   sessionId?: string | null;
   /** `pending`, `approved`, `declined`, `expired` or `used`. */
   status: ApprovalStatus;
-  /** Spend that used the approval. */
+  /** Id of what used the approval: a wallet payment, withdrawal, bank transfer or payout. */
+  usedBy?: string | null;
+  /** Wallet payment that used the approval. */
   walletPaymentId?: string | null;
 };
 
 /** An event of `approval`. */
 export type ApprovalEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -469,6 +496,24 @@ export type ApprovalRequired = {
   statusUrl: string;
 };
 
+/** A spend over a limit of the account owner, which waits for the owner's approval. Nothing was signed, held or taken. */
+export type ApprovalRequiredResponse = {
+  /** The approval, with the limits that the spend exceeds. */
+  approval: ApprovalResource;
+  /** Id for `GET /get-approval`, and for the same call again. */
+  approval_id: string;
+  /** End of the wait (RFC 3339). */
+  expires_at: string;
+  /** What to do next. */
+  next: string;
+  /** `approval_required` in every case. */
+  status: ApprovalRequiredStatus;
+  /** URL to poll for the owner's decision. */
+  status_url: string;
+  /** Always false: nothing was done yet. */
+  success: boolean;
+};
+
 /** Status of a spend that waits for the account owner. */
 export type ApprovalRequiredStatus = "approval_required";
 
@@ -480,8 +525,10 @@ export type ApprovalResource = {
   api_key_id: string | null;
   /** `sap_…` is the id of the approval. */
   approval_id: string;
-  /** `USDC` is the token. */
+  /** `USDC` is the token; `USD` for a payment to a bank account. */
   asset: string;
+  /** Bank destination or bank account that receives it; null for an address. */
+  bank_payee_id: string | null;
   /** Time of the request (RFC 3339). */
   created_at: string;
   /** Time of the owner's decision (RFC 3339). */
@@ -490,23 +537,28 @@ export type ApprovalResource = {
   expires_at: string;
   /** `host:port` of a paid call, or `route` for this service. */
   host: string | null;
-  /** `x402` for a paid call, `transfer` for a transfer. */
-  kind: WalletPaymentKind;
+  /**
+   * `x402` for a paid call and `transfer` for a transfer of the managed wallet; `withdrawal`,
+   * `card_balance_withdrawal`, `bank_transfer` or `bank_payout` from a balance of the account.
+   */
+  kind: SpendKind;
   /** Time of the last change (RFC 3339). */
   last_updated_at: string;
   /** Limits that the spend exceeds. */
   limits: ExceededLimit[];
-  /** Network of the payee. */
-  network: NetworkName;
+  network: NetworkName | null;
   /** Note of the agent. */
   note: string | null;
-  /** Address of the payee. */
-  pay_to: string;
+  /** Address of the payee; null for a bank account. */
+  pay_to: string | null;
+  purchase: RoutePurchase | null;
   /** Session of the agent. */
   session_id: string | null;
   /** `pending`, `approved`, `declined`, `expired` or `used`. */
   status: ApprovalStatus;
-  /** Spend that used the approval. */
+  /** Id of what used the approval: a wallet payment, withdrawal, bank transfer or payout. */
+  used_by: string | null;
+  /** Wallet payment that used the approval. */
   wallet_payment_id: string | null;
 };
 
@@ -518,8 +570,10 @@ export type ApprovalResourceChanges = {
   api_key_id?: string | null;
   /** `sap_…` is the id of the approval. */
   approval_id?: string;
-  /** `USDC` is the token. */
+  /** `USDC` is the token; `USD` for a payment to a bank account. */
   asset?: string;
+  /** Bank destination or bank account that receives it; null for an address. */
+  bank_payee_id?: string | null;
   /** Time of the request (RFC 3339). */
   created_at?: string;
   /** Time of the owner's decision (RFC 3339). */
@@ -528,23 +582,28 @@ export type ApprovalResourceChanges = {
   expires_at?: string;
   /** `host:port` of a paid call, or `route` for this service. */
   host?: string | null;
-  /** `x402` for a paid call, `transfer` for a transfer. */
-  kind?: WalletPaymentKind;
+  /**
+   * `x402` for a paid call and `transfer` for a transfer of the managed wallet; `withdrawal`,
+   * `card_balance_withdrawal`, `bank_transfer` or `bank_payout` from a balance of the account.
+   */
+  kind?: SpendKind;
   /** Time of the last change (RFC 3339). */
   last_updated_at?: string;
   /** Limits that the spend exceeds. */
   limits?: ExceededLimit[];
-  /** Network of the payee. */
-  network?: NetworkName;
+  network?: NetworkName | null;
   /** Note of the agent. */
   note?: string | null;
-  /** Address of the payee. */
-  pay_to?: string;
+  /** Address of the payee; null for a bank account. */
+  pay_to?: string | null;
+  purchase?: RoutePurchase | null;
   /** Session of the agent. */
   session_id?: string | null;
   /** `pending`, `approved`, `declined`, `expired` or `used`. */
   status?: ApprovalStatus;
-  /** Spend that used the approval. */
+  /** Id of what used the approval: a wallet payment, withdrawal, bank transfer or payout. */
+  used_by?: string | null;
+  /** Wallet payment that used the approval. */
   wallet_payment_id?: string | null;
 };
 
@@ -566,8 +625,8 @@ export type AwaitingDetailsStatus = "awaiting-details";
 
 /** An event of `balance`. */
 export type BalanceEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -585,6 +644,14 @@ export type BalanceEvent = {
   type: "balance.credited" | "balance.debited" | "balance.held" | "balance.released" | "balance.reversed" | "balance.withdrawn";
   /** Wallet address of the account in lower case. */
   user_id: string;
+};
+
+/** Limits on what agents take out of the balances of the account. */
+export type BalanceLimits = {
+  /** Whether what is over a limit waits for the owner's approval. */
+  approvals: boolean;
+  per_call_usd: ExactDecimal | null;
+  per_day_usd: ExactDecimal | null;
 };
 
 /** A bank account of the customer. */
@@ -620,8 +687,8 @@ export type BankAccount = {
 
 /** An event of `bank_account`. */
 export type BankAccountEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -719,8 +786,8 @@ export type BankDestination = {
 
 /** An event of `bank_destination`. */
 export type BankDestinationEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -910,8 +977,8 @@ export type BankTransactionType = "transfer" | "payout";
 
 /** An event of `bank_transfer`. */
 export type BankTransferEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1046,8 +1113,8 @@ export type BankingApplicationAnswers = {
 
 /** An event of `banking_application`. */
 export type BankingApplicationEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1158,8 +1225,8 @@ export type BankingProfile = {
 
 /** An event of `banking_profile`. */
 export type BankingProfileEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1455,8 +1522,8 @@ export type CardDetails = {
 
 /** An event of `card`. */
 export type CardEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1602,8 +1669,8 @@ export type CardWithDetails = {
 
 /** An event of `card_withdrawal`. */
 export type CardWithdrawalEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -1867,29 +1934,33 @@ export type Error = {
 };
 
 /** Code of an error. */
-export type ErrorCodeName = "parameter_missing" | "parameter_invalid" | "query_malformed" | "parameter_duplicated" | "parameter_unrecognized" | "amount_invalid" | "country_not_served" | "invalid_display_name" | "invalid_archived" | "amount_out_of_range" | "webhook_url_not_allowed" | "body_malformed" | "invalid_request" | "multiple_payments" | "payment_identifier_invalid" | "payment_identifier_reused" | "idempotency_key_invalid" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "refresh_token_invalid" | "refresh_token_revoked" | "payment_required" | "payment_invalid" | "settlement_failed" | "sign_in_required" | "api_key_missing" | "api_key_invalid" | "api_key_suspended" | "api_key_revoked" | "api_key_access_denied" | "api_key_not_found" | "confirmation_required" | "passkey_required" | "passkeys_unavailable" | "passkey_malformed" | "passkey_algorithm_unsupported" | "passkey_challenge_invalid" | "passkey_origin_mismatch" | "passkey_user_not_verified" | "passkey_signature_invalid" | "passkey_counter_regressed" | "passkey_unknown" | "passkey_removed" | "passkey_suspended" | "passkey_not_found" | "passkey_already_added" | "passkey_limit_reached" | "api_key_limit_reached" | "claim_token_invalid" | "signup_expired" | "signup_rejected" | "api_key_no_longer_available" | "signup_not_found" | "signup_already_claimed" | "account_frozen" | "agents_stopped" | "host_not_allowed" | "payout_access_denied" | "recipient_access_denied" | "wallet_payment_access_denied" | "policy_filtered" | "approval_access_denied" | "approval_declined" | "approval_mismatch" | "approval_expired" | "approval_used" | "approval_key_revoked" | "bank_account_access_denied" | "user_id_mismatch" | "wrong_wallet" | "product_unavailable" | "exchange_rate_unavailable" | "cap_exceeded" | "identity_verification_required" | "issuer_not_linked" | "banking_profile_not_found" | "bank_account_not_found" | "transaction_not_found" | "document_type_not_supported" | "token_account_missing" | "insufficient_card_balance" | "card_creation_declined" | "card_not_open" | "card_action_in_progress" | "withdrawal_declined" | "withdrawal_not_open" | "withdrawal_closed_at_issuer" | "held_frozen" | "withdrawal_hold_missing" | "withdrawal_leased" | "transaction_already_used" | "out_of_stock" | "card_access_denied" | "payment_access_denied" | "role_not_permitted" | "refund_self_approval" | "approval_own" | "callback_signature_invalid" | "top_up_access_denied" | "withdrawal_access_denied" | "webhook_access_denied" | "delivery_access_denied" | "origin_not_allowed" | "route_not_found" | "account_not_found" | "card_not_found" | "top_up_not_found" | "session_not_found" | "payment_not_found" | "identity_check_not_found" | "merchant_not_found" | "destination_not_found" | "payout_not_found" | "recipient_differs" | "recipient_not_found" | "product_not_found" | "job_not_found" | "incoming_transfer_not_found" | "suspension_not_found" | "line_not_found" | "approval_not_found" | "refund_not_found" | "transfer_not_found" | "operator_token_not_found" | "agent_wallet_not_found" | "wallet_payment_not_found" | "address_not_found" | "withdrawal_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "address_limit_reached" | "wallet_payment_failed" | "unsettled" | "banking_profile_exists" | "application_incomplete" | "application_locked" | "application_not_approved" | "document_limit_reached" | "bank_account_limit_reached" | "destination_limit_reached" | "bank_account_not_open" | "bank_account_receive_only" | "destination_type_not_supported" | "webhook_limit_reached" | "webhook_disabled" | "webhook_deleted" | "insufficient_balance" | "payment_already_used" | "payment_resolved" | "challenge_already_used" | "refresh_in_progress" | "card_not_ready" | "not_cancellable" | "order_not_open" | "order_leased" | "lease_stale" | "chain_unchanged" | "line_unchanged" | "approval_differs" | "job_not_dead_lettered" | "job_not_resolvable" | "provider_disagrees" | "outcome_not_proven" | "payment_may_still_settle" | "deposit_not_waiting" | "second_operator_needed" | "refund_amount_too_large" | "product_not_returned" | "refund_not_pending" | "refund_amount_mismatch" | "transfer_mismatch" | "transfer_ambiguous" | "order_not_carried_out" | "product_delivered" | "transfer_may_still_settle" | "operator_session_not_found" | "operator_token_name_taken" | "operator_token_in_config" | "identity_already_verified" | "identity_check_already_decided" | "wallet_id_collision" | "idempotency_key_in_progress" | "cursor_expired" | "cursor_ahead" | "body_too_large" | "url_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "stream_limit_reached" | "headers_too_large" | "internal_error" | "not_ready" | "overloaded" | "settlement_unavailable" | "issuer_unavailable" | "catalog_unavailable" | "stream_capacity_reached" | "identity_check_not_open" | "clock_not_adjustable" | "provider_is_remote" | "sandbox_unavailable" | "processing_timeout" | "withdrawals_paused" | "insufficient_liquidity" | "service_unavailable" | "chain_unavailable" | "wallet_payment_limit_reached" | "fetch_failed" | "http_error";
+export type ErrorCodeName = "parameter_missing" | "parameter_invalid" | "query_malformed" | "parameter_duplicated" | "parameter_unrecognized" | "amount_invalid" | "country_not_served" | "invalid_display_name" | "invalid_archived" | "amount_out_of_range" | "webhook_url_not_allowed" | "body_malformed" | "invalid_request" | "multiple_payments" | "payment_identifier_invalid" | "payment_identifier_reused" | "idempotency_key_invalid" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "refresh_token_invalid" | "refresh_token_revoked" | "payment_required" | "payment_invalid" | "settlement_failed" | "sign_in_required" | "api_key_missing" | "api_key_invalid" | "api_key_suspended" | "api_key_revoked" | "api_key_access_denied" | "api_key_not_found" | "confirmation_required" | "passkey_required" | "passkeys_unavailable" | "passkey_malformed" | "passkey_algorithm_unsupported" | "passkey_challenge_invalid" | "passkey_origin_mismatch" | "passkey_user_not_verified" | "passkey_signature_invalid" | "passkey_counter_regressed" | "passkey_unknown" | "passkey_removed" | "passkey_suspended" | "passkey_not_found" | "passkey_already_added" | "passkey_limit_reached" | "recovery_not_needed" | "recovery_not_found" | "api_key_limit_reached" | "claim_token_invalid" | "signup_expired" | "signup_rejected" | "api_key_no_longer_available" | "signup_not_found" | "signup_already_claimed" | "account_frozen" | "agents_stopped" | "host_not_allowed" | "payout_access_denied" | "recipient_access_denied" | "wallet_payment_access_denied" | "policy_filtered" | "approval_access_denied" | "approval_declined" | "approval_mismatch" | "approval_expired" | "approval_used" | "approval_key_revoked" | "bank_account_access_denied" | "user_id_mismatch" | "wrong_wallet" | "product_unavailable" | "exchange_rate_unavailable" | "cap_exceeded" | "identity_verification_required" | "issuer_not_linked" | "banking_profile_not_found" | "bank_account_not_found" | "transaction_not_found" | "document_type_not_supported" | "token_account_missing" | "insufficient_card_balance" | "card_creation_declined" | "card_not_open" | "card_action_in_progress" | "withdrawal_declined" | "withdrawal_not_open" | "withdrawal_closed_at_issuer" | "held_frozen" | "withdrawal_hold_missing" | "withdrawal_leased" | "transaction_already_used" | "out_of_stock" | "card_access_denied" | "payment_access_denied" | "role_not_permitted" | "refund_self_approval" | "approval_own" | "callback_signature_invalid" | "top_up_access_denied" | "withdrawal_access_denied" | "webhook_access_denied" | "delivery_access_denied" | "origin_not_allowed" | "route_not_found" | "account_not_found" | "card_not_found" | "top_up_not_found" | "session_not_found" | "payment_not_found" | "identity_check_not_found" | "merchant_not_found" | "destination_not_found" | "payout_not_found" | "recipient_differs" | "recipient_not_found" | "product_not_found" | "job_not_found" | "incoming_transfer_not_found" | "suspension_not_found" | "line_not_found" | "approval_not_found" | "refund_not_found" | "transfer_not_found" | "operator_token_not_found" | "agent_wallet_not_found" | "wallet_payment_not_found" | "address_not_found" | "withdrawal_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "address_limit_reached" | "wallet_payment_failed" | "unsettled" | "banking_profile_exists" | "application_incomplete" | "application_locked" | "application_not_approved" | "document_limit_reached" | "bank_account_limit_reached" | "destination_limit_reached" | "bank_account_not_open" | "bank_account_receive_only" | "destination_type_not_supported" | "webhook_limit_reached" | "webhook_disabled" | "webhook_deleted" | "insufficient_balance" | "payment_already_used" | "payment_resolved" | "challenge_already_used" | "refresh_in_progress" | "card_not_ready" | "not_cancellable" | "order_not_open" | "order_leased" | "lease_stale" | "chain_unchanged" | "line_unchanged" | "approval_differs" | "job_not_dead_lettered" | "job_not_resolvable" | "provider_disagrees" | "outcome_not_proven" | "payment_may_still_settle" | "deposit_not_waiting" | "second_operator_needed" | "refund_amount_too_large" | "product_not_returned" | "refund_not_pending" | "refund_amount_mismatch" | "transfer_mismatch" | "transfer_ambiguous" | "order_not_carried_out" | "product_delivered" | "transfer_may_still_settle" | "operator_session_not_found" | "operator_token_name_taken" | "operator_token_in_config" | "identity_already_verified" | "identity_check_already_decided" | "wallet_id_collision" | "idempotency_key_in_progress" | "cursor_expired" | "cursor_ahead" | "body_too_large" | "url_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "stream_limit_reached" | "headers_too_large" | "internal_error" | "not_ready" | "overloaded" | "settlement_unavailable" | "issuer_unavailable" | "catalog_unavailable" | "stream_capacity_reached" | "identity_check_not_open" | "clock_not_adjustable" | "provider_is_remote" | "sandbox_unavailable" | "processing_timeout" | "withdrawals_paused" | "insufficient_liquidity" | "service_unavailable" | "chain_unavailable" | "wallet_payment_limit_reached" | "fetch_failed" | "http_error";
 
 /** An event of the account. */
-export type Event = AccountEvent | AgentWalletEvent | ApiKeyEvent | ApprovalEvent | BalanceEvent | BankAccountEvent | BankDestinationEvent | BankTransferEvent | BankingApplicationEvent | BankingProfileEvent | CardEvent | CardWithdrawalEvent | GiftCardEvent | IdentityEvent | IntlOrderEvent | IssuerLinkEvent | LateReturnEvent | PasskeyEvent | PaymentEvent | PaymentRecipientEvent | PayoutEvent | RefundEvent | ReloadableCardEvent | SessionEvent | TopUpEvent | WalletPaymentEvent | WebhookEvent | WithdrawalEvent;
+export type Event = AccountEvent | AgentWalletEvent | ApiKeyEvent | ApprovalEvent | BalanceEvent | BankAccountEvent | BankDestinationEvent | BankTransferEvent | BankingApplicationEvent | BankingProfileEvent | CardEvent | CardWithdrawalEvent | GiftCardEvent | IdentityEvent | IntlOrderEvent | IssuerLinkEvent | LateReturnEvent | PasskeyEvent | PaymentEvent | PaymentRecipientEvent | PayoutEvent | RecoveryEvent | RefundEvent | ReloadableCardEvent | SessionEvent | TopUpEvent | WalletPaymentEvent | WebhookEvent | WithdrawalEvent;
 
-/** Who caused an event, for events that a request of a session caused. */
+/** Who or what caused an event. */
 export type EventActor = {
-  /** The API key that opened the session. */
+  /** The API key that opened the session, or whose event it is. */
   api_key_id?: string | null;
   /** Name of the key. */
   api_key_name?: string | null;
   /** Whether a person did it, at a page of the service. */
   in_browser: boolean;
-  /** The payment that opened the session. */
+  /** The payment that opened the session, or that bought the resource. */
   payment_id?: string | null;
-  /** `ses_…` is the id of the session. */
-  session_id: string;
-  /** `wallet`, `payment`, `api_key` or `passkey`: what opened the session. */
+  /** `ses_…` is the id of the session, if a request of a session caused it. */
+  session_id?: string | null;
+  /**
+   * What opened the session of the request: `wallet`, `payment`, `api_key` or `passkey`. Without a session: the
+   * `payment` or `api_key` that began it, the `wallet` that signed for a recovery, an `operator`, the `provider` of the
+   * product, a `merchant`, the `recipient` of a payout, the `chain`, or the `service` itself.
+   */
   type: EventActorType;
 };
 
-/** What opened the session of a request. */
-export type EventActorType = "wallet" | "payment" | "api_key" | "passkey";
+/** Who or what caused an event. */
+export type EventActorType = "wallet" | "payment" | "api_key" | "passkey" | "operator" | "provider" | "merchant" | "recipient" | "chain" | "service";
 
 /** A page of events. */
 export type EventList = {
@@ -1912,8 +1983,8 @@ export type ExceededLimit = {
   /** What was left of it when the agent asked. */
   left_usd: ExactDecimal;
   /**
-   * `per_call_usd` or `per_day_usd` of the managed wallet, `api_key_per_call_usd` or `api_key_per_day_usd` of the
-   * API key.
+   * `per_call_usd`, `per_day_usd` or `merchant_per_day_usd` of the managed wallet, `balance_per_call_usd` or
+   * `balance_per_day_usd` of the account's balances, `api_key_per_call_usd` or `api_key_per_day_usd` of the API key.
    */
   limit: SpendLimitName;
 };
@@ -2018,8 +2089,8 @@ export type GiftCardChanges = {
 
 /** An event of `gift_card`. */
 export type GiftCardEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2161,8 +2232,8 @@ export type HoldReason = "held_frozen" | "held_restored" | "held_unfinal";
 
 /** An event of `identity`. */
 export type IdentityEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2386,8 +2457,8 @@ export type IntlCardWithDetails = {
 
 /** An event of `intl_order`. */
 export type IntlOrderEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2423,8 +2494,8 @@ export type IntlOrderPurchaseResponse = IntlOrderPurchase | CreditedPurchase;
 
 /** An event of `issuer_link`. */
 export type IssuerLinkEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2579,8 +2650,8 @@ export type LateReturnChanges = {
 
 /** An event of `late_return`. */
 export type LateReturnEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2669,6 +2740,7 @@ export type ListedPayment = {
   product_id: string | null;
   product_status: ProductStatus | null;
   receipt: PaymentReceipt | null;
+  refunded_usd_amount?: ExactDecimal | null;
   resolution?: PaymentResolution | null;
   /**
    * Status of the payment, not of its product; `docs/states.md` has the state chart. `credited` only if the account
@@ -2687,6 +2759,21 @@ export type ListedPayment = {
 
 /** Type of a card that merchants accept. */
 export type MerchantCardType = "Non-Reloadable U.S." | "Non-Reloadable International" | "Reloadable";
+
+/** Cap of one merchant. */
+export type MerchantLimit = {
+  /** Host in lower case, without a port; `route` is this service. */
+  host: string;
+  /** Cap per day (UTC) in US dollars; 0 forbids it. */
+  per_day_usd: ExactDecimal;
+};
+
+/** Caps per merchant and day of a managed wallet, in US dollars. */
+export type MerchantLimits = {
+  /** Merchants with a cap of their own. */
+  hosts: MerchantLimit[];
+  others_per_day_usd: ExactDecimal | null;
+};
 
 /** A merchant and whether it accepts the card. */
 export type MerchantResult = {
@@ -2768,8 +2855,8 @@ export type PaidStatus = "paid";
 
 /** An event of `passkey`. */
 export type PasskeyEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -2928,8 +3015,8 @@ export type PaymentChanges = {
 
 /** An event of `payment`. */
 export type PaymentEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -3031,8 +3118,8 @@ export type PaymentRecipient = {
 
 /** An event of `payment_recipient`. */
 export type PaymentRecipientEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -3132,6 +3219,7 @@ export type PaymentStatusResponse = {
   /** Id of the purchased payout, for the payer only. */
   payout_id?: string | null;
   product_status?: ProductStatus | null;
+  refunded_usd_amount?: ExactDecimal | null;
   /** Delay before the next poll. */
   retry_after_seconds?: number | null;
   /** Same as in `payment`. */
@@ -3250,8 +3338,8 @@ export type PayoutDestination = {
 
 /** An event of `payout`. */
 export type PayoutEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -3491,6 +3579,90 @@ export type QuotedExchangeRate = {
 /** Status of a recipient of app payments. */
 export type RecipientStatus = "active" | "archived" | "deleted";
 
+/** A recovery, with the owner's link once the wallet has completed it. */
+export type RecoveryAnswer = {
+  /** URL to give to the owner unchanged, once it is completed. It can be opened once, and there the owner adds a passkey. */
+  auth_url?: string | null;
+  cancelled_by?: RecoveryCancelledBy | null;
+  /** Time of the end (RFC 3339), if it has ended. */
+  ended_at?: string | null;
+  /** Until when the wallet can complete it (RFC 3339). */
+  expires_at: string;
+  /** Validity of the link in seconds. */
+  expires_in?: number | null;
+  /** From when the wallet can complete it (RFC 3339). Until then it can only be cancelled. */
+  ready_at: string;
+  /** Time of the wallet's request (RFC 3339). */
+  requested_at: string;
+  /** `waiting`, `ready`, `completed`, `cancelled` or `expired`. */
+  status: RecoveryStatus;
+  /** The wallet's address in lower case. */
+  user_id: string;
+};
+
+/** What cancelled a recovery. */
+export type RecoveryCancelledBy = "owner" | "restore";
+
+/** An event of `recovery`. */
+export type RecoveryEvent = {
+  /** Who or what caused the event. */
+  actor: EventActor;
+  /** Version of the contract at the time of the event. */
+  api_version: string;
+  /** Time of the event (RFC 3339). */
+  created_at: string;
+  /** Resource of the event. */
+  data: {
+    object: RecoveryResource;
+  };
+  /** Id of the event. */
+  id: string;
+  previous: RecoveryResourceChanges;
+  /** Sequence number among the account's events. Resume after it. */
+  seq: number;
+  /** `<resource>.<change>`. */
+  type: "recovery.cancelled" | "recovery.completed" | "recovery.expired" | "recovery.ready" | "recovery.requested";
+  /** Wallet address of the account in lower case. */
+  user_id: string;
+};
+
+/** The recovery of an account whose passkeys are lost. */
+export type RecoveryResource = {
+  cancelled_by?: RecoveryCancelledBy | null;
+  /** Time of the end (RFC 3339), if it has ended. */
+  ended_at?: string | null;
+  /** Until when the wallet can complete it (RFC 3339). */
+  expires_at: string;
+  /** From when the wallet can complete it (RFC 3339). Until then it can only be cancelled. */
+  ready_at: string;
+  /** Time of the wallet's request (RFC 3339). */
+  requested_at: string;
+  /** `waiting`, `ready`, `completed`, `cancelled` or `expired`. */
+  status: RecoveryStatus;
+  /** The wallet's address in lower case. */
+  user_id: string;
+};
+
+/** Earlier values of the members that changed. */
+export type RecoveryResourceChanges = {
+  cancelled_by?: RecoveryCancelledBy | null;
+  /** Time of the end (RFC 3339), if it has ended. */
+  ended_at?: string | null;
+  /** Until when the wallet can complete it (RFC 3339). */
+  expires_at?: string;
+  /** From when the wallet can complete it (RFC 3339). Until then it can only be cancelled. */
+  ready_at?: string;
+  /** Time of the wallet's request (RFC 3339). */
+  requested_at?: string;
+  /** `waiting`, `ready`, `completed`, `cancelled` or `expired`. */
+  status?: RecoveryStatus;
+  /** The wallet's address in lower case. */
+  user_id?: string;
+};
+
+/** Status of a recovery. */
+export type RecoveryStatus = "waiting" | "ready" | "completed" | "cancelled" | "expired";
+
 /** Response to a redelivery request. */
 export type RedeliverWebhookResponse = {
   /** Delivery that is repeated; null with `since`. */
@@ -3513,8 +3685,8 @@ export type RefreshCardResponse = {
 
 /** An event of `refund`. */
 export type RefundEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -3690,8 +3862,8 @@ export type ReloadableCardChanges = {
 
 /** An event of `reloadable_card`. */
 export type ReloadableCardEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -3749,6 +3921,16 @@ export type ReloadableCardWithDetails = {
   usd_amount: ExactDecimal;
 };
 
+/** What a call buys at a route of this service. */
+export type RoutePurchase = {
+  /** Amount that it is for, as the agent wrote it. */
+  amount: string | null;
+  /** Currency of the amount, if the agent named one. */
+  currency: string | null;
+  /** Path of the route, such as `/get-card`. */
+  route: string;
+};
+
 /** A saved entry of the address book. */
 export type SaveAddressResult = {
   /** The entry as saved. */
@@ -3773,8 +3955,8 @@ export type SessionEndReason = "refresh_token_reused" | "signed_out";
 
 /** An event of `session`. */
 export type SessionEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -3897,8 +4079,11 @@ export type SignupStatusResponse = {
   user_id: string;
 };
 
+/** What an agent does with the owner's money. */
+export type SpendKind = "x402" | "transfer" | "withdrawal" | "card_balance_withdrawal" | "bank_transfer" | "bank_payout";
+
 /** Limit of the account owner. */
-export type SpendLimitName = "per_call_usd" | "per_day_usd" | "api_key_per_call_usd" | "api_key_per_day_usd";
+export type SpendLimitName = "per_call_usd" | "per_day_usd" | "api_key_per_call_usd" | "api_key_per_day_usd" | "merchant_per_day_usd" | "balance_per_call_usd" | "balance_per_day_usd";
 
 /** One change of the balance. */
 export type StatementLine = {
@@ -4012,8 +4197,8 @@ export type TopUpChanges = {
 
 /** An event of `top_up`. */
 export type TopUpEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -4046,6 +4231,16 @@ export type TopUpLeg = {
 /** Kind of a transfer of a top-up. */
 export type TopUpLegKind = "burn" | "mint" | "transfer";
 
+/** Steps of a top-up that leave no transfer on a chain. */
+export type TopUpProgress = {
+  /** Whether the bridge has attested the burn, so that the mint can follow. */
+  attested: boolean;
+  /** How often the first transfer provably could not settle any more and was signed again. */
+  signed_again: number;
+  /** How often it is signed at most, before the top-up fails and its charge is credited. */
+  signed_at_most: number;
+};
+
 /** A purchased top-up. */
 export type TopUpPurchase = {
   /** `USDC` is the token. */
@@ -4073,6 +4268,14 @@ export type TopUpPurchase = {
 
 /** Response of a paid top-up. */
 export type TopUpPurchaseResponse = TopUpPurchase | CreditedPurchase;
+
+/** Response with one top-up. */
+export type TopUpResponse = {
+  /** Steps that leave no transfer. */
+  progress: TopUpProgress;
+  /** Details of the top-up. */
+  top_up: TopUp;
+};
 
 /** Status of a top-up. */
 export type TopUpStatus = "paid" | "bridging" | "delivered" | "credited" | "failed";
@@ -4159,8 +4362,8 @@ export type WalletPayment = {
 
 /** An event of `wallet_payment`. */
 export type WalletPaymentEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -4257,6 +4460,16 @@ export type WalletPaymentResourceChanges = {
 /** Status of a wallet payment. */
 export type WalletPaymentStatus = "pending" | "signed" | "sent" | "settled" | "failed" | "unsettled";
 
+/** What a call buys at a route of this service. */
+export type WalletRoutePurchase = {
+  /** Amount that it is for, as the agent wrote it. */
+  amount?: string | null;
+  /** Currency of the amount, if the agent named one. */
+  currency?: string | null;
+  /** Path of the route, such as `/get-card`. */
+  route: string;
+};
+
 /** A webhook endpoint, as in its events. */
 export type Webhook = {
   /** Creation time (RFC 3339). */
@@ -4334,7 +4547,7 @@ export type WebhookDelivery = {
   /** `pending`, `delivered`, `failed` or `dropped`. */
   status: WebhookDeliveryStatus;
   /** Type of the event. */
-  type: "account.agents_resumed" | "account.agents_stopped" | "account.caps_updated" | "account.created" | "account.frozen" | "account.unfrozen" | "agent_wallet.address_deleted" | "agent_wallet.address_saved" | "agent_wallet.caps_updated" | "agent_wallet.created" | "agent_wallet.spend_refused" | "api_key.active" | "api_key.issued" | "api_key.limits_updated" | "api_key.rejected" | "api_key.revoked" | "approval.approved" | "approval.declined" | "approval.expired" | "approval.requested" | "approval.used" | "balance.credited" | "balance.debited" | "balance.held" | "balance.released" | "balance.reversed" | "balance.withdrawn" | "bank_account.open" | "bank_account.pending" | "bank_account.rejected" | "bank_destination.registered" | "bank_destination.removed" | "bank_destination.renamed" | "bank_transfer.complete" | "bank_transfer.failed" | "bank_transfer.pending" | "bank_transfer.returned" | "banking_application.approved" | "banking_application.incomplete" | "banking_application.rejected" | "banking_application.submitted" | "banking_profile.created" | "card.charge_declined" | "card.charge_refunded" | "card.charge_settled" | "card.charged" | "card.close_requested" | "card.closed" | "card.details_viewed" | "card.expired" | "card.failed" | "card.pause_requested" | "card.paused" | "card.pending" | "card.ready" | "card.refresh_requested" | "card.refreshed" | "card.remainder_released" | "card.resume_requested" | "card.resumed" | "card_withdrawal.claimed" | "card_withdrawal.complete" | "card_withdrawal.failed" | "card_withdrawal.hold_released" | "card_withdrawal.pending" | "card_withdrawal.queued" | "card_withdrawal.rejected" | "gift_card.completed" | "gift_card.details_viewed" | "gift_card.failed" | "gift_card.processing" | "identity.in-review" | "identity.rejected" | "identity.verified" | "intl_order.cancelled" | "intl_order.charge_declined" | "intl_order.charge_refunded" | "intl_order.charge_settled" | "intl_order.charged" | "intl_order.claimed" | "intl_order.close_requested" | "intl_order.closed" | "intl_order.details_viewed" | "intl_order.expired" | "intl_order.overdue" | "intl_order.pause_requested" | "intl_order.paused" | "intl_order.queued" | "intl_order.ready" | "intl_order.rejected" | "intl_order.remainder_released" | "intl_order.request_ended" | "intl_order.resume_requested" | "intl_order.resumed" | "issuer_link.declined" | "issuer_link.linked" | "issuer_link.requested" | "issuer_link.unlinked" | "late_return.credited" | "late_return.kept" | "late_return.received" | "passkey.added" | "passkey.removed" | "passkey.renamed" | "payment.credited" | "payment.declined" | "payment.fulfilled" | "payment.refused" | "payment.released" | "payment.resolved" | "payment.reversed" | "payment.settled" | "payment.unknown" | "payment_recipient.archived" | "payment_recipient.created" | "payment_recipient.deleted" | "payment_recipient.paid" | "payment_recipient.payment_returned" | "payment_recipient.renamed" | "payment_recipient.unarchived" | "payout.awaiting-details" | "payout.cancelled" | "payout.complete" | "payout.expired" | "payout.failed" | "payout.in-process" | "payout.queued" | "payout.returned" | "refund.approved" | "refund.credited" | "reloadable_card.charge_declined" | "reloadable_card.charge_refunded" | "reloadable_card.charge_settled" | "reloadable_card.charged" | "reloadable_card.close_requested" | "reloadable_card.closed" | "reloadable_card.creating" | "reloadable_card.details_viewed" | "reloadable_card.failed" | "reloadable_card.open" | "reloadable_card.pause_requested" | "reloadable_card.paused" | "reloadable_card.resume_requested" | "reloadable_card.resumed" | "session.agent_announced" | "session.confirmed" | "session.revoked" | "top_up.bridging" | "top_up.credited" | "top_up.delivered" | "top_up.failed" | "top_up.paid" | "wallet_payment.failed" | "wallet_payment.pending" | "wallet_payment.sent" | "wallet_payment.settled" | "wallet_payment.signed" | "wallet_payment.unsettled" | "webhook.deleted" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "webhook.redelivery_requested" | "webhook.registered" | "webhook.secret_rotated" | "webhook.test" | "withdrawal.complete" | "withdrawal.failed" | "withdrawal.pending" | "withdrawal.sent";
+  type: "account.agents_resumed" | "account.agents_stopped" | "account.caps_updated" | "account.created" | "account.frozen" | "account.unfrozen" | "agent_wallet.address_deleted" | "agent_wallet.address_saved" | "agent_wallet.caps_updated" | "agent_wallet.created" | "agent_wallet.spend_refused" | "api_key.active" | "api_key.issued" | "api_key.limits_updated" | "api_key.rejected" | "api_key.revoked" | "approval.approved" | "approval.declined" | "approval.expired" | "approval.requested" | "approval.used" | "balance.credited" | "balance.debited" | "balance.held" | "balance.released" | "balance.reversed" | "balance.withdrawn" | "bank_account.open" | "bank_account.pending" | "bank_account.rejected" | "bank_destination.registered" | "bank_destination.removed" | "bank_destination.renamed" | "bank_transfer.complete" | "bank_transfer.failed" | "bank_transfer.pending" | "bank_transfer.returned" | "banking_application.approved" | "banking_application.incomplete" | "banking_application.rejected" | "banking_application.submitted" | "banking_profile.created" | "card.charge_declined" | "card.charge_refunded" | "card.charge_settled" | "card.charged" | "card.close_requested" | "card.closed" | "card.details_viewed" | "card.expired" | "card.failed" | "card.pause_requested" | "card.paused" | "card.pending" | "card.ready" | "card.refresh_requested" | "card.refreshed" | "card.remainder_released" | "card.resume_requested" | "card.resumed" | "card_withdrawal.claimed" | "card_withdrawal.complete" | "card_withdrawal.failed" | "card_withdrawal.hold_released" | "card_withdrawal.pending" | "card_withdrawal.queued" | "card_withdrawal.rejected" | "gift_card.completed" | "gift_card.details_viewed" | "gift_card.failed" | "gift_card.processing" | "identity.in-review" | "identity.rejected" | "identity.verified" | "intl_order.cancelled" | "intl_order.charge_declined" | "intl_order.charge_refunded" | "intl_order.charge_settled" | "intl_order.charged" | "intl_order.claimed" | "intl_order.close_requested" | "intl_order.closed" | "intl_order.details_viewed" | "intl_order.expired" | "intl_order.overdue" | "intl_order.pause_requested" | "intl_order.paused" | "intl_order.queued" | "intl_order.ready" | "intl_order.rejected" | "intl_order.remainder_released" | "intl_order.request_ended" | "intl_order.resume_requested" | "intl_order.resumed" | "issuer_link.declined" | "issuer_link.linked" | "issuer_link.requested" | "issuer_link.unlinked" | "late_return.credited" | "late_return.kept" | "late_return.received" | "passkey.added" | "passkey.removed" | "passkey.renamed" | "payment.credited" | "payment.declined" | "payment.fulfilled" | "payment.refused" | "payment.released" | "payment.resolved" | "payment.reversed" | "payment.settled" | "payment.unknown" | "payment_recipient.archived" | "payment_recipient.created" | "payment_recipient.deleted" | "payment_recipient.paid" | "payment_recipient.payment_returned" | "payment_recipient.renamed" | "payment_recipient.unarchived" | "payout.awaiting-details" | "payout.cancelled" | "payout.complete" | "payout.expired" | "payout.failed" | "payout.in-process" | "payout.queued" | "payout.returned" | "recovery.cancelled" | "recovery.completed" | "recovery.expired" | "recovery.ready" | "recovery.requested" | "refund.approved" | "refund.credited" | "reloadable_card.charge_declined" | "reloadable_card.charge_refunded" | "reloadable_card.charge_settled" | "reloadable_card.charged" | "reloadable_card.close_requested" | "reloadable_card.closed" | "reloadable_card.creating" | "reloadable_card.details_viewed" | "reloadable_card.failed" | "reloadable_card.open" | "reloadable_card.pause_requested" | "reloadable_card.paused" | "reloadable_card.resume_requested" | "reloadable_card.resumed" | "session.agent_announced" | "session.confirmed" | "session.revoked" | "top_up.bridging" | "top_up.credited" | "top_up.delivered" | "top_up.failed" | "top_up.paid" | "wallet_payment.failed" | "wallet_payment.pending" | "wallet_payment.sent" | "wallet_payment.settled" | "wallet_payment.signed" | "wallet_payment.unsettled" | "webhook.deleted" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "webhook.redelivery_requested" | "webhook.registered" | "webhook.secret_rotated" | "webhook.test" | "withdrawal.complete" | "withdrawal.failed" | "withdrawal.pending" | "withdrawal.sent";
   /** Endpoint of the delivery. */
   webhook_id: string;
 };
@@ -4366,8 +4579,8 @@ export type WebhookDroppedReason = "endpoint_disabled" | "endpoint_deleted" | "e
 
 /** An event of `webhook`. */
 export type WebhookEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */
@@ -4443,6 +4656,9 @@ export type Withdrawal = {
   tx_hash?: string | null;
 };
 
+/** An accepted withdrawal, or one that waits for the owner's approval. */
+export type WithdrawalAnswer = CreateWithdrawalResponse | ApprovalRequiredResponse;
+
 /** Earlier values of the members that changed. */
 export type WithdrawalChanges = {
   /** Address of the receiver. */
@@ -4472,8 +4688,8 @@ export type WithdrawalChanges = {
 
 /** An event of `withdrawal`. */
 export type WithdrawalEvent = {
-  /** Who caused the event, if a request of a session did. Absent for payments, jobs and operators. */
-  actor?: EventActor;
+  /** Who or what caused the event. */
+  actor: EventActor;
   /** Version of the contract at the time of the event. */
   api_version: string;
   /** Time of the event (RFC 3339). */

@@ -9,7 +9,7 @@ pub(super) static DESK: Page = Page {
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "71c52dbd7214ecd1bc154e203de68a56",
+    digest: "92faad7e485bb307c71922d059b36e50",
 };
 
 pub(super) static LINK_USED: Page = Page {
@@ -408,11 +408,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("holder-7ETXCNXN.css.gz")),
     },
     File {
-        name: "holder-I6QIRM6C.js",
+        name: "holder-RHPDVCU5.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "c6c4bef0adce87358303bc4f32f75dd6",
-        bytes: include_bytes!("holder-I6QIRM6C.js"),
-        gzip: Some(include_bytes!("holder-I6QIRM6C.js.gz")),
+        digest: "b46238ec85bd44c6c2035636c972738a",
+        bytes: include_bytes!("holder-RHPDVCU5.js"),
+        gzip: Some(include_bytes!("holder-RHPDVCU5.js.gz")),
     },
     File {
         name: "home-HNJHREAM.js",
@@ -555,11 +555,11 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "settings-HN2VWPGM.js",
+        name: "settings-CUW63WH5.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "6e0563d2a43cfc59ba2f8bb6efd606fc",
-        bytes: include_bytes!("settings-HN2VWPGM.js"),
-        gzip: Some(include_bytes!("settings-HN2VWPGM.js.gz")),
+        digest: "a4f370ed47d00ceb71a5f46c72c2cb50",
+        bytes: include_bytes!("settings-CUW63WH5.js"),
+        gzip: Some(include_bytes!("settings-CUW63WH5.js.gz")),
     },
     File {
         name: "sign-in-HFYXP53P.js",
