@@ -15,7 +15,7 @@ use crate::web::driver::{self, Connection};
 /// How much happens, and in how many days.
 #[derive(Clone, Copy)]
 pub(crate) struct History {
-    /// At least so many events.
+    /// The least number of events.
     pub(crate) events: u64,
     pub(crate) days: u64,
 }
@@ -38,7 +38,7 @@ const EVENTS_OF_A_PURCHASE: u64 = 4;
 const CARD: &str = "/get-card?amount=5";
 /// The sandbox's issuer declines it.
 const DECLINED: &str = "/get-card?amount=6.66";
-/// One of so many purchases is declined.
+/// One of this number of purchases is declined.
 const DECLINED_OF: u64 = 8;
 const CONNECTIONS: usize = 16;
 

@@ -119,7 +119,7 @@ const VIEWS: &[View] = &[
     },
 ];
 
-/// Somebody who opens pages of one account: its owner, or an operator.
+/// A person who opens pages of one account: its owner, or an operator.
 pub(crate) struct Visitor {
     holder: SocketAddr,
     desk: SocketAddr,

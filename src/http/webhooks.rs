@@ -137,7 +137,7 @@ const SIGNING: WebhookSigning = WebhookSigning {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered for the same registration, for 24 hours.")),
     responses((status = 200, description = "`registered`, `webhook_id`, `url`, `types`, `secret`, `signing`.", body = RegisterWebhookResponse<'static>),
         (status = 400, description = "A malformed body or key, or a URL that is not called."), (status = 401, description = "No good token."),
-        (status = 403, description = "Frozen, or a token issued for a payment or an API key and a URL that somebody else registered."),
+        (status = 403, description = "Frozen, or a token issued for a payment or an API key and a URL that another session registered."),
         (status = 409, description = "The account has as many endpoints as it may, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now."))))]
@@ -342,7 +342,7 @@ struct DeleteWebhookResponse {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`deleted`, `webhook_id`.", body = DeleteWebhookResponse),
         (status = 400, description = "`webhook_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's endpoint, a frozen account, or a token issued for a payment or an API key and an endpoint that somebody else registered."),
+        (status = 403, description = "Another wallet's endpoint, a frozen account, or a token issued for a payment or an API key and an endpoint that another session registered."),
         (status = 404, description = "No such endpoint."),
         (status = 409, description = "It is deleted already, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
@@ -393,7 +393,7 @@ pub(super) fn already_deleted(why: Rejection) -> ApiError {
 }
 
 impl App {
-    /// Rejects an agent for an endpoint that somebody else registered: it would learn a secret that signs, or take it over.
+    /// Rejects an agent for an endpoint that another session registered: it would learn a secret that signs, or take it over.
     /// An API key's tokens change what tokens of that key registered, a payment's token what it registered itself.
     ///
     /// # Errors

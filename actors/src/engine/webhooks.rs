@@ -67,7 +67,7 @@ pub struct WebhookRegistration {
     pub sealed: Vec<u8>,
     /// Session that registers it.
     pub session: SessionId,
-    /// How that session began. An agent leaves an endpoint unchanged that somebody else has registered at this URL.
+    /// How that session began. An agent leaves an endpoint unchanged that another session has registered at this URL.
     pub amr: AuthMethod,
 }
 

@@ -233,7 +233,7 @@ async fn call_that_names_an_approval_asks_for_no_other_one() {
     let courses: [(&str, Course); 7] = [
         ("pending", |why| matches!(why, SpendNotApproved::Pending(_))),
         ("declined", |why| matches!(why, SpendNotApproved::Declined(_))),
-        ("taken back", |why| matches!(why, SpendNotApproved::Declined(_))),
+        ("withdrawn", |why| matches!(why, SpendNotApproved::Declined(_))),
         ("not decided", |why| matches!(why, SpendNotApproved::Expired(_))),
         ("not used", |why| matches!(why, SpendNotApproved::Expired(_))),
         ("used", |why| matches!(why, SpendNotApproved::Used(_))),
@@ -245,9 +245,9 @@ async fn call_that_names_an_approval_asks_for_no_other_one() {
         let engine = &world.engine;
         match course {
             "declined" => engine.decline_spend(id).await.expect("it is declined"),
-            "taken back" => {
+            "withdrawn" => {
                 engine.approve_spend(id).await.expect("it is approved");
-                engine.decline_spend(id).await.expect("it is taken back");
+                engine.decline_spend(id).await.expect("it is withdrawn");
             }
             "not decided" => world.clock.advance(PENDING_MS),
             "not used" => {

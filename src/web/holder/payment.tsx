@@ -57,7 +57,7 @@ export default function PaymentPage({ params }: PageProps) {
 }
 
 /** What became of the money, where it did not buy what it was paid for. */
-function fate(payment: Paid): string {
+function moneyOf(payment: Paid): string {
   switch (payment.status) {
     case "declined":
     case "refused":
@@ -98,7 +98,7 @@ function Loaded({ payment }: { payment: Paid }) {
         }
         actions={<span class="sum">{money(payment.amount)}</span>}
       >
-        {fate(payment)}
+        {moneyOf(payment)}
       </PageHead>
       <div class="columns wide-narrow">
         <Panel title="Timeline" padded>
