@@ -9,7 +9,7 @@ pub(super) static DESK: Page = Page {
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "92faad7e485bb307c71922d059b36e50",
+    digest: "19aa9afd4a89c025f2cedf4f556eea12",
 };
 
 pub(super) static LINK_USED: Page = Page {
@@ -408,11 +408,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("holder-7ETXCNXN.css.gz")),
     },
     File {
-        name: "holder-RHPDVCU5.js",
+        name: "holder-I65XTCVT.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "b46238ec85bd44c6c2035636c972738a",
-        bytes: include_bytes!("holder-RHPDVCU5.js"),
-        gzip: Some(include_bytes!("holder-RHPDVCU5.js.gz")),
+        digest: "a4eff2277ac9303e21cd76a8b0dc067d",
+        bytes: include_bytes!("holder-I65XTCVT.js"),
+        gzip: Some(include_bytes!("holder-I65XTCVT.js.gz")),
     },
     File {
         name: "home-HNJHREAM.js",
@@ -485,11 +485,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("orders-5TD5UPUL.js.gz")),
     },
     File {
-        name: "payment-ESYSNTS2.js",
+        name: "payment-TG4W4SFR.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "5194333dc8f352771bb884739337d486",
-        bytes: include_bytes!("payment-ESYSNTS2.js"),
-        gzip: Some(include_bytes!("payment-ESYSNTS2.js.gz")),
+        digest: "64d373382938c429c420a8b5905d0174",
+        bytes: include_bytes!("payment-TG4W4SFR.js"),
+        gzip: Some(include_bytes!("payment-TG4W4SFR.js.gz")),
     },
     File {
         name: "plain-YO4STIKQ.css",
