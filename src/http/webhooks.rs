@@ -417,7 +417,7 @@ impl App {
 fn of_another_session(claims: &AuthClaims) -> ApiError {
     let error = match claims.is_payment_token() {
         true => "This token was issued for a payment, and another session registered this webhook.",
-        false => "This token was issued for an API key, and somebody else registered this webhook.",
+        false => "This token was issued for an API key, and another session registered this webhook.",
     };
     ApiError::new(ErrorCode::SignInRequired, error).hint("Sign in with GET /auth.")
 }

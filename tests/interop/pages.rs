@@ -30,7 +30,7 @@ fn public_pages_work_without_scripts() {
     // Checks: the front page, the price of a paid route, the recipient's form, an agent's signup, the identity check and
     // used links, on a phone and a desktop, light and dark: no accessibility violation, no console error, no violated
     // policy, nothing from other hosts, no secret that stays, and hostile texts stay text. At 320 px, at 200 % and with
-    // texts of twice the size nothing is cut or covered, and the order in which a page is read is that in which it stands.
+    // texts of twice the size nothing is cut or covered, and a page is read in the order in which it is shown.
     run("public");
 }
 

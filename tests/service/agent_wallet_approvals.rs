@@ -171,7 +171,7 @@ async fn spend_over_a_limit_waits_for_the_owner() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn racing_calls_that_name_one_approval_ask_for_no_other_one() {
-    // Checks: of eight calls at once that name one approval, one passes, and the others are told that it was used, also
+    // Checks: of eight calls at once that name one approval, one passes, and the others learn that it was used, also
     // though the day's limit is exceeded by then. The owner has one approval in the list, and is not asked again.
     let host = Host::new();
     let service = host.start();

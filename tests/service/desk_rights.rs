@@ -2,7 +2,7 @@
 //! confirmation.
 //!
 //! A session needs a confirmation for what moves money or records where it is, for what shows secrets, and for what changes
-//! what somebody may do. It needs none to stop what can go on later (freeze an account, close a line, reject a request,
+//! what a person may do. It needs none to stop what can go on later (freeze an account, close a line, reject a request,
 //! end a session), because stopping must not wait.
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use super::operator_client::OperatorClient;
 /// Least role that a route admits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Least {
-    /// Whoever reaches the address: the way in, and what has no data of customers.
+    /// Every caller of the address: the way in, and what has no data of customers.
     Anyone,
     ReadOnly,
     Support,
@@ -206,9 +206,9 @@ async fn roles_confirmations_and_credentials_are_a_matrix() {
     let host = Host::new();
     let service = host.start();
     let first = OperatorClient::first(&host, &service);
-    let nobody = Desk::new(&service);
+    let stranger = Desk::new(&service);
     for (method, path, from, _) in ROUTES {
-        let answer = by_session(&nobody, method, path).await;
+        let answer = by_session(&stranger, method, path).await;
         assert_eq!(
             answer.code() != "token_missing",
             from == Anyone,

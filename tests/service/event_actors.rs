@@ -15,8 +15,8 @@ fn actor_of<'a>(events: &'a [Value], kind: &str) -> &'a Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_event_says_who_did_it() {
-    // Checks: what a payment bought names the payment; the issuer, a shop, the owner's token and an operator are told
-    // apart; an operator is not named. Live and stored events say the same, also after a restart.
+    // Checks: what a payment bought names the payment; the issuer, a shop, the owner's token and an
+    // operator are distinguished; an operator is not named. Live and stored events say the same, also after a restart.
     let host = Host::new();
     let service = host.start();
     let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));

@@ -320,7 +320,7 @@ async fn owner_caps_are_enforced_before_settlement() {
     assert_eq!(Agent::pay(&site, "/get-card?amount=5", &payment).await.status, 200);
     let events = site.events(&token, 0).await;
     assert_eq!(event_count(&events, "account.caps_updated"), 2);
-    // The owner did it at the page. Of everything else, nobody did it at a page or in a session.
+    // The owner did it at the page. Of everything else, nothing was done at a page or in a session.
     for event in &events {
         let by_owner = event["type"] == "account.caps_updated";
         let actor = &event["actor"];

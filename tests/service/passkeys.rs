@@ -603,7 +603,7 @@ async fn removed_passkey_confirms_nothing_in_any_session() {
     let (mut lost, mut kept) = (Authenticator::new(1, PUBLIC), Authenticator::new(2, PUBLIC));
     let id = add(&site, &owner, &mut lost, "Lost").await.body["passkey_id"].clone();
     assert_eq!(confirm(&site, &owner, &mut lost).await.status, 200);
-    assert_eq!(add(&site, &owner, &mut kept, "Kept").await.status, 200);
+    assert_eq!(add(&site, &owner, &mut kept, "Laptop").await.status, 200);
     let (by_lost, by_kept) = (Owner::of(&site, &agent).await, Owner::of(&site, &agent).await);
     assert_eq!(confirm(&site, &by_lost, &mut lost).await.status, 200);
     assert_eq!(confirm(&site, &by_kept, &mut kept).await.status, 200);

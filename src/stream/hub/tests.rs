@@ -71,7 +71,7 @@ fn case_64_overflowing_queue_is_dropped() {
     assert_eq!(a.take(), queued([event(10_001, A)]));
 }
 
-// Checks: a subscriber that lets events wait is told when its queue is half full, and only then.
+// Checks: a subscriber that lets events wait learns when its queue is half full, and only then.
 #[tokio::test]
 async fn half_full_queue_is_announced_once() {
     let hub = hub(1_000_000, 2);

@@ -201,7 +201,7 @@ export const scenarios = {
     await visitor.sees('dialog', '$2.00')
     shown += await visitor.text('dialog')
     await assertNotOwned(visitor)
-    // Addresses that somebody sends.
+    // Addresses with an attacker's text.
     const text = encodeURIComponent(HOSTILE)
     for (const page of [`/dashboard/cards/${text}`, `/dashboard/transfers/${text}`, `/dashboard/cards?kind=${text}&state=${text}`, `/dashboard/${text}`, `/dashboard?${text}#${text}`, `/claim?signup=${text}`, `/redeem?payout_id=${text}&key=${text}`, `/login?code=${text}`, `/get-card?amount=${text}`, `/${text}`]) {
       await visitor.open(service.url + page)
@@ -271,7 +271,7 @@ export const scenarios = {
     await desk.close()
   },
 
-  async 'another site changes nothing, shows no page of ours in a frame, and plants no session'({ browser, service }) {
+  async 'another site changes nothing, shows no page in a frame, and plants no session'({ browser, service }) {
     const evil = await evilServer()
     const agent = service.agent('victim')
     await agent.key('Courier')
@@ -328,7 +328,7 @@ export const scenarios = {
     const passed = answers.filter(([, status]) => status < 400)
     check(passed.length === 0, `requests of another site that passed: ${JSON.stringify(passed)}`)
 
-    // In a frame the browser shows nothing of ours.
+    // In a frame the browser shows none of our pages.
     const framed = await visitor.page.evaluateHandle((urls) => {
       document.body.append(...urls.map((url) => Object.assign(document.createElement('iframe'), { src: url })))
     }, [`${service.url}/dashboard`, `${service.deskUrl}/desk`, payout.redemption_url])
@@ -360,7 +360,7 @@ export const scenarios = {
     const still = await desk.page.evaluate(() => fetch('/admin/session').then((answer) => answer.status))
     check(still === 200, 'the operator is signed in')
 
-    // The attacker's own session, planted in the browser of somebody who signs in afterwards.
+    // The attacker's own session, planted in the browser of a person who signs in afterwards.
     const attacker = service.agent('attacker')
     const own = await dashboard({ browser, service }, attacker)
     const cookie = (await own.page.browserContext().cookies()).find(({ name }) => /purser/.test(name))

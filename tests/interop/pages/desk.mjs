@@ -2,7 +2,7 @@
 import { check, until } from './browser.mjs'
 import { HOSTILE, asOperator, assertNotOwned, assertNotReloaded, colleague, confirmIfAsked, dashboard, fillLabelled, loaded, mark } from './people.mjs'
 
-// Work that fails twice is stuck, and a transfer of nobody is found at once.
+// Work that fails twice is stuck, and a transfer without an account is found at once.
 export const settings = {
   PURSER_ENGINE__MAX_ATTEMPTS: '2',
   PURSER_ENGINE__INITIAL_BACKOFF_MS: '1',
@@ -81,7 +81,7 @@ export const scenarios = {
     await service.post('/sandbox/issuer', { fault: 'unreachable', times: 2 })
     const stuck = await service.agent('unlucky').pay('/get-card?amount=260')
 
-    // What waits for operators besides orders: a withdrawal, a card action, money of nobody, an endpoint that fails.
+    // What waits for operators besides orders: a withdrawal, a card action, money without an account, an endpoint that fails.
     const holder = service.agent('busy')
     await holder.token()
     await service.post('/sandbox/link', { wallet: await holder.address(), linked: true })
@@ -154,7 +154,7 @@ export const scenarios = {
     await visitor.close()
   },
 
-  async 'an operator who may only read is told so at each act'({ browser, service }) {
+  async 'an operator who may only read learns so at each act'({ browser, service }) {
     const order = (await service.agent('read').pay('/order-intl-card?amount=140')).intl_card_order
     const { token } = await colleague(service, 'rita', 'read-only')
     const { visitor } = await asOperator({ browser, service }, token)

@@ -341,7 +341,7 @@ export const scenarios = {
     await keys.confirmed('.toasts', 'credited to its holder')
     await keys.isKept('the decision')
 
-    // Anything that somebody quotes.
+    // Any id or number.
     await keys.press('/')
     await keys.is('#search')
     await keys.type(bought.card_id)

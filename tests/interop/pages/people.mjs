@@ -94,7 +94,7 @@ export async function asOperator({ browser, service }, token = operatorToken(ser
   return { visitor, device }
 }
 
-/** Another operator: what a request of theirs is answered. Tokens confirm nothing, so they act without a passkey. */
+/** Another operator: what the API answers to their requests. Tokens confirm nothing, so they act without a passkey. */
 export async function colleague(service, name, role = 'operator') {
   const ask = async (token, route, body) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
