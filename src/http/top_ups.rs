@@ -148,8 +148,8 @@ async fn get_top_up_status(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["top_up_id"])?;
-    let text = query.required("top_up_id")?;
     refuse_frozen(&app.engine, &claims).await?;
+    let text = query.required("top_up_id")?;
     let (id, top_up) = load_owned_top_up(&app, &claims.wallet, text).await?;
     Ok(json::private_ok(&TopUpResponse {
         top_up: shown(&app.engine, id, &top_up).await?,

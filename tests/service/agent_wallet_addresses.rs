@@ -278,7 +278,7 @@ async fn tokens_of_a_purchase_beside_a_key_end_with_the_key() {
         let (agent, own, _) = opened(&site, Network::Base).await;
         let owner = super::owner::Owner::of(&site, &agent).await;
         let made = result(&site, &own, "createAgentApiKey", json!({"name": "Agent"})).await;
-        let exchanged = result(&site, &own, "agentAuth", json!({"apiKey": made["apiKey"]})).await;
+        let exchanged = result(&site, made["apiKey"].as_str().unwrap(), "agentAuth", json!({})).await;
         let bearer = format!("Bearer {}", exchanged["idToken"].as_str().unwrap());
         let buy = async |token: Option<&str>| {
             let path = "/get-card?amount=5";

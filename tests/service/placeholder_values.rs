@@ -77,7 +77,9 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
     ("/account/passkeys/rename", &["passkey_id", "name"]),
     ("/login/passkey", &["credential"]),
     ("/account/sessions/end", &["session_id"]),
-    ("/get-card-data", &["details"]),
+    ("/get-card-data", &["details", "include_failed"]),
+    ("/account/statement-sums", &["from", "until"]),
+    ("/listBankingTransactions", &["type"]),
     // A cursor into the caller's events: a time, even when other accounts have events then.
     ("/events", &["after", "before"]),
     // A cursor into the caller's statement, whose lines are numbered from one, and times.
@@ -151,6 +153,7 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
 pub(crate) const WITHOUT_MEMBERS: &[&str] = &[
     "/account/confirm/options",
     "/account/passkeys/options",
+    "/account/recovery/cancel",
     "/bank-callback",
     "/card-callback",
     "/claim",

@@ -80,9 +80,9 @@ async fn card_balance_read_errors_follow_precedence() {
     precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
     precedence.assert_next(&ask.send(&site).await);
-    ask.set("top_up_id", "none");
-    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&third.address(), None).await;
+    precedence.assert_next(&ask.send(&site).await);
+    ask.set("top_up_id", "none");
     precedence.assert_next(&ask.send(&site).await);
     ask.set("top_up_id", &theirs);
     precedence.assert_next(&ask.send(&site).await);
