@@ -149,10 +149,10 @@ async fn agent_of_a_key_manages_only_the_webhooks_of_its_key() {
     let mut keys = Vec::new();
     for name in ["Courier", "Buyer"] {
         let made = result(&site, &own, "createAgentApiKey", json!({ "name": name })).await;
-        keys.push(json!({"apiKey": made["apiKey"]}));
+        keys.push(made["apiKey"].as_str().unwrap().to_owned());
     }
-    let exchange = async |key: &Value| {
-        let exchanged = result(&site, &own, "agentAuth", key.clone()).await;
+    let exchange = async |key: &str| {
+        let exchanged = result(&site, key, "agentAuth", json!({})).await;
         exchanged["idToken"].as_str().unwrap().to_owned()
     };
     let (courier, again, buyer) = (
