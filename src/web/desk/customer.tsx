@@ -3,10 +3,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
-  Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Icon, Id, KeyValue, MoneyField, Note, Panel, Select, Shell, Skeleton, StatusTag, Time, amountProblem, api, copy, failure, fieldErrors, money, now, short, span, toast,
+  Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Icon, Id, KeyValue, MoneyField, Note, Panel, Select, Shell, Skeleton, Status, StatusTag, Time, amountProblem, api, copy, failure, fieldErrors, day, money, now, present, short, span, toast,
   useLoaded, useRoute, withQuery,
 } from "../parts";
-import type { Customer, CustomerResource, OpenJob } from "../api/operator";
+import type { Customer, CustomerResource, OpenJob, ResourceStatus } from "../api/operator";
 import { Act, useAct } from "./act";
 import { remember } from "./customers";
 import { Export, LoadError } from "./lists";
@@ -14,7 +14,7 @@ import { useEvery, useOnChange } from "./live";
 import { Notes } from "./notes";
 import { Timeline } from "./timeline";
 import { spaced, upper } from "./names";
-import { jobDoing, kindName, kindNames } from "./words";
+import { boughtName, jobDoing, kindName, kindNames } from "./words";
 
 interface Found {
   found: CustomerResource[];
@@ -40,7 +40,41 @@ const doings = (jobs: OpenJob[]): string => {
   return [...counts].map(([name, n]) => (n > 1 ? `${name} (${n})` : name)).join(", ");
 };
 
-function Freeze({ wallet, onClose, onDone }: { wallet: string; onClose: () => void; onDone: () => void }) {
+/** States in which a thing still waits for somebody or something. */
+type OpenKind = "intl_order" | "card_withdrawal" | "payout" | "withdrawal" | "top_up" | "bank_transfer";
+const OPEN: Record<OpenKind, readonly ResourceStatus[]> = {
+  intl_order: ["queued", "claimed"],
+  card_withdrawal: ["pending", "queued", "claimed"],
+  payout: ["awaiting-details", "queued", "in-process"],
+  withdrawal: ["pending", "sent"],
+  top_up: ["paid", "bridging", "delivered"],
+  bank_transfer: ["pending"],
+};
+const isOpenKind = (kind: string): kind is OpenKind => Object.hasOwn(OPEN, kind);
+
+interface OpenThing {
+  kind: OpenKind;
+  id: string;
+  status: ResourceStatus;
+}
+
+/** What the customer has ordered and not got, of what is shown here. Work on it is listed by itself. */
+function openThings(customer: Customer): OpenThing[] {
+  const inWork = new Set(customer.open_jobs.map((job) => job.subject));
+  return customer.resources.flatMap((group) => {
+    const { kind } = group;
+    return isOpenKind(kind) ? group.newest.filter((one) => OPEN[kind].includes(one.status) && !inWork.has(one.id)).map(({ id, status }) => ({ kind, id, status })) : [];
+  });
+}
+
+/** Things by kind, with their number. */
+const kindsOf = (things: OpenThing[]): string => {
+  const counts = new Map<string, number>();
+  for (const one of things) counts.set(one.kind, (counts.get(one.kind) ?? 0) + 1);
+  return [...counts].map(([kind, n]) => (n > 1 ? `${kindName(kind)} (${n})` : kindName(kind))).join(", ");
+};
+
+function Freeze({ wallet, things, onClose, onDone }: { wallet: string; things: OpenThing[]; onClose: () => void; onDone: () => void }) {
   const message = useSignal("Please write to us before anything else is bought: we have a question about a payment.");
   const error = useSignal<string | null>(null);
   const busy = useSignal(false);
@@ -114,12 +148,13 @@ function Freeze({ wallet, onClose, onDone }: { wallet: string; onClose: () => vo
               <Icon name="pause" />
               <span>
                 {money(found.stops.available)} stays and can’t be used.{" "}
-                {found.stops.jobs.length > 0 ? `${doings(found.stops.jobs)}: ${found.stops.jobs.length === 1 ? "it waits" : "they wait"}. What is signed already is only looked up.` : "No money is on its way out."}
+                {found.stops.jobs.length > 0 ? `${doings(found.stops.jobs)}: ${found.stops.jobs.length === 1 ? "it waits" : "they wait"}. What is signed already is only looked up.` : things.some((one) => one.kind !== "intl_order") ? "" : "No money is on its way out."}
               </span>
             </li>
             <li class="yes">
               <Icon name="check" />
-              <span>{found.continues.jobs.length > 0 ? `What is paid goes on: ${doings(found.continues.jobs)}.` : "Nothing else is in work."}</span>
+              <span>{found.continues.jobs.length > 0 && `What is paid goes on: ${doings(found.continues.jobs)}. `}
+                {things.length > 0 ? `Open orders of this account: ${kindsOf(things)}.` : found.continues.jobs.length === 0 && "Nothing else is in work."}</span>
             </li>
             <li class="yes">
               <Icon name="card" />
@@ -140,7 +175,24 @@ function Freeze({ wallet, onClose, onDone }: { wallet: string; onClose: () => vo
   );
 }
 
-const paid = (payment: CustomerResource): string => String(payment.object.amount ?? payment.object.charged_usd_amount ?? "");
+/** What a payment was, with cents as people write it. */
+function paid(payment: CustomerResource): string {
+  const [whole = "", cents = ""] = String(payment.object.amount ?? payment.object.charged_usd_amount ?? "").split(".");
+  return whole === "" ? "" : `${whole}.${cents.padEnd(2, "0")}`;
+}
+
+/** A payment in the list of those that can be refunded. */
+function paymentText(payment: CustomerResource): string {
+  const at = payment.object.created_at;
+  return [boughtName(String(payment.object.product ?? "payment")), money(paid(payment)), typeof at === "string" && day(at, present()), short(payment.id)].filter(Boolean).join(", ");
+}
+
+/** Why a refund is refused while what was bought can be used: what the dialog can do about it. */
+function stillUsable(message: string, payment: CustomerResource | undefined): string {
+  const amount = /still use (\d+(?:\.\d+)?) of/.exec(message)?.[1];
+  const isCard = /prepaid_card$/.test(String(payment?.object.product ?? ""));
+  return `${amount ? money(amount) : "A part"} of it can still be used. ${isCard ? "Ask the holder to close the card" : "It must be returned first"}, or tick “The holder keeps what they bought”.`;
+}
 
 function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; onClose: () => void; onDone: () => void }) {
   const payment = useSignal(payments[0]?.id ?? "");
@@ -169,7 +221,8 @@ function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; o
       onDone();
       onClose();
     } catch (thrown) {
-      errors.value = fieldErrors(thrown, ["amount", "reason", "payment_id"]);
+      const failed = failure(thrown);
+      errors.value = failed.code === "product_not_returned" ? { form: stillUsable(failed.message, chosen) } : fieldErrors(thrown, ["amount", "reason", "payment_id"]);
     } finally {
       busy.value = false;
     }
@@ -202,7 +255,7 @@ function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; o
               const next = payments.find((one) => one.id === value);
               if (next) amount.value = paid(next);
             }}
-            options={payments.map((one) => ({ value: one.id, text: `${upper(spaced(String(one.object.product ?? "payment")))}, ${money(paid(one))}, ${short(one.id)}` }))}
+            options={payments.map((one) => ({ value: one.id, text: paymentText(one) }))}
             error={errors.value.payment_id}
           />
           <MoneyField label="Amount" value={amount.value} onChange={(text) => (amount.value = text)} hint="Up to what was charged, once a payment. Above your limit a second person approves." error={errors.value.amount} />
@@ -285,7 +338,7 @@ function Owns({ customer, focus, more }: { customer: Customer; focus: string | n
   );
 }
 
-function Work({ jobs }: { jobs: OpenJob[] }) {
+function Work({ jobs, things, wallet }: { jobs: OpenJob[]; things: OpenThing[]; wallet: string }) {
   const all = useSignal(false);
   const shown = all.value ? jobs : jobs.slice(0, MOST_WORK);
   return (
@@ -308,10 +361,20 @@ function Work({ jobs }: { jobs: OpenJob[] }) {
         )
       }
     >
-      {jobs.length === 0 ? (
+      {jobs.length === 0 && things.length === 0 ? (
         <p class="nothing">Nothing is in work.</p>
       ) : (
         <ul class="list">
+          {things.map((one) => (
+            <li key={one.id}>
+              <a class="cell work-cell" href={`/desk/customers/${wallet}?id=${one.id}`}>
+                <span>
+                  {kindName(one.kind)} <span class="quiet small">· {short(one.id)}</span>
+                </span>
+                <Status kind={one.kind} value={one.status} />
+              </a>
+            </li>
+          ))}
           {shown.map((job) => (
             <li key={job.job_id}>
               <a class="cell work-cell" href={job.dead_lettered ? `/desk/stuck?job=${job.job_id}` : `/desk/customers?q=${job.subject}`}>
@@ -384,6 +447,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
       </Shell>
     );
   }
+  const things = openThings(customer);
   const payments = customer.resources.find((group) => group.kind === "payment")?.newest.filter((payment) => payment.status === "fulfilled") ?? [];
   return (
     <Shell app="desk" page="customers" title={`Customer ${short(customer.wallet)}`}>
@@ -437,7 +501,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
           ) : (
             <Timeline key={customer.wallet} wallet={customer.wallet} version={written} watched={["dead_letters", "intl_orders", "refunds", "incoming_transfers"]} />
           )}
-          <Work jobs={customer.open_jobs} />
+          <Work jobs={customer.open_jobs} things={things} wallet={customer.wallet} />
         </div>
         <div class="stack">
           <Panel title="Money" padded>
@@ -464,7 +528,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
           </Panel>
         </div>
       </div>
-      {asking === "freeze" && <Freeze wallet={customer.wallet} onClose={() => setAsking(null)} onDone={found.reload} />}
+      {asking === "freeze" && <Freeze wallet={customer.wallet} things={things} onClose={() => setAsking(null)} onDone={found.reload} />}
       {asking === "refund" && <Refund payments={payments} onClose={() => setAsking(null)} onDone={found.reload} />}
     </Shell>
   );
