@@ -121,7 +121,7 @@ export const scenarios = {
     await visitor.press('main button', 'Approve')
     await visitor.sees('dialog', 'Approve $280.00?')
     await visitor.press('dialog button', 'Approve')
-    await visitor.sees('dialog', 'Enter the amount')
+    await visitor.sees('dialog', 'Enter an amount')
     await visitor.inspect('desk-refund-approve')
     await fillLabelled(visitor, 'Type the amount', '280', 'dialog')
     await visitor.press('dialog button', 'Approve')
