@@ -347,7 +347,7 @@ export default function Home() {
               <Segments<string>
                 label="Queues"
                 options={[
-                  { value: "some", text: "With work" },
+                  { value: "some", text: "Usual" },
                   { value: "all", text: "All" },
                 ]}
                 value={all.value ? "all" : "some"}
