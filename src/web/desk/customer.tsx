@@ -3,10 +3,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
-  Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Icon, Id, KeyValue, MoneyField, Note, Panel, Select, Shell, Skeleton, Status, StatusTag, Time, amountProblem, api, copy, failure, fieldErrors, day, money, now, present, short, span, toast,
+  Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Icon, Id, KeyValue, MoneyField, Note, Panel, Select, Shell, Skeleton, StatusTag, Time, amountProblem, api, copy, failure, fieldErrors, fullTime, money, now, short, span, toast,
   useLoaded, useRoute, withQuery,
 } from "../parts";
-import type { Customer, CustomerResource, OpenJob, ResourceStatus } from "../api/operator";
+import type { Customer, CustomerResource, OpenJob } from "../api/operator";
 import { Act, useAct } from "./act";
 import { remember } from "./customers";
 import { Export, LoadError } from "./lists";
@@ -14,7 +14,12 @@ import { useEvery, useOnChange } from "./live";
 import { Notes } from "./notes";
 import { Timeline } from "./timeline";
 import { spaced, upper } from "./names";
-import { boughtName, jobDoing, kindName, kindNames } from "./words";
+import { jobDoing, kindName, kindNames } from "./words";
+
+/** Of a payment, what it bought. */
+const PRODUCT: Record<string, string> = {
+  usa_prepaid_card: "US card", intl_prepaid_card: "International card", gift_card: "Gift card", push_to_card: "Payout to a card", bank_payment: "Payout to a bank", app_payment: "Payout to a payment app", card_balance: "Top-up",
+};
 
 interface Found {
   found: CustomerResource[];
@@ -40,41 +45,7 @@ const doings = (jobs: OpenJob[]): string => {
   return [...counts].map(([name, n]) => (n > 1 ? `${name} (${n})` : name)).join(", ");
 };
 
-/** States in which a thing still waits for somebody or something. */
-type OpenKind = "intl_order" | "card_withdrawal" | "payout" | "withdrawal" | "top_up" | "bank_transfer";
-const OPEN: Record<OpenKind, readonly ResourceStatus[]> = {
-  intl_order: ["queued", "claimed"],
-  card_withdrawal: ["pending", "queued", "claimed"],
-  payout: ["awaiting-details", "queued", "in-process"],
-  withdrawal: ["pending", "sent"],
-  top_up: ["paid", "bridging", "delivered"],
-  bank_transfer: ["pending"],
-};
-const isOpenKind = (kind: string): kind is OpenKind => Object.hasOwn(OPEN, kind);
-
-interface OpenThing {
-  kind: OpenKind;
-  id: string;
-  status: ResourceStatus;
-}
-
-/** What the customer has ordered and not got, of what is shown here. Work on it is listed by itself. */
-function openThings(customer: Customer): OpenThing[] {
-  const inWork = new Set(customer.open_jobs.map((job) => job.subject));
-  return customer.resources.flatMap((group) => {
-    const { kind } = group;
-    return isOpenKind(kind) ? group.newest.filter((one) => OPEN[kind].includes(one.status) && !inWork.has(one.id)).map(({ id, status }) => ({ kind, id, status })) : [];
-  });
-}
-
-/** Things by kind, with their number. */
-const kindsOf = (things: OpenThing[]): string => {
-  const counts = new Map<string, number>();
-  for (const one of things) counts.set(one.kind, (counts.get(one.kind) ?? 0) + 1);
-  return [...counts].map(([kind, n]) => (n > 1 ? `${kindName(kind)} (${n})` : kindName(kind))).join(", ");
-};
-
-function Freeze({ wallet, things, onClose, onDone }: { wallet: string; things: OpenThing[]; onClose: () => void; onDone: () => void }) {
+function Freeze({ wallet, waits, onClose, onDone }: { wallet: string; waits: string; onClose: () => void; onDone: () => void }) {
   const message = useSignal("Please write to us before anything else is bought: we have a question about a payment.");
   const error = useSignal<string | null>(null);
   const busy = useSignal(false);
@@ -148,13 +119,12 @@ function Freeze({ wallet, things, onClose, onDone }: { wallet: string; things: O
               <Icon name="pause" />
               <span>
                 {money(found.stops.available)} stays and can’t be used.{" "}
-                {found.stops.jobs.length > 0 ? `${doings(found.stops.jobs)}: ${found.stops.jobs.length === 1 ? "it waits" : "they wait"}. What is signed already is only looked up.` : things.some((one) => one.kind !== "intl_order") ? "" : "No money is on its way out."}
+                {found.stops.jobs.length > 0 ? `${doings(found.stops.jobs)}: ${found.stops.jobs.length === 1 ? "it waits" : "they wait"}. What is signed already is only looked up.` : waits ? "No work of the service would stop." : "No money is on its way out."}
               </span>
             </li>
             <li class="yes">
               <Icon name="check" />
-              <span>{found.continues.jobs.length > 0 && `What is paid goes on: ${doings(found.continues.jobs)}. `}
-                {things.length > 0 ? `Open orders of this account: ${kindsOf(things)}.` : found.continues.jobs.length === 0 && "Nothing else is in work."}</span>
+              <span>{found.continues.jobs.length > 0 ? `What is paid goes on: ${doings(found.continues.jobs)}.` : waits ? `Open besides: ${waits}.` : "Nothing else is in work."}</span>
             </li>
             <li class="yes">
               <Icon name="card" />
@@ -179,12 +149,6 @@ function Freeze({ wallet, things, onClose, onDone }: { wallet: string; things: O
 function paid(payment: CustomerResource): string {
   const [whole = "", cents = ""] = String(payment.object.amount ?? payment.object.charged_usd_amount ?? "").split(".");
   return whole === "" ? "" : `${whole}.${cents.padEnd(2, "0")}`;
-}
-
-/** A payment in the list of those that can be refunded. */
-function paymentText(payment: CustomerResource): string {
-  const at = payment.object.created_at;
-  return [boughtName(String(payment.object.product ?? "payment")), money(paid(payment)), typeof at === "string" && day(at, present()), short(payment.id)].filter(Boolean).join(", ");
 }
 
 /** Why a refund is refused while what was bought can be used: what the dialog can do about it. */
@@ -255,7 +219,7 @@ function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; o
               const next = payments.find((one) => one.id === value);
               if (next) amount.value = paid(next);
             }}
-            options={payments.map((one) => ({ value: one.id, text: paymentText(one) }))}
+            options={payments.map((one) => ({ value: one.id, text: `${PRODUCT[String(one.object.product)] ?? "Payment"}, ${money(paid(one))}, ${fullTime(String(one.object.created_at ?? "")).split(" · ")[0]}, ${short(one.id)}` }))}
             error={errors.value.payment_id}
           />
           <MoneyField label="Amount" value={amount.value} onChange={(text) => (amount.value = text)} hint="Up to what was charged, once a payment. Above your limit a second person approves." error={errors.value.amount} />
@@ -338,7 +302,22 @@ function Owns({ customer, focus, more }: { customer: Customer; focus: string | n
   );
 }
 
-function Work({ jobs, things, wallet }: { jobs: OpenJob[]; things: OpenThing[]; wallet: string }) {
+/** What is open of a customer without being a job: it waits for an operator, a recipient or a provider. */
+const OPEN: Record<string, string[]> = {
+  intl_order: ["queued", "claimed"], card: ["pending"], gift_card: ["processing"], payout: ["awaiting-details", "queued", "in-process"], top_up: ["paid", "bridging", "delivered"],
+  withdrawal: ["pending", "sent"], card_withdrawal: ["pending", "queued", "claimed"], bank_transfer: ["pending"],
+};
+
+/** “International cards: 2, Payouts: 1” */
+const openWords = (customer: Customer): string =>
+  customer.resources
+    .map((group) => ({ kind: group.kind, open: group.newest.filter((one) => OPEN[group.kind]?.includes(one.status)).length }))
+    .filter((one) => one.open > 0)
+    .map((one) => `${kindNames(one.kind)}: ${one.open}`)
+    .join(", ");
+
+function Work({ jobs, customer }: { jobs: OpenJob[]; customer: Customer }) {
+  const waits = openWords(customer);
   const all = useSignal(false);
   const shown = all.value ? jobs : jobs.slice(0, MOST_WORK);
   return (
@@ -361,20 +340,11 @@ function Work({ jobs, things, wallet }: { jobs: OpenJob[]; things: OpenThing[]; 
         )
       }
     >
-      {jobs.length === 0 && things.length === 0 ? (
-        <p class="nothing">Nothing is in work.</p>
+      {jobs.length === 0 ? (
+        <p class="nothing">{waits ? `No work of the service is open. Not over yet: ${waits}.` : "Nothing is in work."}</p>
       ) : (
         <ul class="list">
-          {things.map((one) => (
-            <li key={one.id}>
-              <a class="cell work-cell" href={`/desk/customers/${wallet}?id=${one.id}`}>
-                <span>
-                  {kindName(one.kind)} <span class="quiet small">· {short(one.id)}</span>
-                </span>
-                <Status kind={one.kind} value={one.status} />
-              </a>
-            </li>
-          ))}
+          {waits && <li class="nothing">Not over yet: {waits}.</li>}
           {shown.map((job) => (
             <li key={job.job_id}>
               <a class="cell work-cell" href={job.dead_lettered ? `/desk/stuck?job=${job.job_id}` : `/desk/customers?q=${job.subject}`}>
@@ -447,7 +417,6 @@ export default function CustomerPage({ params }: { params: Record<string, string
       </Shell>
     );
   }
-  const things = openThings(customer);
   const payments = customer.resources.find((group) => group.kind === "payment")?.newest.filter((payment) => payment.status === "fulfilled") ?? [];
   return (
     <Shell app="desk" page="customers" title={`Customer ${short(customer.wallet)}`}>
@@ -501,7 +470,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
           ) : (
             <Timeline key={customer.wallet} wallet={customer.wallet} version={written} watched={["dead_letters", "intl_orders", "refunds", "incoming_transfers"]} />
           )}
-          <Work jobs={customer.open_jobs} things={things} wallet={customer.wallet} />
+          <Work jobs={customer.open_jobs} customer={customer} />
         </div>
         <div class="stack">
           <Panel title="Money" padded>
@@ -528,7 +497,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
           </Panel>
         </div>
       </div>
-      {asking === "freeze" && <Freeze wallet={customer.wallet} things={things} onClose={() => setAsking(null)} onDone={found.reload} />}
+      {asking === "freeze" && <Freeze wallet={customer.wallet} waits={openWords(customer)} onClose={() => setAsking(null)} onDone={found.reload} />}
       {asking === "refund" && <Refund payments={payments} onClose={() => setAsking(null)} onDone={found.reload} />}
     </Shell>
   );

@@ -143,7 +143,7 @@ function choicesOf(item: Item): Choice[] {
       action: "resolve_not_completed",
       title: "Decide: it was not done",
       does: `You have proof that ${other.toLowerCase()} never did it and never will. It counts as failed, and ${amountText(item)} goes back to the holder’s balance.`,
-      not: done ? "Not offered: it was done, so it would be paid twice." : "Not offered: nothing proves that it can no longer happen.",
+      not: done ? "Not offered: it was done, so it would be paid twice." : "Not offered: there is no proof that it cannot happen any more.",
       button: "It was not done…",
     },
     {
@@ -260,7 +260,7 @@ function Detail({ item, askedAt, reload }: { item: Item; askedAt: number; reload
               rows={[
                 item.amount !== null && { name: "Amount", value: <Amount value={item.amount} currency={item.currency} /> },
                 { name: "Of", value: <Id value={item.subject} /> },
-                item.wallet !== null && { name: "Holder", value: <a href={`/desk/customers/${item.wallet}`} class="mono">{short(item.wallet)}</a> },
+                item.wallet !== null && { name: "Holder", value: <a class="mono" href={`/desk/customers/${item.wallet}`}>{short(item.wallet)}</a> },
                 { name: "Since", value: <Time at={item.since} /> },
               ]}
             />

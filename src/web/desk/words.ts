@@ -77,22 +77,16 @@ const KINDS: Record<string, string> = {
   late_return: "Late return", agent_wallet: "Agent wallet", wallet_payment: "Wallet payment", banking_application: "Banking application",
   bank_account: "Bank account", bank_transfer: "Bank transfer", discrepancy: "Discrepancy", api_key: "API key", webhook: "Webhook",
   webhook_delivery: "Webhook delivery", refund: "Refund", incoming_transfer: "Incoming transfer", line: "Product line", job: "Work", approval: "Approval",
-  transfer: "Transfer on chain",
+  transfer: "Transfer on chain", recovery: "Recovery", passkey: "Passkey",
 };
 export const kindName = (kind: string): string => KINDS[kind] ?? upper(spaced(kind));
-const PLURALS: Record<string, string> = { recovery: "Recoveries", identity: "Identity", agent_wallet: "Agent wallet", banking_profile: "Banking profile", webhook_delivery: "Webhook deliveries" };
+const PLURALS: Record<string, string> = { identity: "Identity", agent_wallet: "Agent wallet", banking_profile: "Banking profile", webhook_delivery: "Webhook deliveries", recovery: "Recoveries", discrepancy: "Discrepancies" };
 export const kindNames = (kind: string): string => PLURALS[kind] ?? `${kindName(kind)}s`;
 
 const PRODUCTS: Record<string, string> = {
   usa_prepaid_card: "US cards", intl_prepaid_card: "International cards", gift_card: "Gift cards", push_to_card: "Payouts to cards", bank_payment: "Payouts to banks",
   app_payment: "Payouts to payment apps", card_balance: "Top-ups of card balances",
 };
-const PAYMENTS: Record<string, string> = {
-  usa_prepaid_card: "US card", intl_prepaid_card: "International card", gift_card: "Gift card", push_to_card: "Payout to a card", bank_payment: "Payout to a bank",
-  app_payment: "Payout to a payment app", card_balance: "Top-up of a card balance",
-};
-/** What one payment bought. */
-export const boughtName = (product: string): string => PAYMENTS[product] ?? upper(spaced(product));
 export const productName = (line: string): string => PRODUCTS[line] ?? upper(spaced(line));
 
 const SOURCES: Record<string, string> = {

@@ -407,7 +407,7 @@ function Details({ card, payment, views }: { card: AnyCard; payment: Payment | n
       <KeyValue
         rows={[
           { name: "Card", value: <Id value={card.card_id} /> },
-          { name: "Made for", value: money(worth.amount, worth.currency) },
+          paid === null && { name: "Loaded with", value: money(worth.amount, worth.currency) },
           { name: "Ordered", value: <Time at={card.created_at} /> },
           payment === null && paid !== null && { name: "Price", value: `${money(paid)}${fee ? `, of it ${money(fee)} fee` : ""}` },
           "reusable" in card && { name: "Charges", value: card.reusable ? "More than one" : "One, then it closes" },
