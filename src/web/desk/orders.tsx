@@ -10,7 +10,7 @@ import { Act, Ask, claimEnded, usd } from "./act";
 import { AgeBar } from "./bars";
 import { ClaimButton, ClaimHead, With, hasEnded, isFree, isMine } from "./claim";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
-import { countOf, useEvery } from "./live";
+import { countOf, useEvery, useOnChange } from "./live";
 import { type CardEntry, MaskedNumber, addsUp } from "./masked";
 import { may, readClock } from "./session";
 
@@ -21,6 +21,7 @@ const age = (order: OpenIntlOrder): number => Math.max(0, (now.value - Date.pars
 export function OrderTabs({ page }: { page: "orders" | "withdrawals" | "actions" }) {
   // These pages count down: claims, and what is due.
   useEvery(15_000, () => void readClock());
+  useOnChange(["intl_orders", "card_withdrawals", "card_actions"], () => void readClock());
   return (
     <Tabs
       label="Queues"
