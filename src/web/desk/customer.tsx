@@ -145,7 +145,18 @@ function Freeze({ wallet, waits, onClose, onDone }: { wallet: string; waits: str
   );
 }
 
-const paid = (payment: CustomerResource): string => String(payment.object.amount ?? payment.object.charged_usd_amount ?? "");
+/** What a payment was, with cents as people write it. */
+function paid(payment: CustomerResource): string {
+  const [whole = "", cents = ""] = String(payment.object.amount ?? payment.object.charged_usd_amount ?? "").split(".");
+  return whole === "" ? "" : `${whole}.${cents.padEnd(2, "0")}`;
+}
+
+/** Why a refund is refused while what was bought can be used: what the dialog can do about it. */
+function stillUsable(message: string, payment: CustomerResource | undefined): string {
+  const amount = /still use (\d+(?:\.\d+)?) of/.exec(message)?.[1];
+  const isCard = /prepaid_card$/.test(String(payment?.object.product ?? ""));
+  return `${amount ? money(amount) : "A part"} of it can still be used. ${isCard ? "Ask the holder to close the card" : "It must be returned first"}, or tick “The holder keeps what they bought”.`;
+}
 
 function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; onClose: () => void; onDone: () => void }) {
   const payment = useSignal(payments[0]?.id ?? "");
@@ -174,7 +185,8 @@ function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; o
       onDone();
       onClose();
     } catch (thrown) {
-      errors.value = fieldErrors(thrown, ["amount", "reason", "payment_id"]);
+      const failed = failure(thrown);
+      errors.value = failed.code === "product_not_returned" ? { form: stillUsable(failed.message, chosen) } : fieldErrors(thrown, ["amount", "reason", "payment_id"]);
     } finally {
       busy.value = false;
     }
@@ -332,6 +344,7 @@ function Work({ jobs, customer }: { jobs: OpenJob[]; customer: Customer }) {
         <p class="nothing">{waits ? `No work of the service is open. Not over yet: ${waits}.` : "Nothing is in work."}</p>
       ) : (
         <ul class="list">
+          {waits && <li class="nothing">Not over yet: {waits}.</li>}
           {shown.map((job) => (
             <li key={job.job_id}>
               <a class="cell work-cell" href={job.dead_lettered ? `/desk/stuck?job=${job.job_id}` : `/desk/customers?q=${job.subject}`}>

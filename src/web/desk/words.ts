@@ -113,4 +113,5 @@ export const forOperators = (text: string): string =>
     .replaceAll(/\bYour agent\b/g, "The agent")
     .replaceAll(/\bYour\b/g, "The holder’s")
     .replaceAll(/\byour\b/g, "the holder’s")
-    .replaceAll(/\bYou\b/g, "The holder");
+    .replaceAll(/\bYou\b/g, "The holder")
+    .replaceAll(/\byou cancel\b/g, "the holder cancels");
