@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-WLPA475K.js";import"/assets/chunk-SBUMKB6G.js";import"/assets/chunk-EGT5ODNU.js";import"/assets/chunk-6UXA6AOS.js";import"/assets/chunk-UZGI3QTS.js";import"/assets/chunk-LH6KJHH5.js";export{c as default,a as pageOfHit,b as remember};

@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-G23353ZB.js";import"/assets/chunk-BPOFPIFO.js";import"/assets/chunk-WNW3OLZC.js";import"/assets/chunk-6UXA6AOS.js";import"/assets/chunk-CEWJ6PYI.js";import"/assets/chunk-UZGI3QTS.js";import"/assets/chunk-LH6KJHH5.js";export{a as OrderTabs,b as default};
