@@ -23,13 +23,14 @@ pub(super) struct Offer {
 pub(super) fn form(offer: &Offer, wrong: Option<(&str, &str)>) -> Page {
     let (value, error) = wrong.unzip();
     let longest = MAX_NAME_LEN.to_string();
+    let default = match offer.agent.as_str() {
+        "" => format!("Agent {}", offer.code),
+        own => own.to_owned(),
+    };
     let name = fields(&[Field {
         name: "name",
         label: "What to call it",
-        hint: &format!(
-            "At most {longest} characters. Agent {} if you leave it empty.",
-            offer.code
-        ),
+        hint: &format!("At most {longest} characters. {default} if you leave it empty."),
         error,
         value: value.unwrap_or_default(),
         attributes: Fixed("autocomplete=\"off\""),
@@ -49,10 +50,10 @@ pub(super) fn form(offer: &Offer, wrong: Option<(&str, &str)>) -> Page {
             &question(offer),
             &point(
                 icons::CHECK,
-                "Spend from your managed wallet, within the limits that you set",
+                "Spend from your managed wallet, to any address, within the limits that you set",
             ),
             &point(icons::CHECK, "See what was bought, card numbers included"),
-            &point(icons::CROSS, "Withdraw to other wallets"),
+            &point(icons::CROSS, "Withdraw your balance to other wallets"),
             &point(icons::CROSS, "Raise limits or make further keys"),
             &point(icons::CROSS, "Verify your identity"),
             &offer.claim_key,

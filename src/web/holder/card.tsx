@@ -387,7 +387,7 @@ function Price({ card, payment }: { card: AnyCard; payment: Payment | null }) {
   const credited = "credited_usd_amount" in card ? card.credited_usd_amount : card.status === "failed" ? card.charged_usd_amount : 0;
   return (
     <Receipt
-      bought={{ name: kindOf(card) === "gift" ? "Worth" : "On the card", value: money(worth.amount, worth.currency) }}
+      bought={{ name: kindOf(card) === "gift" ? "Worth" : "On the card", value: `${money(worth.amount, worth.currency)}${worth.currency === "USD" ? "" : ` for ${money(less(String(card.charged_usd_amount), String(card.fees_paid ?? 0)))}`}` }}
       price={card.charged_usd_amount}
       fee={{ amount: card.fees_paid, currency: "USD" }}
       payment={payment}

@@ -211,7 +211,7 @@ const ROWS = {
   "agent_wallet.address_saved": { does: () => "saved an address that the agents’ wallet may pay." },
   "agent_wallet.address_deleted": { does: () => "removed an address from the agents’ wallet." },
 
-  "api_key.issued": { does: (o) => `let ${text(o.name) || "an agent"} in with an API key.`, says: (o) => `${text(o.name) || "An agent"} got an API key.`, then: status("api_key") },
+  "api_key.issued": { does: (o) => `let ${text(o.name) || "an agent"} in with an API key.`, says: (o) => `${text(o.name) || "An agent"} got an API key.` },
   "api_key.active": { says: (o) => `${text(o.name) || "An agent"} used its API key for the first time.` },
   "api_key.rejected": { does: (o) => `refused an API key for ${text(o.name) || "an agent"}.`, says: (o) => `An API key for ${text(o.name) || "an agent"} was refused.`, then: status("api_key") },
   "api_key.revoked": { does: (o) => `ended the API key of ${text(o.name) || "an agent"}.`, says: (o) => `The API key of ${text(o.name) || "an agent"} was ended.`, then: status("api_key") },

@@ -322,7 +322,7 @@ export function Shell({ app, page, title, crumbs, read, children }: ShellProps) 
             )}
             <Connection />
           </header>
-          <StaleBar>{desk ? "What you see may be old. Nothing can be decided until we are back." : "What you see may be old. Stopping your agents still works."}</StaleBar>
+          <StaleBar>{desk ? "What you see may be old. Nothing can be decided until we are back." : "What you see may be old. You can stop your agents as soon as the service answers."}</StaleBar>
           <main class={classes("content", read && "read")} id="main" tabIndex={-1}>
             {Notes && <Notes />}
             {children}

@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-7ICFKV34.js";import"/assets/chunk-SBUMKB6G.js";import"/assets/chunk-EGT5ODNU.js";import"/assets/chunk-XWT63JSK.js";import"/assets/chunk-2ADJVCVK.js";import"/assets/chunk-KTITKUD3.js";export{c as default,a as pageOfHit,b as remember};

@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-Z7HUDPEZ.js";import"/assets/chunk-LRBKTF4F.js";import"/assets/chunk-I555QXQQ.js";import"/assets/chunk-XWT63JSK.js";import"/assets/chunk-COQ37XJV.js";import"/assets/chunk-2ADJVCVK.js";import"/assets/chunk-KTITKUD3.js";export{a as OrderTabs,b as default};
