@@ -182,4 +182,23 @@ export const scenarios = {
     for (const one of tabs) await one.sees('main', '$62.00')
     await first.close()
   },
+
+  // The last one, since it moves the clock of the service.
+  async 'a claim ends by the clock of the service, and the order is claimed again'({ browser, service }) {
+    const claimed = (await order(service, 'claim-ends')).intl_card_order
+    const { visitor } = await asOperator({ browser, service })
+    await visitor.open(`${service.deskUrl}/desk/orders?id=${claimed.card_id}`)
+    await visitor.press('.stick button', 'Claim')
+    await visitor.sees('main', 'left of your claim')
+    const moved = await service.post('/sandbox/time', { advance_seconds: 2_400 })
+    check(moved.status === 200, moved.text)
+    await visitor.sees('.stick', 'Your claim has ended.')
+    await until('what is due', async () => /23 h (1\d|20) min left/.test(await visitor.text('.stick')) || null)
+    await visitor.press('.stick button', 'Claim')
+    await visitor.sees('.stick', 'left of your claim')
+    await visitor.press('.stick button', 'Put back')
+    await visitor.sees('.stick', 'nobody')
+    check(!(await visitor.text('.stick')).includes('Your claim has ended'), 'who puts it back has not lost it')
+    await visitor.close()
+  },
 }
