@@ -98,7 +98,7 @@ export function Ask({ title, children, action, danger, wide, path, body, fields 
     if (amount) sent.amount = new Exact(sum.trim());
     if (check) sent[check.name] = ticked;
     try {
-      const answer = await api.post<Waiting>(path, sent, confirm ? { confirm } : {});
+      const answer = await api.post<Waiting>(path, sent, { confirm: confirm ?? { title: "Confirm that it is you", text: `You confirm this: ${title.replace(/\?$/, "")}.` } });
       const waits = typeof answer?.approval_id === "string" && answer.status === "waiting";
       toast(waits ? "It is more than you may decide alone: it waits for a second person." : done);
       onDone?.(answer);

@@ -180,7 +180,7 @@ function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; o
         amount: new Exact(amount.value.trim()),
         reason: reason.value.trim(),
         ...(keeps.value ? { holder_keeps_product: true } : {}),
-      });
+      }, { confirm: { title: "Confirm that it is you", text: `You confirm a refund of ${money(amount.value.trim())}.` } });
       toast(made.status === "requested" ? "It waits for a second person." : "Refunded. The holder sees it.");
       onDone();
       onClose();

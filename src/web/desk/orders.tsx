@@ -134,7 +134,7 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
         exp_year: until?.year,
         cvv: cvv.current?.digits() ?? "",
         billing_address: { ...address.value },
-      });
+      }, { confirm: { title: "Confirm that it is you", text: `You confirm the card for ${usd(order.usd_amount)}.` } });
       card.current?.clear();
       cvv.current?.clear();
       expiry.value = "";
