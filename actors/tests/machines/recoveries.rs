@@ -188,10 +188,8 @@ fn recovery_ends_all_sessions_until_its_time_but_its_own() {
     };
     let opened: Session = codec::decode(opened.snapshot()).unwrap();
     let (own, other) = (session().id, SessionId(session().id.0 ^ 1));
-    let later = Session {
-        created_at: Timestamp(NOW.0 + 1),
-        ..opened.clone()
-    };
+    let mut later = opened.clone();
+    later.created_at = Timestamp(NOW.0 + 1);
     for (cutoff, own_ends) in [
         (AccessCutoff::completed(NOW, own), false),
         (AccessCutoff::restored(NOW), true),
