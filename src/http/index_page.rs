@@ -53,7 +53,7 @@ impl IndexPage {
             "<div class=\"land\"><div class=\"stack loose\">\
              <h1 class=\"big\">Cards and payouts that software agents buy themselves</h1>\
              <p class=\"lede\">An agent calls a URL, pays the price in USDC on Base or Solana, and gets a card, a gift card or \
-             a payout. It needs no account and no API key. You watch the same account live and set the limits.</p>\
+             a payout. It needs no sign-up and no API key. Its first payment opens an account, which you watch live and set limits for.</p>\
              <div><p class=\"small quiet\" id=\"give\">Give this to your agent:</p>\
              <code class=\"copy\" tabindex=\"0\" aria-labelledby=\"give\">Read {}/skill.md and buy a prepaid card of ${}.</code></div>\
              <div class=\"row wrap\"><a class=\"button primary\" href=\"/skill.md\">Read the skill</a>\

@@ -40,7 +40,7 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     }
     GET "/get-top-up-status" => get_top_up_status {
         Token, refuses [
-            TokenMissing, ParameterUnrecognized, ParameterMissing, AccountFrozen, TopUpNotFound, TopUpAccessDenied,
+            TokenMissing, ParameterUnrecognized, AccountFrozen, ParameterMissing, TopUpNotFound, TopUpAccessDenied,
         ]
     }
     GET "/list-card-transactions" => list_card_transactions {

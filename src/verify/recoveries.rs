@@ -48,7 +48,7 @@ impl Recoveries {
     /// Reads the rows of those in progress.
     pub(super) async fn read_rows(&mut self, store: &dyn Store) -> Result<(), StoreError> {
         each_row(store, &[table::OPEN_RECOVERY], |key, _| {
-            drop(self.open.insert(key.to_vec()))
+            self.open.insert(key.to_vec());
         })
         .await
     }

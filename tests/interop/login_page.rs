@@ -332,7 +332,7 @@ async fn the_owner_stops_agents_and_signs_out_in_a_browser() {
     assert_eq!(stopped["status"], 200, "{stopped}");
     let (status, refused) = purser.bearer("/get-account-balance", &token).await;
     assert_eq!((status, &refused["code"]), (403, &json!("agents_stopped")));
-    chromium.wait("main", "Your agents were stopped.");
+    chromium.wait("main", "Your agents were stopped");
     assert_eq!(act(&mut chromium, "/account/sign-out", &json!({}))["status"], 200);
     assert_eq!(read(&mut chromium, "/account")["status"], 401);
 }

@@ -6,8 +6,8 @@ use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::entity::agent_wallet::UsableApproval;
 use crate::entity::session::AuthMethod;
 use crate::entity::spend_approval::{
-    Command, ExceededLimit, MAX_OPEN, Rejection, RoutePurchase, SpendAgent, SpendApproval, SpendRequest, SpendTerms,
-    sees_request_of,
+    Command, ExceededLimit, MAX_OPEN, MAX_OPEN_OF_ONE, Rejection, RoutePurchase, SpendAgent, SpendApproval,
+    SpendRequest, SpendTerms, sees_request_of,
 };
 use crate::id::{SpendApprovalId, Wallet};
 use crate::kernel::registry::LoadError;
@@ -195,6 +195,22 @@ impl Engine {
         })
     }
 
+    /// How many of these open requests are of one API key, or of one session without a key.
+    async fn open_requests_of(&self, ids: &[SpendApprovalId], agent: SpendAgent) -> Result<usize, LoadError> {
+        let mut count = 0;
+        for id in ids {
+            let Some(open) = self.spend_approval(id).await? else {
+                continue;
+            };
+            let is_same = match agent.key {
+                Some(_) => open.agent.key == agent.key,
+                None => open.agent == agent,
+            };
+            count += usize::from(is_same);
+        }
+        Ok(count)
+    }
+
     /// What the owner has said about a spend over these limits. If no one has asked yet, this asks. A call that names an
     /// approval asks for no other one, even if that was used meanwhile.
     pub(super) async fn consent(
@@ -220,6 +236,11 @@ impl Engine {
             let slots = table::spend_approval_slots(&owner);
             let rows = self.0.store.scan(&slots, None, usize::from(MAX_OPEN)).await?;
             let taken: Vec<u8> = rows.iter().filter_map(|(key, _)| key.last().copied()).collect();
+            let ids = rows.iter().filter_map(|(_, row)| row.value.first_chunk());
+            let ids: Vec<_> = ids.map(|id| SpendApprovalId(u128::from_be_bytes(*id))).collect();
+            if self.open_requests_of(&ids, spend.agent).await? >= MAX_OPEN_OF_ONE {
+                return Ok(Consent::TooMany);
+            }
             // The lowest one, so that two equal requests at once choose the same.
             let Some(slot) = (0..MAX_OPEN).find(|slot| !taken.contains(slot)) else {
                 return Ok(Consent::TooMany);

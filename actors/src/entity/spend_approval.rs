@@ -41,6 +41,8 @@ pub const PENDING_MS: u64 = 24 * 3_600_000;
 pub const APPROVED_MS: u64 = 15 * 60_000;
 /// Maximum number of open requests and unused approvals of one account.
 pub const MAX_OPEN: u8 = 20;
+/// Open requests of one API key, or of one session without a key, so that no agent takes every place of the account.
+pub const MAX_OPEN_OF_ONE: usize = 8;
 
 named_enum! {
     /// Limit that the account owner has set. Stored numbers: never reuse one.

@@ -5,11 +5,11 @@ use purser_actors::entity::agent_wallet::{Rejection, WalletCaps, WalletSpend};
 use purser_actors::entity::api_key::KeyLimits;
 use purser_actors::entity::session::AuthMethod;
 use purser_actors::entity::spend_approval::{
-    self, APPROVED_MS, MAX_OPEN, PENDING_MS, SpendAct, SpendAgent, SpendApproval, SpendLimit, SpendPayee, SpendTerms,
-    Status,
+    self, APPROVED_MS, MAX_OPEN, MAX_OPEN_OF_ONE, PENDING_MS, SpendAct, SpendAgent, SpendApproval, SpendLimit,
+    SpendPayee, SpendTerms, Status,
 };
 use purser_actors::entity::wallet_payment::{PaymentMethod, WalletPaymentOrder};
-use purser_actors::id::{ApiKeyId, PaymentId, SpendApprovalId, Wallet, WalletPaymentId, WithdrawalId};
+use purser_actors::id::{ApiKeyId, PaymentId, SessionId, SpendApprovalId, Wallet, WalletPaymentId, WithdrawalId};
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, Usdc};
 
@@ -322,12 +322,23 @@ async fn refusal_by_a_limit_is_announced() {
         approvals: true,
     };
     world.engine.set_wallet_caps(OWNER, limits).await.expect("they are set");
+    // Each session has a share of the places, so that no agent takes every one.
+    let by_session = |n: u64, dollars: u64| {
+        let mut spend = transfer(10, dollars);
+        spend.agent.session = Some(SessionId(u128::from(n)));
+        spend
+    };
+    let share = MAX_OPEN_OF_ONE as u64;
     for n in 0..u64::from(MAX_OPEN) {
-        pending(&world, transfer(10, 20 + n)).await;
+        if n == share {
+            refused(ask(&world, by_session(0, 50), None).await);
+        }
+        pending(&world, by_session(n / share, 20 + n)).await;
         world.clock.advance(1);
     }
+    world.clock.advance(60_000);
     refused(ask(&world, transfer(10, 50), None).await);
-    assert_eq!(world.event_count("agent_wallet.spend_refused"), 2);
+    assert_eq!(world.event_count("agent_wallet.spend_refused"), 3);
     assert_eq!(world.event_count("approval.requested"), usize::from(MAX_OPEN));
     let (page, more) = world
         .engine

@@ -49,10 +49,10 @@ pub(super) fn form(offer: &Offer, wrong: Option<(&str, &str)>) -> Page {
             &question(offer),
             &point(
                 icons::CHECK,
-                "Spend from your managed wallet, within the limits that you set",
+                "Spend from your managed wallet, to any address, within the limits that you set",
             ),
             &point(icons::CHECK, "See what was bought, card numbers included"),
-            &point(icons::CROSS, "Withdraw to other wallets"),
+            &point(icons::CROSS, "Withdraw your balance to other wallets"),
             &point(icons::CROSS, "Raise limits or make further keys"),
             &point(icons::CROSS, "Verify your identity"),
             &offer.claim_key,

@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Button, type ButtonProps, Check, Dialog, ErrorLine, Exact, Field, Icon, MoneyField, amountProblem, api, compare, failure, fieldErrors, money, toast } from "../parts";
-import { type Needs, may, whyNot } from "./session";
+import { type Needs, may, readClock, whyNot } from "./session";
 
 export interface ActProps extends ButtonProps {
   needs?: Needs;
@@ -21,6 +21,13 @@ export function Act({ needs = "operate", ...button }: ActProps) {
       </span>
     </span>
   );
+}
+
+/** What is said when a claim ended before its act. Null for every other failure. */
+export function claimEnded(thrown: unknown): string | null {
+  if (failure(thrown).code !== "lease_stale") return null;
+  void readClock();
+  return "Your claim has ended. Claim it again.";
 }
 
 export interface AskFields {
@@ -98,7 +105,10 @@ export function Ask({ title, children, action, danger, wide, path, body, fields 
       onClose();
     } catch (thrown) {
       const failed = failure(thrown);
-      if (failed.code === "not_confirmed") {
+      const ended = claimEnded(thrown);
+      if (ended) {
+        errors.value = { form: ended };
+      } else if (failed.code === "not_confirmed") {
         errors.value = { form: failed.message };
       } else {
         const at = fieldErrors(thrown, [note?.name ?? "", reference?.name ?? "", "amount"].filter(Boolean));
@@ -162,7 +172,7 @@ export function useAct(): { busy: string | null; act: (name: string, path: strin
         toast(typeof done === "string" ? done : done(answer));
         return answer;
       } catch (thrown) {
-        toast(failure(thrown).said);
+        toast(claimEnded(thrown) ?? failure(thrown).said);
         return undefined;
       } finally {
         busy.value = null;

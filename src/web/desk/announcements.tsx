@@ -105,7 +105,7 @@ export function Announcements() {
         empty={
           <p class="nothing">
             {webhook.value === null
-              ? "With `operator.webhook_url` in the settings, each new order, stuck work and discrepancy is posted to your own address, signed and until it is accepted."
+              ? "With operator.webhook_url in the settings, each new order, stuck work and discrepancy is posted to your own address, signed and until it is accepted."
               : "Nothing was announced yet. A test shows whether the address accepts messages."}
           </p>
         }

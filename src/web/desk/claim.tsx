@@ -18,6 +18,9 @@ export const leftOf = (leased: Leased): number => (leased.leased_until ? Math.ma
 export const isMine = (leased: Leased): boolean => isMe(leased.leased_by) && leftOf(leased) > 0;
 export const isFree = (leased: Leased): boolean => leased.leased_by === null || leftOf(leased) === 0;
 
+/** A claim ran out before its work was reported. */
+export const hasEnded = (leased: Leased): boolean => leased.status === "claimed" && isFree(leased);
+
 const MINUTES = (seconds: number): string => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds) % 60).padStart(2, "0")}`;
 const NEAR = 120;
 

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
-  Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Icon, Id, KeyValue, MoneyField, Note, Panel, Select, Shell, Skeleton, StatusTag, Time, amountProblem, api, copy, failure, fieldErrors, money, now, short, span, toast,
+  Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Icon, Id, KeyValue, MoneyField, Note, Panel, Select, Shell, Skeleton, StatusTag, Time, amountProblem, api, copy, failure, fieldErrors, fullTime, money, now, short, span, toast,
   useLoaded, useRoute, withQuery,
 } from "../parts";
 import type { Customer, CustomerResource, OpenJob } from "../api/operator";
@@ -15,6 +15,11 @@ import { Notes } from "./notes";
 import { Timeline } from "./timeline";
 import { spaced, upper } from "./names";
 import { jobDoing, kindName, kindNames } from "./words";
+
+/** Of a payment, what it bought. */
+const PRODUCT: Record<string, string> = {
+  usa_prepaid_card: "US card", intl_prepaid_card: "International card", gift_card: "Gift card", push_to_card: "Payout to a card", bank_payment: "Payout to a bank", app_payment: "Payout to a payment app", card_balance: "Top-up",
+};
 
 interface Found {
   found: CustomerResource[];
@@ -40,7 +45,7 @@ const doings = (jobs: OpenJob[]): string => {
   return [...counts].map(([name, n]) => (n > 1 ? `${name} (${n})` : name)).join(", ");
 };
 
-function Freeze({ wallet, onClose, onDone }: { wallet: string; onClose: () => void; onDone: () => void }) {
+function Freeze({ wallet, waits, onClose, onDone }: { wallet: string; waits: string; onClose: () => void; onDone: () => void }) {
   const message = useSignal("Please write to us before anything else is bought: we have a question about a payment.");
   const error = useSignal<string | null>(null);
   const busy = useSignal(false);
@@ -114,12 +119,12 @@ function Freeze({ wallet, onClose, onDone }: { wallet: string; onClose: () => vo
               <Icon name="pause" />
               <span>
                 {money(found.stops.available)} stays and can’t be used.{" "}
-                {found.stops.jobs.length > 0 ? `${doings(found.stops.jobs)}: ${found.stops.jobs.length === 1 ? "it waits" : "they wait"}. What is signed already is only looked up.` : "No money is on its way out."}
+                {found.stops.jobs.length > 0 ? `${doings(found.stops.jobs)}: ${found.stops.jobs.length === 1 ? "it waits" : "they wait"}. What is signed already is only looked up.` : waits ? "No work of the service would stop." : "No money is on its way out."}
               </span>
             </li>
             <li class="yes">
               <Icon name="check" />
-              <span>{found.continues.jobs.length > 0 ? `What is paid goes on: ${doings(found.continues.jobs)}.` : "Nothing else is in work."}</span>
+              <span>{found.continues.jobs.length > 0 ? `What is paid goes on: ${doings(found.continues.jobs)}.` : waits ? `Open besides: ${waits}.` : "Nothing else is in work."}</span>
             </li>
             <li class="yes">
               <Icon name="card" />
@@ -140,7 +145,18 @@ function Freeze({ wallet, onClose, onDone }: { wallet: string; onClose: () => vo
   );
 }
 
-const paid = (payment: CustomerResource): string => String(payment.object.amount ?? payment.object.charged_usd_amount ?? "");
+/** What a payment was, with cents as people write it. */
+function paid(payment: CustomerResource): string {
+  const [whole = "", cents = ""] = String(payment.object.amount ?? payment.object.charged_usd_amount ?? "").split(".");
+  return whole === "" ? "" : `${whole}.${cents.padEnd(2, "0")}`;
+}
+
+/** Why a refund is refused while what was bought can be used: what the dialog can do about it. */
+function stillUsable(message: string, payment: CustomerResource | undefined): string {
+  const amount = /still use (\d+(?:\.\d+)?) of/.exec(message)?.[1];
+  const isCard = /prepaid_card$/.test(String(payment?.object.product ?? ""));
+  return `${amount ? money(amount) : "A part"} of it can still be used. ${isCard ? "Ask the holder to close the card" : "It must be returned first"}, or tick “The holder keeps what they bought”.`;
+}
 
 function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; onClose: () => void; onDone: () => void }) {
   const payment = useSignal(payments[0]?.id ?? "");
@@ -169,7 +185,8 @@ function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; o
       onDone();
       onClose();
     } catch (thrown) {
-      errors.value = fieldErrors(thrown, ["amount", "reason", "payment_id"]);
+      const failed = failure(thrown);
+      errors.value = failed.code === "product_not_returned" ? { form: stillUsable(failed.message, chosen) } : fieldErrors(thrown, ["amount", "reason", "payment_id"]);
     } finally {
       busy.value = false;
     }
@@ -202,7 +219,7 @@ function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; o
               const next = payments.find((one) => one.id === value);
               if (next) amount.value = paid(next);
             }}
-            options={payments.map((one) => ({ value: one.id, text: `${upper(spaced(String(one.object.product ?? "payment")))}, ${money(paid(one))}, ${short(one.id)}` }))}
+            options={payments.map((one) => ({ value: one.id, text: `${PRODUCT[String(one.object.product)] ?? "Payment"}, ${money(paid(one))}, ${fullTime(String(one.object.created_at ?? "")).split(" · ")[0]}, ${short(one.id)}` }))}
             error={errors.value.payment_id}
           />
           <MoneyField label="Amount" value={amount.value} onChange={(text) => (amount.value = text)} hint="Up to what was charged, once a payment. Above your limit a second person approves." error={errors.value.amount} />
@@ -285,7 +302,22 @@ function Owns({ customer, focus, more }: { customer: Customer; focus: string | n
   );
 }
 
-function Work({ jobs }: { jobs: OpenJob[] }) {
+/** What is open of a customer without being a job: it waits for an operator, a recipient or a provider. */
+const OPEN: Record<string, string[]> = {
+  intl_order: ["queued", "claimed"], card: ["pending"], gift_card: ["processing"], payout: ["awaiting-details", "queued", "in-process"], top_up: ["paid", "bridging", "delivered"],
+  withdrawal: ["pending", "sent"], card_withdrawal: ["pending", "queued", "claimed"], bank_transfer: ["pending"],
+};
+
+/** “International cards: 2, Payouts: 1” */
+const openWords = (customer: Customer): string =>
+  customer.resources
+    .map((group) => ({ kind: group.kind, open: group.newest.filter((one) => OPEN[group.kind]?.includes(one.status)).length }))
+    .filter((one) => one.open > 0)
+    .map((one) => `${kindNames(one.kind)}: ${one.open}`)
+    .join(", ");
+
+function Work({ jobs, customer }: { jobs: OpenJob[]; customer: Customer }) {
+  const waits = openWords(customer);
   const all = useSignal(false);
   const shown = all.value ? jobs : jobs.slice(0, MOST_WORK);
   return (
@@ -309,9 +341,10 @@ function Work({ jobs }: { jobs: OpenJob[] }) {
       }
     >
       {jobs.length === 0 ? (
-        <p class="nothing">Nothing is in work.</p>
+        <p class="nothing">{waits ? `No work of the service is open. Not over yet: ${waits}.` : "Nothing is in work."}</p>
       ) : (
         <ul class="list">
+          {waits && <li class="nothing">Not over yet: {waits}.</li>}
           {shown.map((job) => (
             <li key={job.job_id}>
               <a class="cell work-cell" href={job.dead_lettered ? `/desk/stuck?job=${job.job_id}` : `/desk/customers?q=${job.subject}`}>
@@ -437,7 +470,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
           ) : (
             <Timeline key={customer.wallet} wallet={customer.wallet} version={written} watched={["dead_letters", "intl_orders", "refunds", "incoming_transfers"]} />
           )}
-          <Work jobs={customer.open_jobs} />
+          <Work jobs={customer.open_jobs} customer={customer} />
         </div>
         <div class="stack">
           <Panel title="Money" padded>
@@ -464,7 +497,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
           </Panel>
         </div>
       </div>
-      {asking === "freeze" && <Freeze wallet={customer.wallet} onClose={() => setAsking(null)} onDone={found.reload} />}
+      {asking === "freeze" && <Freeze wallet={customer.wallet} waits={openWords(customer)} onClose={() => setAsking(null)} onDone={found.reload} />}
       {asking === "refund" && <Refund payments={payments} onClose={() => setAsking(null)} onDone={found.reload} />}
     </Shell>
   );

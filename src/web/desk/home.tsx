@@ -1,7 +1,8 @@
 // The desk's Home: what waits, how providers and chains do, how much is sold and how fast, what is held and owed.
 
 import { useSignal } from "@preact/signals";
-import { Amount, Button, Chart, Icon, type IconName, Log, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, clock, now, span, useLoaded, withQuery } from "../parts";
+import { Amount, Button, Icon, type IconName, Log, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, clock, now, span, useLoaded, withQuery } from "../parts";
+import { Chart } from "../parts/chart";
 import type { AuditLogEntry } from "../api/operator";
 import { setSound, sound } from "./announce";
 import { AgeBar } from "./bars";
@@ -346,7 +347,7 @@ export default function Home() {
               <Segments<string>
                 label="Queues"
                 options={[
-                  { value: "some", text: "With work" },
+                  { value: "some", text: "Usual" },
                   { value: "all", text: "All" },
                 ]}
                 value={all.value ? "all" : "some"}

@@ -3,7 +3,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { type Loaded, api, signedOut, stream, useLoaded, present } from "../parts";
+import { type Loaded, api, signedOut, stream, followEvent, useLoaded, present } from "../parts";
 import { type Shared, share } from "./shared";
 
 export type QueueName =
@@ -133,6 +133,7 @@ function takeQueues(list: Queue[]): void {
 function takeEvent(event: SystemEvent): void {
   if (event.seq <= stream.lastSeq.value) return;
   stream.lastSeq.value = event.seq;
+  followEvent(event.created_at);
   stream.lastEventAt.value = present();
   systemEvents.value = [event, ...systemEvents.value].slice(0, 100);
 }

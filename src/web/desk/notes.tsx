@@ -46,7 +46,7 @@ export function Notes({ wallet, onWritten }: { wallet: string; onWritten: () => 
       list.reload();
       onWritten();
     } catch (thrown) {
-      error.value = fieldErrors(thrown, ["text"]).text ?? failure(thrown).said;
+      error.value = fieldErrors(thrown, ["text"]).text?.replace("`text`", "The note") ?? failure(thrown).said;
     } finally {
       busy.value = false;
     }

@@ -6,19 +6,21 @@ import {
   Amount, Button, Empty, ErrorLine, Field, Id, KeyValue, Note, PageHead, Panel, Shell, StatusTag, Table, Tabs, addShortcuts, api, fieldErrors, navigate, now, present, setQuery, short, span, toast, useRoute, withQuery,
 } from "../parts";
 import type { OpenIntlOrder } from "../api/operator";
-import { Act, Ask, usd } from "./act";
+import { Act, Ask, claimEnded, usd } from "./act";
 import { AgeBar } from "./bars";
-import { ClaimButton, ClaimHead, With, isFree, isMine } from "./claim";
+import { ClaimButton, ClaimHead, With, hasEnded, isFree, isMine } from "./claim";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
-import { countOf } from "./live";
+import { countOf, useEvery } from "./live";
 import { type CardEntry, MaskedNumber, addsUp } from "./masked";
-import { may } from "./session";
+import { may, readClock } from "./session";
 
 const DAY = 24 * 3_600;
 const PAGE = 100;
 const age = (order: OpenIntlOrder): number => Math.max(0, (now.value - Date.parse(order.created_at)) / 1_000);
 
 export function OrderTabs({ page }: { page: "orders" | "withdrawals" | "actions" }) {
+  // These pages count down: claims, and what is due.
+  useEvery(15_000, () => void readClock());
   return (
     <Tabs
       label="Queues"
@@ -75,7 +77,7 @@ interface Address {
 }
 const NO_ADDRESS: Address = { line1: "", city: "", state: "", postal_code: "", country: "US" };
 
-function EntryForm({ order, onDone, onReject }: { order: OpenIntlOrder; onDone: (last4: string) => void; onReject: () => void }) {
+function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder; onDone: (last4: string) => void; onReject: () => void; onEnded: () => void }) {
   const card = useRef<CardEntry | null>(null);
   const expiry = useSignal("");
   // Not a password field: browsers offer to store what is in one.
@@ -138,6 +140,13 @@ function EntryForm({ order, onDone, onReject }: { order: OpenIntlOrder; onDone: 
       toast(`Card •••• ${made.last4} is with its holder`);
       onDone(made.last4);
     } catch (thrown) {
+      const ended = claimEnded(thrown);
+      if (ended) {
+        toast(ended);
+        errors.value = { form: ended };
+        onEnded();
+        return;
+      }
       const at = fieldErrors(thrown, ["card_number", "exp_month", "exp_year", "cvv", "billing_address"]);
       const { exp_month, exp_year, billing_address, ...rest } = at;
       errors.value = { ...rest, ...(exp_month || exp_year ? { exp: exp_month ?? exp_year ?? "" } : {}), ...(billing_address ? { line1: billing_address } : {}) };
@@ -201,6 +210,8 @@ function EntryForm({ order, onDone, onReject }: { order: OpenIntlOrder; onDone: 
 function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; orders: OpenIntlOrder[]; reload: () => void }) {
   const [made, setMade] = useState<{ id: string; last4: string } | null>(null);
   const [rejecting, setRejecting] = useState<OpenIntlOrder | null>(null);
+  const mine = useRef<string | null>(null);
+  if (order && isMine(order)) mine.current = order.card_id;
   const next = orders.find((one) => isFree(one) && one.card_id !== made?.id);
   const dialog = rejecting && (
     <Ask
@@ -260,6 +271,7 @@ function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; ord
               key={order.card_id}
               order={order}
               onReject={() => setRejecting(order)}
+              onEnded={reload}
               onDone={(last4) => {
                 setMade({ id: order.card_id, last4 });
                 setQuery({ id: undefined });
@@ -285,6 +297,11 @@ function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; ord
               order.label !== null && { name: "Label", value: `“${order.label}”` },
             ]}
           />
+          {mine.current === order.card_id && hasEnded(order) && (
+            <Note tone="wait" title="Your claim has ended.">
+              What you entered was not saved. Claim the order again to go on.
+            </Note>
+          )}
           {order.in_doubt && (
             <Note tone="wait" title="This card may exist already.">
               {order.hint}
@@ -317,7 +334,9 @@ export default function Orders() {
   const orders = list.rows ?? [];
   const shown = orders.filter((order) => fits(filter.value, order.user_id, order.card_id, order.label, order.usd_amount, order.leased_by));
   const wanted = query.get("id");
-  const selected = orders.find((order) => order.card_id === wanted) ?? orders.find((order) => isMine(order));
+  const lastMine = useRef<string | null>(null);
+  const selected = orders.find((order) => order.card_id === wanted) ?? orders.find((order) => isMine(order)) ?? orders.find((order) => order.card_id === lastMine.current && hasEnded(order));
+  if (selected && isMine(selected)) lastMine.current = selected.card_id;
   const at = useRef(-1);
   useEffect(() => {
     const rows = () => [...document.querySelectorAll<HTMLElement>(".orders tbody tr")];

@@ -54,6 +54,15 @@ interface Session {
   now?: string;
 }
 
+/** Follows the service's clock, which the sandbox can move while a page is open. */
+export async function readClock(): Promise<void> {
+  try {
+    followClock((await api.get<Session>("/admin/session")).now);
+  } catch {
+    // Nobody is signed in, which the page says, or it is asked again soon.
+  }
+}
+
 /** Reads who is signed in. Throws if nobody is. */
 export async function readSession(): Promise<void> {
   const session = await api.get<Session>("/admin/session");

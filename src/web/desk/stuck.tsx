@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Amount, Button, Empty, Icon, Id, KeyValue, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, money, now, setQuery, span, useLoaded, useRoute, present } from "../parts";
+import { Amount, Button, Empty, Icon, Id, KeyValue, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, money, now, setQuery, short, span, useLoaded, useRoute, present } from "../parts";
 import type { DeadLetteredJob, HeldJob, JobAction, UnknownPayment, UntrackedOrder, UntrackedTransfer } from "../api/operator";
 import { Act, Ask, type AskFields, useAct } from "./act";
 import { Export, ListBar, LoadError, fits } from "./lists";
@@ -143,7 +143,7 @@ function choicesOf(item: Item): Choice[] {
       action: "resolve_not_completed",
       title: "Decide: it was not done",
       does: `You have proof that ${other.toLowerCase()} never did it and never will. It counts as failed, and ${amountText(item)} goes back to the holder’s balance.`,
-      not: done ? "Not offered: it was done, so it would be paid twice." : "Not offered: it can still happen, or this kind of work has no such outcome.",
+      not: done ? "Not offered: it was done, so it would be paid twice." : "Not offered: there is no proof that it cannot happen any more.",
       button: "It was not done…",
     },
     {
@@ -245,7 +245,7 @@ function Detail({ item, askedAt, reload }: { item: Item; askedAt: number; reload
                 ? HELD[item.held ?? ""]
                 : item.is === "late"
                   ? `It fails and is tried again by itself${item.next_try_at ? "" : " soon"}. It is older than it should be.`
-                  : `All ${item.attempts} tries failed. Nothing happens until a person decides.`}
+                  : `${item.attempts === 1 ? "The only try" : `All ${item.attempts} tries`} failed. Nothing happens until a person decides.`}
             {item.next_try_at && (
               <>
                 {" "}
@@ -260,7 +260,7 @@ function Detail({ item, askedAt, reload }: { item: Item; askedAt: number; reload
               rows={[
                 item.amount !== null && { name: "Amount", value: <Amount value={item.amount} currency={item.currency} /> },
                 { name: "Of", value: <Id value={item.subject} /> },
-                item.wallet !== null && { name: "Holder", value: <a href={`/desk/customers/${item.wallet}`}>Open</a> },
+                item.wallet !== null && { name: "Holder", value: <a class="mono" href={`/desk/customers/${item.wallet}`}>{short(item.wallet)}</a> },
                 { name: "Since", value: <Time at={item.since} /> },
               ]}
             />

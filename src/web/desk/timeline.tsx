@@ -72,7 +72,7 @@ function lineOf(entry: TimelineEntry, key: number, own: string | undefined): Log
       text: (
         <>
           {said.who && <b>{forOperators(said.who)} </b>}
-          {forOperators(said.text)}{" "}
+          {said.who === "You" ? forOperators(said.text).replaceAll("the holder’s", "their") : forOperators(said.text)}{" "}
           {said.amount && <Amount value={said.amount.value} currency={said.amount.currency} />} {said.then && <StatusTag tone={said.then.tone}>{said.then.word}</StatusTag>}
         </>
       ),

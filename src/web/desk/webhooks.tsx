@@ -202,7 +202,7 @@ export default function Webhooks() {
               ]}
             />
           </ListBar>
-          <ListState list={list} shown={shown.length} empty={<Empty icon="webhook" title="No account has a webhook">Holders and agents register them by the API.</Empty>}>
+          <ListState list={list} shown={shown.length} empty={<Empty icon="webhook" title="No account has a webhook">Holders add them in their settings, agents by the API.</Empty>}>
             <Table
               caption="Endpoints, failing ones first"
               rows={shown}

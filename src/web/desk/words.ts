@@ -77,10 +77,10 @@ const KINDS: Record<string, string> = {
   late_return: "Late return", agent_wallet: "Agent wallet", wallet_payment: "Wallet payment", banking_application: "Banking application",
   bank_account: "Bank account", bank_transfer: "Bank transfer", discrepancy: "Discrepancy", api_key: "API key", webhook: "Webhook",
   webhook_delivery: "Webhook delivery", refund: "Refund", incoming_transfer: "Incoming transfer", line: "Product line", job: "Work", approval: "Approval",
-  transfer: "Transfer on chain",
+  transfer: "Transfer on chain", recovery: "Recovery", passkey: "Passkey",
 };
 export const kindName = (kind: string): string => KINDS[kind] ?? upper(spaced(kind));
-const PLURALS: Record<string, string> = { identity: "Identity", agent_wallet: "Agent wallet", banking_profile: "Banking profile", webhook_delivery: "Webhook deliveries" };
+const PLURALS: Record<string, string> = { identity: "Identity", agent_wallet: "Agent wallet", banking_profile: "Banking profile", webhook_delivery: "Webhook deliveries", recovery: "Recoveries", discrepancy: "Discrepancies" };
 export const kindNames = (kind: string): string => PLURALS[kind] ?? `${kindName(kind)}s`;
 
 const PRODUCTS: Record<string, string> = {
@@ -113,4 +113,5 @@ export const forOperators = (text: string): string =>
     .replaceAll(/\bYour agent\b/g, "The agent")
     .replaceAll(/\bYour\b/g, "The holder’s")
     .replaceAll(/\byour\b/g, "the holder’s")
-    .replaceAll(/\bYou\b/g, "The holder");
+    .replaceAll(/\bYou\b/g, "The holder")
+    .replaceAll(/\byou cancel\b/g, "the holder cancels");

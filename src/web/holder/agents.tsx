@@ -10,7 +10,7 @@ import { type AgentKey, type Cap, type ManagedWallet, balanceLimitsOf, capsOf, k
 import { isAbsent, useLoad } from "./data/load";
 import type { Session } from "./data/settings";
 import { EndSession, Sessions } from "./sessions";
-import { StopAgentsDialog, StoppedNote } from "./stop-agents";
+import { StopAgentsDialog } from "./stop-agents";
 import { StopPanel } from "./stop-panel";
 import { WalletPayments } from "./wallet-payments";
 
@@ -44,10 +44,10 @@ export default function Agents() {
       <div class="stack">
         {!mayAct.value && (
           <Note tone="info" title="You can look, not change.">
-            This page was opened with a payment's token. Ask your agent to sign in with the wallet and send a new link.
+            This page was opened with a payment’s token. Ask your agent to sign in with the wallet and send a new link.
           </Note>
         )}
-        {stopped ? <StoppedNote /> : mayAct.value && <StopPanel />}
+        {!stopped && mayAct.value && <StopPanel />}
         {!stopped && <WaitingApprovals approvals={approvals.data} failed={approvals.error !== undefined} reload={approvals.reload} />}
         {approvals.error && !isAbsent(approvals.error) && approvals.error.code !== "sign_in_required" && <ErrorLine>{approvals.error.said}</ErrorLine>}
         <Panel title="Agents">
@@ -56,7 +56,7 @@ export default function Agents() {
           ) : keys.length + wallets.length === 0 ? (
             <Empty
               icon="agent"
-              title="No agents yet"
+              title={account.value.api_keys?.length ? "No agent has access now" : "No agents yet"}
               actions={
                 <Button small onClick={() => setLetting(true)}>
                   Let an agent in
@@ -226,7 +226,7 @@ function SpentToday({ agentKey }: { agentKey: AgentKey }) {
   const spent = agentKey.spent_today_usd;
   const day = agentKey.limits?.per_day_usd;
   const call = agentKey.limits?.per_call_usd;
-  if (spent === undefined) return <span class="quiet">within the wallet's limits</span>;
+  if (spent === undefined) return <span class="quiet">within the wallet’s limits</span>;
   return (
     <div class="used">
       <span class="small">
@@ -361,7 +361,7 @@ function Caps({ caps }: { caps: Cap[] }) {
       title="What they may buy"
       foot={
         <>
-          <span>Yours only tighten the service's. Empty leaves it alone, 0 allows nothing.</span>
+          <span>Yours only tighten the service’s. Empty leaves it alone, 0 allows nothing.</span>
           <Button small kind="primary" decides busy={busy} disabled={!mayAct.value} onClick={() => void save()}>
             Save
           </Button>
@@ -399,7 +399,7 @@ function Caps({ caps }: { caps: Cap[] }) {
 
 /** The managed wallet: where money is sent to, and what is in it. */
 function Wallet({ wallet }: { wallet: ManagedWallet }) {
-  const read = useLoad("agents' wallet", readWallet, { types: ["wallet_payment.*", "agent_wallet.*"] });
+  const read = useLoad("agents’ wallet", readWallet, { types: ["wallet_payment.*", "agent_wallet.*"] });
   const balances = read.data?.balances;
   return (
     <Panel title="Agents' wallet" padded>

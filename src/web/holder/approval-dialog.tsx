@@ -1,8 +1,19 @@
 // What an approval is about, and the answer to it.
 
 import { useState } from "preact/hooks";
-import { Amount, Button, Dialog, ErrorLine, Icon, Id, KeyValue, Time, failure, money, span, toast } from "../parts";
+import { Amount, Button, Dialog, ErrorLine, Icon, Id, KeyValue, Time, failure, less, money, span, toast } from "../parts";
+import { account } from "./account";
 import { type Approval, LIMITS, actWords, answer, approvalAgent, approvalAgentInside, payee, sourceWords } from "./approvals";
+
+/** What is left of today's limit of the agents' wallet, where the approval does not say it. */
+function dayLeft(approval: Approval): { name: string; value: string } | null {
+  const wallet = account.value?.agent_wallet;
+  const cap = wallet?.limits?.per_day_usd;
+  const isOfBalance = /withdrawal|^bank_/.test(approval.kind ?? "");
+  if (!cap || isOfBalance || approval.limits?.some((limit) => limit.limit === "per_day_usd")) return null;
+  const left = less(String(cap), String(wallet.used_today_usd ?? 0));
+  return { name: "Left today", value: `${money(left.startsWith("-") ? 0 : left)} of ${money(cap)}` };
+}
 
 /** Shows what an approval is about, and takes the answer. */
 export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approval: Approval; now: number; onClose: () => void; onAnswered: () => void }) {
@@ -45,7 +56,9 @@ export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approva
           approval.note ? { name: "For", value: `“${approval.note}”` } : null,
           { name: "To", value: approval.pay_to && !approval.host ? <Id value={approval.pay_to} what="address" /> : payee(approval) },
           approval.network ? { name: "Network", value: approval.network.replace(/^./, (letter) => letter.toUpperCase()) } : null,
-          ...(approval.limits ?? []).map((limit) => ({ name: "Your limit", value: `${money(limit.cap_usd)} ${LIMITS[limit.limit] ?? ""}, ${money(limit.left_usd)} left` })),
+          // Nothing is left or used up of a limit on one payment.
+          ...(approval.limits ?? []).map((limit) => ({ name: "Your limit", value: `${money(limit.cap_usd)} ${LIMITS[limit.limit] ?? ""}${limit.limit.endsWith("per_call_usd") ? "" : `, ${money(limit.left_usd)} left`}` })),
+          dayLeft(approval),
           approval.created_at ? { name: "Asked", value: <Time at={approval.created_at} /> } : null,
           left !== null ? { name: "Waits", value: left > 0 ? `${span(left)} more` : "no longer" } : null,
         ]}

@@ -51,7 +51,7 @@ export const approvalAgent = (one: Approval): string => one.agent?.name || one.a
 export const approvalAgentInside = (one: Approval): string => approvalAgent(one).replace(/^Your agent$/, "your agent");
 
 /** A merchant by the name of its host. */
-export const merchantName = (host: string): string => (host === "route" ? "this service" : host.replace(/:443$/, ""));
+export const merchantName = (host: string): string => (host === "route" ? "Purser (this service)" : host.replace(/:443$/, ""));
 
 export function payee(one: Approval): string {
   if (one.host) return merchantName(one.host);

@@ -1,19 +1,20 @@
 // The dialog before all agents are stopped.
 
 import { useState } from "preact/hooks";
-import { Button, Check, Confirm, Icon, Note, api, failure, hasPasskeys, money, toast } from "../parts";
-import { account, loadAccount } from "./account";
+import { Button, Check, Confirm, Icon, Note, api, failure, hasPasskeys, money, sum, toast } from "../parts";
+import { type AccountCard, account, loadAccount } from "./account";
 import { AddPasskey } from "./add-passkey";
 import { useLoad } from "./data/load";
 import { KIND_WORDS, type Transfer, readOpen } from "./data/transfers";
 import { count } from "./data/words";
 
 /** What goes on after the stop: it is paid already. */
-function goesOn(open: Transfer[] | undefined): string {
-  if (!open) return "What is already paid goes on.";
-  if (open.length === 0) return "Nothing that was paid is on its way.";
-  const named = open.slice(0, 4).map((one) => `a ${KIND_WORDS[one.kind].toLowerCase()} (${money(one.amount, one.currency)})`);
-  const more = open.length - named.length;
+function goesOn(open: Transfer[] | undefined, orders: AccountCard[]): string {
+  const ordered = orders.length === 0 ? [] : [`${orders.length === 1 ? "an international card" : count(orders.length, "international card")} (${money(sum(...orders.map((card) => card.charged_usd_amount)))})`];
+  if (!open && ordered.length === 0) return "What is already paid goes on.";
+  const named = [...ordered, ...(open ?? []).slice(0, 4).map((one) => `a ${KIND_WORDS[one.kind].toLowerCase()} (${money(one.amount, one.currency)})`)];
+  if (named.length === 0) return "Nothing that was paid is on its way.";
+  const more = (open ?? []).length - 4;
   return `What is already paid goes on: ${named.join(", ")}${more > 0 ? ` and ${count(more, "more", "more")}` : ""}.`;
 }
 
@@ -32,6 +33,7 @@ export function AskToStop({ stop, onClose }: AskToStopProps) {
   const open = useLoad("open for the stop", readOpen);
   const keys = account.value?.api_keys?.filter((key) => key.status !== "revoked").length ?? 0;
   const cards = (account.value?.cards ?? []).filter((card) => card.card_type === "Reloadable" && card.status === "open");
+  const orders = (account.value?.cards ?? []).filter((card) => card.card_type === "Non-Reloadable International" && (card.status === "queued" || card.status === "claimed"));
   const act = async () => {
     setBusy(true);
     setError(null);
@@ -59,16 +61,16 @@ export function AskToStop({ stop, onClose }: AskToStopProps) {
       onClose={onClose}
       onConfirm={() => void act()}
     >
-      <p>At once, for every agent of this account{keys > 0 ? `, with ${keys === 1 ? "its API key" : `its ${count(keys, "API key")}`}` : ""}:</p>
+      <p>At once, for every agent of this account:</p>
       <ul class="stack tight">
-        {["No new purchases, payouts or paid calls", "No reading of card numbers", "Their sessions end"].map((text) => (
+        {["No new purchases, payouts or paid calls", "No reading of card numbers", "Their sessions end", ...(keys > 0 ? ["API keys end: afterwards those agents need a new one"] : [])].map((text) => (
           <li class="row">
             <Icon name="hand" />
             <span>{text}</span>
           </li>
         ))}
       </ul>
-      <p>{goesOn(open.data)} Open cards still work in shops until you pause them. You stay signed in, and can let your agents act again at any time.</p>
+      <p>{goesOn(open.data, orders)} Open cards still work in shops until you pause them. You stay signed in, and can let your agents act again at any time.</p>
       {account.value?.passkeys === 0 && hasPasskeys() && (
         <Note
           tone="wait"

@@ -387,7 +387,7 @@ function Price({ card, payment }: { card: AnyCard; payment: Payment | null }) {
   const credited = "credited_usd_amount" in card ? card.credited_usd_amount : card.status === "failed" ? card.charged_usd_amount : 0;
   return (
     <Receipt
-      bought={{ name: kindOf(card) === "gift" ? "Worth" : "On the card", value: money(worth.amount, worth.currency) }}
+      bought={{ name: kindOf(card) === "gift" ? "Worth" : "On the card", value: `${money(worth.amount, worth.currency)}${worth.currency === "USD" ? "" : ` for ${money(less(String(card.charged_usd_amount), String(card.fees_paid ?? 0)))}`}` }}
       price={card.charged_usd_amount}
       fee={{ amount: card.fees_paid, currency: "USD" }}
       payment={payment}
@@ -407,7 +407,7 @@ function Details({ card, payment, views }: { card: AnyCard; payment: Payment | n
       <KeyValue
         rows={[
           { name: "Card", value: <Id value={card.card_id} /> },
-          { name: "Made for", value: money(worth.amount, worth.currency) },
+          paid === null && { name: "Loaded with", value: money(worth.amount, worth.currency) },
           { name: "Ordered", value: <Time at={card.created_at} /> },
           payment === null && paid !== null && { name: "Price", value: `${money(paid)}${fee ? `, of it ${money(fee)} fee` : ""}` },
           "reusable" in card && { name: "Charges", value: card.reusable ? "More than one" : "One, then it closes" },

@@ -59,8 +59,9 @@ function LeftOn({ card }: { card: AnyCard }) {
       </>
     );
   }
+  if (isWaiting(card)) return <span class="quiet">{money(worth.amount, worth.currency)} when made</span>;
   if (kindOf(card) === "gift") return <Amount value={worth.amount} currency={worth.currency} />;
-  if (left === null) return <span class="quiet">{isEnded(card) ? "–" : money(worth.amount, worth.currency)}</span>;
+  if (left === null) return <span class="quiet">–</span>;
   return (
     <>
       <Amount value={left} live />

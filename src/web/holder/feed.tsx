@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { Amount, Button, type Charge, Empty, ErrorLine, type Said, Skeleton, StatusTag, type StreamEvent, Time, api, begunBy, classes, day, dayKey, failure, now, onEvent, onGap, sentence, thingOf, withBeginning, withQuery } from "../parts";
-import { account } from "./account";
+import { account, mayAct } from "./account";
 
 const PAGE = 60;
 /** Events kept of a page that is open for long. Older ones are loaded again on demand. */
@@ -90,6 +90,26 @@ function useCharges(events: StreamEvent[] | null): Charge[] {
   return charges.value;
 }
 
+/** Names of those who were paid, once the list has a payout to somebody. Events have only ids. */
+function useNames(events: StreamEvent[] | null): ReadonlyMap<string, string> | undefined {
+  const names = useSignal<ReadonlyMap<string, string> | undefined>(undefined);
+  const newest = events?.find(({ type, data: { object } }) => type.startsWith("payout.") && (object.destination_id || object.recipient_id))?.data.object;
+  const payee = mayAct.value ? String(newest?.destination_id ?? newest?.recipient_id ?? "") : "";
+  useEffect(() => {
+    if (!payee || names.peek()?.has(payee)) return;
+    void import("./data/people")
+      .then((file) => file.readNames())
+      .then(
+        (read) => {
+          names.value = read;
+        },
+        // Without it the lines name no recipient.
+        () => {},
+      );
+  }, [payee]);
+  return names.value;
+}
+
 /** The payments from the agents' wallet that bought something here: the line of what they bought has them. */
 function ofPurchases(events: StreamEvent[]): Set<string> {
   const bought = new Set(events.filter((event) => event.type === "payment.fulfilled").map((event) => event.data.object.transaction));
@@ -102,10 +122,10 @@ function ofPurchases(events: StreamEvent[]): Set<string> {
 }
 
 /** One line for each thing that happened: of the steps of one purchase, only the last is shown. */
-export function lines(events: StreamEvent[], ours: string[] = [], charges: Charge[] = []): Line[] {
+export function lines(events: StreamEvent[], ours: string[] = [], charges: Charge[] = [], names?: ReadonlyMap<string, string>): Line[] {
   const seen = new Set<string>();
   const found: Line[] = [];
-  const begun = begunBy(events, ours, charges);
+  const begun = begunBy(events, ours, charges, names);
   const told = ofPurchases(events);
   for (const event of events) {
     if (event.type.startsWith("wallet_payment.") && told.has(thingOf(event.data.object) ?? "")) continue;
@@ -157,8 +177,9 @@ export interface FeedProps {
 export function Feed({ feed, first = 12, empty }: FeedProps) {
   const shown = useSignal(first);
   const charges = useCharges(feed.events.value);
+  const names = useNames(feed.events.value);
   const addresses = Object.values(account.value?.agent_wallet?.addresses ?? {}).join(" ");
-  const found = useMemo(() => (feed.events.value ? lines(feed.events.value, addresses.split(" "), charges) : null), [feed.events.value, addresses, charges]);
+  const found = useMemo(() => (feed.events.value ? lines(feed.events.value, addresses.split(" "), charges, names) : null), [feed.events.value, addresses, charges, names]);
   if (!found) return <Skeleton rows={7} label="Loading what happened" />;
   if (found.length === 0 && feed.error.value) {
     return (

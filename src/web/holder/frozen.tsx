@@ -1,7 +1,7 @@
 // What the dashboard shows while the account is frozen.
 
 import { useEffect } from "preact/hooks";
-import { Button, Icon, Note, PageHead, Panel, Shell, copy } from "../parts";
+import { Button, Icon, Id, Note, PageHead, Panel, Shell, copy } from "../parts";
 import { account, restartAccount } from "./account";
 
 /** The stream is closed meanwhile, so the page asks whether the account works again. */
@@ -32,13 +32,22 @@ export function FrozenPage({ message }: { message: string }) {
             </li>
             <li class="row">
               <Icon name="check" />
-              <span>What was already paid goes on.</span>
+              <span>Withdrawals, top-ups and payouts that have not left wait. They go on when the account works again.</span>
+            </li>
+            <li class="row">
+              <Icon name="info" />
+              <span>Open cards still work in shops: the freeze does not reach them.</span>
             </li>
           </ul>
         </Panel>
         <Panel title="How to get it back" padded>
           <div class="stack">
-            <p class="soft">Write to the people who run this service and quote the account. They can see why it was frozen. This page opens again by itself when they lift it.</p>
+            <p class="soft">Write to the people from whom you have the address of this service, and quote the account. They can see why it was frozen. This page opens again by itself when they lift it.</p>
+            {address && (
+              <p>
+                <Id value={address} what="account" />
+              </p>
+            )}
             <div class="row wrap">
               {address && (
                 <Button icon="copy" onClick={() => void copy(address, "Copied account")}>

@@ -4,15 +4,15 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import {
-  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clock, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
-  now, since, sum, toast, units, useLoaded,
+  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
+  now, since, sum, toast, units, until, useLoaded,
 } from "../parts";
 import { account, mayAct, serviceUrl } from "./account";
 import { type Approval, approvalAgent, approvalReason, approvalWords, decline } from "./approvals";
 import { webAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
 import { type LoadedTransfers, type OnWay, type Transfers, claimLeft, onWay, payoutWords, useTransfers } from "./in-flight";
-import { StopAgentsButton, StopAgentsDialog, StoppedNote } from "./stop-agents";
+import { StopAgentsButton, StopAgentsDialog } from "./stop-agents";
 import { loadWaiting, waiting } from "./waiting";
 
 const SpendingPanel = lazy(
@@ -23,7 +23,6 @@ const SpendingPanel = lazy(
     </Panel>
   ),
 );
-const RecoveryNote = lazy(() => import("./recovery").then((file) => file.RecoveryNote));
 const AddMoneyDialog = lazy(() => import("./add-money").then((file) => file.AddMoneyDialog));
 const WithdrawDialog = lazy(() => import("./withdraw-to").then((file) => file.Withdraw));
 const ApprovalDialog = lazy(() => import("./approval-dialog").then((file) => file.ApprovalDialog));
@@ -140,9 +139,10 @@ function OnItsWay({ list, loaded }: { list: OnWay[]; loaded: LoadedTransfers }) 
     <Panel
       title="On its way"
       aside={
-        <a class="small" href="/dashboard/transfers">
-          All transfers
-        </a>
+        <span class="row small">
+          <a href="/dashboard/transfers">Transfers</a>
+          {list.some((one) => one.href.startsWith("/dashboard/cards/")) && <a href="/dashboard/cards?state=waiting">Cards ordered</a>}
+        </span>
       }
     >
       {loaded.error && (
@@ -183,7 +183,7 @@ function OnItsWay({ list, loaded }: { list: OnWay[]; loaded: LoadedTransfers }) 
 function AgentsToday() {
   const shown = account.value;
   const wallet = shown?.agent_wallet;
-  const keys = shown?.api_keys?.filter((key) => key.status !== "revoked") ?? [];
+  const keys = shown?.api_keys?.filter((key) => key.status !== "revoked" || !isZero(key.spent_today_usd ?? 0)) ?? [];
   if (!wallet && keys.length === 0) return null;
   const used = wallet?.used_today_usd ?? "0";
   const cap = wallet?.limits?.per_day_usd;
@@ -334,7 +334,7 @@ export default function Home() {
           <b>{approvalAgent(approval)}</b> {approvalWords(approval)}
         </>
       ),
-      text: `${approvalReason(approval)}${approval.expires_at ? ` Waits until ${clock(approval.expires_at)}.` : ""}`,
+      text: `${approvalReason(approval)}${approval.expires_at ? ` Waits until ${until(approval.expires_at, now.peek())}.` : ""}`,
       actions: (
         <>
           <Button small decides onClick={() => void decline(approval).then(loadWaiting, (thrown) => toast(failure(thrown).said))}>
@@ -406,8 +406,6 @@ export default function Home() {
             This page was opened with a payment’s token. Ask your agent to sign in with the wallet and send a new link.
           </Note>
         )}
-        {shown.recovery && <RecoveryNote />}
-        <StoppedNote />
       </div>
       <div class="hero">
         <div class="page-head">

@@ -122,7 +122,7 @@ function bankMove(one: BankMove): OnWay | null {
   };
 }
 
-function order(card: AccountCard): OnWay | null {
+function order(card: AccountCard, now: number): OnWay | null {
   if (card.card_type !== "Non-Reloadable International" || (card.status !== "queued" && card.status !== "claimed")) return null;
   return {
     id: card.card_id,
@@ -132,7 +132,7 @@ function order(card: AccountCard): OnWay | null {
     currency: "USD",
     usd: card.charged_usd_amount ?? card.usd_amount ?? "0",
     stops: stopsAt(["Ordered", "Being made", "Ready"], 1),
-    eta: card.status === "claimed" ? "an operator is on it" : "within 24 h",
+    eta: now - Date.parse(card.created_at) > DAY_MS ? "late: over 24 h" : card.status === "claimed" ? "an operator is on it" : "within 24 h",
     created_at: card.created_at,
   };
 }
@@ -231,7 +231,7 @@ export function useTransfers(): LoadedTransfers {
 
 /** Everything on its way, newest first. */
 export function onWay(transfers: Transfers, cards: AccountCard[], now: number): OnWay[] {
-  const all = [...transfers.topUps.map(topUp), ...transfers.payouts.map((one) => payout(one, now)), ...transfers.withdrawals.map(withdrawal), ...transfers.bank.map(bankMove), ...cards.map(order)];
+  const all = [...transfers.topUps.map(topUp), ...transfers.payouts.map((one) => payout(one, now)), ...transfers.withdrawals.map(withdrawal), ...transfers.bank.map(bankMove), ...cards.map((one) => order(one, now))];
   return all.filter((one): one is OnWay => one !== null).sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
 }
 

@@ -72,7 +72,7 @@ export function Spending({ wallet }: { wallet: ManagedWallet }) {
       }
     >
       <div class="stack">
-        <p class="small soft">From the agents' wallet, without asking you.</p>
+        <p class="small soft">From the agents’ wallet, without asking you.</p>
         <MoneyField label="In one payment" value={call} onChange={(value) => { setCall(value); setErrors({}); }} error={errors.per_call_usd} hint="$1.00 to $50,000.00" />
         <MoneyField label="In a day, all agents together" placeholder="no limit" value={day} onChange={(value) => { setDay(value); setErrors({}); }} error={errors.per_day_usd} hint={`${money(used)} used today. Empty means no limit.`} />
         {max !== null && <Meter value={String(used)} max={String(max)} label={`${money(used)} of ${money(max)} used today`} />}
@@ -279,7 +279,7 @@ export function FromBalance({ limits }: { limits: BalanceLimits | undefined }) {
     >
       <div class="stack">
         <p class="small soft">Withdrawals from your balance and card balance, and payouts and transfers to banks.</p>
-        <MoneyField label="At once" placeholder="no limit" value={call} onChange={(value) => { setCall(value); setErrors({}); }} error={errors.per_call_usd} hint="Empty means no limit, 0 allows nothing." />
+        <MoneyField label="In one withdrawal or payout" placeholder="no limit" value={call} onChange={(value) => { setCall(value); setErrors({}); }} error={errors.per_call_usd} hint="Empty means no limit, 0 allows nothing." />
         <MoneyField label="In a day, taken by all agents" placeholder="no limit" value={day} onChange={(value) => { setDay(value); setErrors({}); }} error={errors.per_day_usd} hint={`${money(taken)} taken today.`} />
         {max !== null && <Meter value={String(taken)} max={String(max)} label={`${money(taken)} of ${money(max)} taken today`} />}
         <Check checked={ask} onChange={setAsk} disabled={!mayAct.value}>

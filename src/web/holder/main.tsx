@@ -4,10 +4,9 @@ import "../parts/styles.css";
 import "./home.css";
 import "./holder.css";
 import { render } from "preact";
-import { Button, Empty, type PageRow, Pages, Shell, Skeleton, frozen, signedOut, startRouter } from "../parts";
-import { account, accountError, loadAccount, startAccount } from "./account";
-import { FrozenPage } from "./frozen";
-import { SignInPage } from "./sign-in";
+import { Button, Empty, type PageRow, Pages, Shell, Skeleton, frame, frozen, lazy, signedOut, startRouter } from "../parts";
+import { account, accountError, agentsStopped, loadAccount, startAccount } from "./account";
+import { StoppedNote } from "./stop-agents";
 import { startWaiting } from "./waiting";
 
 const PAGES: PageRow[] = [
@@ -21,6 +20,23 @@ const PAGES: PageRow[] = [
   { path: "/dashboard/statement", load: () => import("./statement") },
   { path: "/dashboard/settings", load: () => import("./settings") },
 ];
+
+// Shown instead of the pages, so they are no part of the first screen.
+const FrozenPage = lazy(() => import("./frozen").then((file) => file.FrozenPage));
+const SignInPage = lazy(() => import("./sign-in").then((file) => file.SignInPage));
+
+const RecoveryNote = lazy(() => import("./recovery").then((file) => file.RecoveryNote));
+
+function Notes() {
+  const hasNote = account.value?.recovery || agentsStopped.value;
+  if (!hasNote || frozen.value !== null) return null;
+  return (
+    <div class="stack before-hero">
+      {account.value?.recovery && <RecoveryNote />}
+      <StoppedNote />
+    </div>
+  );
+}
 
 function Loading() {
   return (
@@ -68,6 +84,7 @@ function App() {
   return <Pages rows={PAGES} loading={Loading} missing={Missing} failed={Failed} />;
 }
 
+frame.notes.value = Notes;
 startRouter("/dashboard");
 startWaiting();
 void startAccount();

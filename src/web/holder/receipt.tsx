@@ -1,6 +1,6 @@
 // What a purchase cost: the price with its fee, how it was paid, what came back, and what is left of it.
 
-import { Amount, Id, KeyValue, Panel, isZero, less, money, sum } from "../parts";
+import { Amount, Id, KeyValue, Panel, isZero, less, money, short, sum } from "../parts";
 import type { Paid } from "./data/cards";
 import { dayLink } from "./data/statement";
 import { Transaction } from "./chain";
@@ -38,13 +38,14 @@ export function Receipt({ bought, price, fee, payment, isOfPayment, credited, cr
     <Panel title="Receipt" padded id="receipt">
       <KeyValue
         rows={[
-          bought && { name: bought.name, value: bought.value },
+          // Without a fee it is the price.
+          bought && !(isZero(fee?.amount ?? 0) && bought.value === money(price)) && { name: bought.name, value: bought.value },
           fee && { name: "Fee", value: money(fee.amount, fee.currency) },
           { name: payment ? "Price" : "Taken from your balance", value: <b>{money(price)}</b> },
           payment && { name: "Paid", value: <Amount value={payment.amount} currency={payment.asset} places={6} /> },
           payment !== null && payment.transaction !== null && { name: "Transaction", value: <Transaction hash={payment.transaction} network={payment.network} /> },
           payment && { name: "From wallet", value: <Id value={payment.payer} what="wallet" /> },
-          payment && !isOfPayment && { name: "Payment", value: <a href={`/dashboard/payments/${payment.payment_id}`}>Its page</a> },
+          payment && !isOfPayment && { name: "Payment", value: <a class="mono" href={`/dashboard/payments/${payment.payment_id}`}>{short(payment.payment_id)}</a> },
           !isZero(came) && {
             name: "Came back",
             value: (
@@ -66,7 +67,7 @@ export function Receipt({ bought, price, fee, payment, isOfPayment, credited, cr
               </>
             ),
           },
-          { name: "Cost in the end", value: <b>{money(end)}</b> },
+          (!isZero(came) || !isZero(refunded)) && { name: "Cost in the end", value: <b>{money(end)}</b> },
         ]}
       />
     </Panel>

@@ -10,7 +10,6 @@ import { type Identity, type IssuerLink, type Passkey, linkIssuer, readCardBalan
 import { reasonWords } from "./data/words";
 import { useKeyOf } from "./once";
 import { LoadError } from "./pager";
-import { RecoveryNote } from "./recovery";
 import { Sessions } from "./sessions";
 import { Webhooks } from "./webhooks";
 
@@ -25,10 +24,9 @@ export default function Settings() {
       <div class="stack">
         {!mayAct.value && (
           <Note tone="info" title="You can look, not change.">
-            This page was opened with a payment's token. Ask your agent to sign in with the wallet and send a new link.
+            This page was opened with a payment’s token. Ask your agent to sign in with the wallet and send a new link.
           </Note>
         )}
-        <RecoveryNote />
         <WaysIn />
         <Sessions title="Signed in now" />
         <IdentityPanel />
@@ -181,7 +179,7 @@ function RemovePasskey({ passkey, last, onClose, then }: { passkey: Passkey; las
   return (
     <Confirm title={`Remove “${passkey.name}”?`} action="Remove passkey" danger busy={busy} error={error} onConfirm={() => void remove()} onClose={onClose}>
       <p>It no longer opens the account. Remove it from your device or password manager too, where it stays as an entry that does nothing.</p>
-      {last && <p>It is your only passkey. After it, the way in is a link from your agent, and an agent with your wallet's key can undo a stop.</p>}
+      {last && <p>It is your only passkey. After it, the way in is a link from your agent, and an agent with your wallet’s key can undo a stop.</p>}
     </Confirm>
   );
 }

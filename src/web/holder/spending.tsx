@@ -2,7 +2,8 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { Chart, Panel, Segments, Skeleton, api, compare, dayKey, decimal, failure, less, money, now, onEvent, onGap, sum, units, present } from "../parts";
+import { Panel, Segments, Skeleton, api, compare, dayKey, decimal, failure, isZero, less, money, now, onEvent, onGap, sum, units, present } from "../parts";
+import { Chart } from "../parts/chart";
 
 interface Payment {
   payment_id: string;
@@ -133,7 +134,7 @@ export function SpendingPanel() {
     >
       <p class="small soft">
         <b>{money(week)}</b> this week
-        {spending.amounts.length >= 14 && `, ${money(less(week, before)).replace("−", "")} ${compare(week, before) < 0 ? "less" : "more"} than the week before`}. Today <b>{money(today)}</b>.
+        {!isZero(before) && spending.amounts.length >= 14 && `, ${money(less(week, before)).replace("−", "")} ${compare(week, before) < 0 ? "less" : "more"} than the week before`}. Today <b>{money(today)}</b>.
       </p>
       <Chart
         bars

@@ -90,7 +90,7 @@ export default function Statement() {
               </>
             }
           >
-            Every change of your balance. What agents pay from their own wallets is not part of it.
+            Every change of your balance. What agents pay from a wallet, the agents’ wallet too, is not part of it.
           </PageHead>
         </div>
         <div class="stack">

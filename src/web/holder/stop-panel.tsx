@@ -10,7 +10,7 @@ export function StopPanel() {
       <div class="stop-box">
         <div>
           <h2>Stop my agents</h2>
-          <p class="soft">One press ends every session of an agent and lets nothing more be bought. What is already paid goes on.</p>
+          <p class="soft">One press ends every session of an agent and lets nothing more be bought. API keys end for good. What is already paid goes on.</p>
         </div>
         <StopAgentsButton />
       </div>

@@ -7,7 +7,7 @@ import { KeyValue } from "./panel";
 import { attempts, connection, lastEventAt, lastSeq, since, tryNow } from "./stream";
 import { Time, clock, clockSeconds } from "./time";
 
-const WORDS = { connecting: "Connecting…", live: "Live", reconnecting: "Reconnecting…", stale: "Not live", ended: "Ended" };
+const WORDS = { connecting: "Connecting…", live: "Live", reconnecting: "Reconnecting…", stale: "Not live", ended: "Not connected" };
 
 export function Connection() {
   const state = connection.value;
@@ -17,7 +17,7 @@ export function Connection() {
     live: "Up to date",
     reconnecting: "The connection broke, trying again",
     stale: `Not live since ${at ? clock(at) : "a moment ago"}`,
-    ended: "The session ended",
+    ended: "The service ended the connection",
   }[state];
   const text =
     state === "live"

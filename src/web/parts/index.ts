@@ -2,7 +2,6 @@
 
 export { ApiFailure, Exact, type PostOptions, api, failure, frozen, newKey, signedOut, unauthorized, withQuery } from "./api";
 export { Button, type ButtonProps, OutLink, safeHref } from "./button";
-export { Chart, type ChartProps, type Series } from "./chart";
 export { classes } from "./classes";
 export { Connection, StaleBar } from "./connection";
 export { Confirm, type ConfirmProps, Dialog, type DialogProps } from "./dialog";
@@ -18,13 +17,13 @@ export { Amount, type AmountProps, type AmountValue, BigAmount, type MoneyOption
 export { Empty, KeyValue, Note, PageHead, Panel, type PanelProps, Shade, Skeleton } from "./panel";
 export { PasskeyStep, addPasskey, confirmIt, hasPasskeys, passkeyPaths, signInWithPasskey } from "./passkey";
 export { type PageProps, type PageRow, Pages, navigate, setQuery, startRouter, useRoute } from "./router";
-export { type Begun, type Bought, type Charge, type Said, actorOf, begunBy, boughtWords, byWords, pageOf, sentence, sentenceText, thingOf, withBeginning } from "./sentences";
+export { type Begun, type Bought, type Charge, type Said, actorOf, begunBy, boughtWords, byWords, pageOf, productWords, sentence, sentenceText, thingOf, withBeginning } from "./sentences";
 export { type AppName, type Count, type Crumb, PublicFrame, Shell, type ShellProps, ThemeChoice, frame } from "./shell";
 export { Status, type StatusKind, StatusTag, type Tone, statusOf } from "./status";
 export { Log, type LogLine, Route, type Stop, type StopState } from "./stops";
 export { type Connection as ConnectionState, type StreamEvent, canDecide, connection, onEnd, onEvent, onGap, since, stream } from "./stream";
 export { type Column, type Fold, Table } from "./table";
 export { Segments, Tabs } from "./tabs";
-export { Time, ago, clock, clockSeconds, day, dayKey, followClock, followEvent, fullTime, now, present, span } from "./time";
+export { Time, ago, clock, clockSeconds, day, dayKey, followClock, followEvent, fullTime, now, present, span, until } from "./time";
 export { type Theme, setTheme, theme } from "./theme";
 export { toast } from "./toast";

@@ -26,6 +26,7 @@ export interface Said {
 }
 
 type Values = Record<string, unknown>;
+const upper = (value: string): string => value.replace(/^./u, (letter) => letter.toUpperCase());
 type Moves = "in" | "out" | "own";
 
 interface Row {
@@ -85,12 +86,19 @@ const changeOf =
 
 const usCard = (object: Values): string => `a ${usd(object.usd_amount)} US card`;
 const intlCard = (object: Values): string => `a ${usd(object.usd_amount)} international card${quoted(object.label)}`;
-const giftCard = (object: Values): string => `a ${money(text(object.amount), text(object.currency))} gift card`;
+/** A gift card's product in words: `gift_marche_lumiere_fr` is `Marche Lumiere`. */
+export function productWords(productId: string): string {
+  const parts = productId.replace(/^gift_/, "").split("_");
+  if (parts.length > 1 && /^[a-z]{2}$/.test(parts.at(-1) ?? "")) parts.pop();
+  return parts.map(upper).join(" ");
+}
+const giftCard = (object: Values): string => `a ${[money(text(object.amount), text(object.currency)), productWords(text(object.product_id)), "gift card"].filter(Boolean).join(" ")}`;
+// Who is paid, where the page knows the name.
 const payoutTo = (object: Values): string =>
   text(object.platform)
-    ? `by ${text(object.platform).replace(/^./, (letter) => letter.toUpperCase())}`
+    ? `${text(object.payee_name) ? `to ${text(object.payee_name)} ` : ""}by ${upper(text(object.platform))}`
     : text(object.destination_id) || object.destination
-      ? "to a bank account"
+      ? text(object.payee_name) ? `to the bank account of ${text(object.payee_name)}` : "to a bank account"
       : `to a debit card${text(object.card_last4) ? ` •••• ${text(object.card_last4)}` : ""}`;
 const payout = (object: Values): string => `${money(text(object.amount), text(object.currency) || "USD")} ${payoutTo(object)}`;
 /** A call of Purser itself: what it bought says so. */
@@ -138,6 +146,8 @@ const spend = (object: Values): string =>
   ({ withdrawal: "withdrawal", card_balance_withdrawal: "withdrawal from the card balance", bank_transfer: "bank transfer" })[text(object.kind)] ?? "payment";
 const spent = (object: Values): string =>
   ({ withdrawal: "withdrew", card_balance_withdrawal: "withdrew from the card balance", bank_transfer: "moved" })[text(object.kind)] ?? "paid";
+/** The agent that asked for an approval. */
+const asker = (object: Values): string => text(object.begun_by).replace(/^Your agent$/, "your agent") || "an agent";
 const agentName = (object: Values): string => text((object.agent as Values | null)?.name) || "An agent";
 const host = (value: unknown): string => {
   try {
@@ -178,15 +188,14 @@ function cardRows(name: (object: Values) => string): Record<
     charge_refunded: { says: (o) => `${shop(o)} gave${charge(o) || " money"} back to ${name(o)}.`, amount: changeOf("available_usd_amount", "own") },
     charge_declined: { says: (o) => (text(o.merchant) ? `${shop(o)} was declined: it wanted${charge(o)} of ${name(o)}. Nothing was taken.` : `A charge to ${name(o)} was declined, so nothing was taken.`) },
     pause_requested: { does: (o) => `asked to pause ${name(o)}.`, step: "pause" },
-    paused: { does: (o) => `paused ${name(o)}: shops are refused until it is resumed.`, says: (o, e) => `${by(e)} paused ${name(o)}: shops are refused until it is resumed.`, step: "pause" },
+    paused: { does: (o) => `paused ${name(o)}.`, says: (o, e) => `${by(e)} paused ${name(o)}: shops are refused until it is resumed.`, step: "pause" },
     resume_requested: { does: (o) => `asked to resume ${name(o)}.`, step: "resume" },
-    resumed: { says: (o, e) => `${by(e)} resumed ${name(o)}: it works again.`, step: "resume" },
+    resumed: { does: (o) => `resumed ${name(o)}: it works again.`, says: (o, e) => `${by(e)} resumed ${name(o)}: it works again.`, step: "resume" },
     close_requested: { does: (o) => `asked to close ${name(o)}.`, step: "close" },
-    closed: { says: (o, e) => `${by(e)} closed ${name(o)}.`, step: "close" },
+    closed: { does: (o) => `closed ${name(o)}.`, says: (o, e) => `${by(e)} closed ${name(o)}.`, step: "close" },
     details_viewed: { does: (o) => `looked at the number of ${name(o)}.` },
   };
 }
-const upper = (value: string): string => value.replace(/^./u, (letter) => letter.toUpperCase());
 const us = cardRows((o) => `US card${ending(o)}`);
 const reloadable = cardRows((o) => `card${ending(o)}`);
 const intl = cardRows((o) => `international card${ending(o)}`);
@@ -202,7 +211,7 @@ const ROWS = {
   "agent_wallet.address_saved": { does: () => "saved an address that the agents’ wallet may pay." },
   "agent_wallet.address_deleted": { does: () => "removed an address from the agents’ wallet." },
 
-  "api_key.issued": { does: (o) => `let ${text(o.name) || "an agent"} in with an API key.`, says: (o) => `${text(o.name) || "An agent"} got an API key.`, then: status("api_key") },
+  "api_key.issued": { does: (o) => `let ${text(o.name) || "an agent"} in with an API key.`, says: (o) => `${text(o.name) || "An agent"} got an API key.` },
   "api_key.active": { says: (o) => `${text(o.name) || "An agent"} used its API key for the first time.` },
   "api_key.rejected": { does: (o) => `refused an API key for ${text(o.name) || "an agent"}.`, says: (o) => `An API key for ${text(o.name) || "an agent"} was refused.`, then: status("api_key") },
   "api_key.revoked": { does: (o) => `ended the API key of ${text(o.name) || "an agent"}.`, says: (o) => `The API key of ${text(o.name) || "an agent"} was ended.`, then: status("api_key") },
@@ -355,22 +364,22 @@ const ROWS = {
 
   "approval.requested": { does: (o) => `asks you to let it ${boughtBy(o) ?? `${spends(o)} ${usd(o.amount)} to ${paidTo(o)}`}${quoted(o.note)}.`, then: status("approval"), step: "approval" },
   "approval.approved": {
-    does: (o) => (boughtBy(o) ? `let an agent ${boughtBy(o)}.` : `approved a ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)}.`),
-    says: (o) => (boughtBy(o) ? `An agent may ${boughtBy(o)}.` : `A ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)} was approved.`),
+    does: (o) => (boughtBy(o) ? `let ${asker(o)} ${boughtBy(o)}.` : `approved a ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)}.`),
+    says: (o) => (boughtBy(o) ? `${upper(asker(o))} may ${boughtBy(o)}.` : `A ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)} was approved.`),
     then: status("approval"),
     step: "approval",
   },
   "approval.declined": {
-    does: (o) => (boughtBy(o) ? `did not let an agent ${boughtBy(o)}.` : `declined a ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)}.`),
-    says: (o) => (boughtBy(o) ? `An agent may not ${boughtBy(o)}.` : `A ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)} was declined.`),
+    does: (o) => (boughtBy(o) ? `did not let ${asker(o)} ${boughtBy(o)}.` : `declined a ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)}.`),
+    says: (o) => (boughtBy(o) ? `${upper(asker(o))} may not ${boughtBy(o)}.` : `A ${spend(o)} of ${usd(o.amount)} to ${paidTo(o)} was declined.`),
     then: status("approval"),
     step: "approval",
   },
   "approval.expired": {
     says: (o, event) =>
       text(event.previous?.status) === "approved"
-        ? `You let an agent ${boughtBy(o) ?? `${spends(o)} ${usd(o.amount)} to ${paidTo(o)}`}, and it did not do so in time.`
-        : `You did not answer whether an agent may ${boughtBy(o) ?? `${spends(o)} ${usd(o.amount)} to ${paidTo(o)}`}, so it did not.`,
+        ? `You let ${asker(o)} ${boughtBy(o) ?? `${spends(o)} ${usd(o.amount)} to ${paidTo(o)}`}, and it did not do so in time.`
+        : `You did not answer whether ${asker(o)} may ${boughtBy(o) ?? `${spends(o)} ${usd(o.amount)} to ${paidTo(o)}`}, so it did not.`,
     then: status("approval"),
     step: "approval",
   },
@@ -475,8 +484,12 @@ export interface Begun {
   who: Map<string, string>;
   /** By the payment's id. */
   paidWith: Map<string, string>;
+  /** Who asked for what a card's issuer then did, by the number of the event that says that it was done. */
+  asked: Map<number, string>;
   /** Charges of cards, as their transactions say. */
   charges: readonly Charge[];
+  /** Names of those who were paid, by recipient and destination. */
+  names: ReadonlyMap<string, string>;
 }
 
 export interface Charge {
@@ -487,19 +500,42 @@ export interface Charge {
   at: string;
 }
 
+const ASKED: Record<string, string> = { paused: "pause", resumed: "resume", closed: "close" };
+
+/** Who asked for each pause, resumption and closing. Read from the oldest on, so that each has its own request. */
+function askedBy(events: readonly StreamEvent[]): Map<number, string> {
+  const open = new Map<string, string>();
+  const asked = new Map<number, string>();
+  for (const event of events.toReversed()) {
+    const thing = thingOf(event.data.object) ?? "";
+    const change = event.type.slice(event.type.indexOf(".") + 1);
+    const request = /^(pause|resume|close)_requested$/.exec(change)?.[1];
+    if (request && isCaller(event.actor)) open.set(`${thing} ${request}`, actorOf(event) ?? "Your agent");
+    // An operator did not do it.
+    if (change === "request_ended") for (const what of Object.values(ASKED)) open.delete(`${thing} ${what}`);
+    const key = `${thing} ${ASKED[change] ?? ""}`;
+    const who = open.get(key);
+    if (who) asked.set(event.seq, who);
+    if (who) open.delete(key);
+  }
+  return asked;
+}
+
 /** Reads the events of a list, newest first. `ours` are the addresses of the agents' wallet. */
-export function begunBy(events: readonly StreamEvent[], ours: readonly string[] = [], charges: readonly Charge[] = []): Begun {
+export function begunBy(events: readonly StreamEvent[], ours: readonly string[] = [], charges: readonly Charge[] = [], names: ReadonlyMap<string, string> = new Map()): Begun {
   const who = new Map<string, string>();
   const paidWith = new Map<string, string>();
+  const outside = new Set<string>();
   const byTransaction = new Map<string, string>();
   const payments: { id: string; transaction: string }[] = [];
   for (const event of events) {
     const object = event.data.object;
     const thing = thingOf(object);
     const row = rows[event.type];
-    if (thing && row?.buyer && event.actor && isCaller(event.actor) && event.actor.type !== "payment") who.set(thing, actorOf(event) ?? "Your agent");
+    if (thing && (row?.buyer || event.type === "approval.requested") && event.actor && isCaller(event.actor) && event.actor.type !== "payment") who.set(thing, actorOf(event) ?? "Your agent");
     if (event.type.startsWith("payment.") && text(object.payer)) {
       const payer = text(object.payer);
+      if (!ours.includes(payer)) outside.add(payer);
       paidWith.set(text(object.payment_id), ours.includes(payer) ? "the agents’ wallet" : `wallet ${unbroken(short(payer))}`);
       if (text(object.transaction)) payments.push({ id: text(object.payment_id), transaction: text(object.transaction) });
     }
@@ -510,7 +546,9 @@ export function begunBy(events: readonly StreamEvent[], ours: readonly string[] 
     const name = who.get(byTransaction.get(transaction) ?? "");
     if (name) who.set(id, name);
   }
-  return { who, paidWith, charges };
+  // The only wallet of an account needs no name.
+  if (outside.size === 1) for (const [id, wallet] of paidWith) if (wallet.startsWith("wallet ")) paidWith.delete(id);
+  return { who, paidWith, asked: askedBy(events), charges, names };
 }
 
 /** The transaction that a charge's event is about: of the same card and kind, the last one before the event. */
@@ -537,7 +575,10 @@ export function withBeginning(event: StreamEvent, begun: Begun): StreamEvent {
   const payment = text(object.payment_id);
   const who = begun.who.get(thingOf(object) ?? "") ?? begun.who.get(payment);
   const paid = begun.paidWith.get(payment);
-  return who || paid ? { ...event, data: { object: { ...object, ...(who ? { begun_by: who } : {}), ...(paid ? { paid_with: paid } : {}) } } } : event;
+  const asked = begun.asked.get(event.seq);
+  const payee = event.type.startsWith("payout.") ? (begun.names.get(text(object.destination_id)) ?? begun.names.get(text(object.recipient_id))) : undefined;
+  if (!who && !paid && !asked && !payee) return event;
+  return { ...event, data: { object: { ...object, ...(who && { begun_by: who }), ...(paid && { paid_with: paid }), ...(asked && { asked_by: asked }), ...(payee && { payee_name: payee }) } } };
 }
 
 /** What an event says. A type that this page does not know yet is shown by its name. */
@@ -555,7 +596,7 @@ export function sentence(event: StreamEvent): Said {
     quiet: typeof row.quiet === "function" ? row.quiet(object) : row.quiet === true,
   };
   const caller = isCaller(event.actor);
-  const known = row.buyer ? text(object.begun_by) : "";
+  const known = text(object.asked_by) || (row.buyer ? text(object.begun_by) : "");
   if (row.does && (caller || known || !row.says)) {
     const who = known || (row.buyer && !caller ? null : actorOf(event));
     return { who: who || "Your agent", text: row.does(object, event), ...said };

@@ -1,7 +1,7 @@
 // The frame of both apps: navigation, the connection, the stale bar, dialogs and toasts.
 
 import { signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { classes } from "./classes";
 import { Connection, StaleBar } from "./connection";
@@ -88,6 +88,8 @@ export const frame = {
   /** In front of the title, so that a tab in the background says that something waits. */
   waiting: signal(0),
   signOut: { run: async (): Promise<void> => {} },
+  /** What each page of the holder says first: that agents are stopped, that somebody recovers the account. */
+  notes: signal<ComponentType | null>(null),
   /** Pages of the desk that this service does not have. */
   hidden: signal<string[]>([]),
 };
@@ -202,6 +204,7 @@ export function Shell({ app, page, title, crumbs, read, children }: ShellProps) 
   const top = useRef<HTMLElement>(null);
   const [listed, setListed] = useState(false);
   const waiting = frame.waiting.value;
+  const Notes = frame.notes.value;
 
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title} · Purser${desk ? " desk" : ""}`;
@@ -319,8 +322,9 @@ export function Shell({ app, page, title, crumbs, read, children }: ShellProps) 
             )}
             <Connection />
           </header>
-          <StaleBar>{desk ? "What you see may be old. Nothing can be decided until we are back." : "What you see may be old. Stopping your agents still works."}</StaleBar>
+          <StaleBar>{desk ? "What you see may be old. Nothing can be decided until we are back." : "What you see may be old. You can stop your agents as soon as the service answers."}</StaleBar>
           <main class={classes("content", read && "read")} id="main" tabIndex={-1}>
+            {Notes && <Notes />}
             {children}
           </main>
         </div>

@@ -25,7 +25,7 @@ const STATUSES = {
   late_return: { received: ["wait", "Came back late"], credited: ["done", "Credited"], kept: ["off", "Kept"] },
   identity: { unverified: ["off", "Not verified"], none: ["off", "Not verified"], "in-review": ["move", "In review"], verified: ["done", "Verified"], rejected: ["bad", "Refused"] },
   issuer_link: { unlinked: ["off", "Not linked"], requested: ["wait", "Asked"], linked: ["done", "Linked"], declined: ["off", "Declined"] },
-  api_key: { issued: ["move", "Not used yet"], active: ["done", "Active"], revoked: ["off", "Ended"], rejected: ["off", "Refused"] },
+  api_key: { issued: ["off", "Not used yet"], active: ["done", "Active"], revoked: ["off", "Ended"], rejected: ["off", "Refused"] },
   session: { active: ["done", "Active"], revoked: ["off", "Ended"] },
   webhook: { active: ["done", "Active"], failing: ["bad", "Failing"], disabled: ["off", "Off"], deleted: ["off", "Deleted"] },
   delivery: { delivered: ["done", "Delivered"], pending: ["move", "Trying"], failed: ["bad", "Gave up"], cancelled: ["off", "Cancelled"] },

@@ -68,6 +68,13 @@ export function day(at: string | number, today: number): string {
   return today - Date.parse(String(at)) > 300 * DAY_MS ? DAY_YEAR.format(new Date(at)) : DAY.format(new Date(at));
 }
 
+/** When a wait ends: `16:21` of today, `tomorrow 16:21`, `28 Nov 16:21`. */
+export function until(at: string, present: number): string {
+  const key = dayKey(at);
+  if (key === dayKey(present)) return clock(at);
+  return `${key === dayKey(present + DAY_MS) ? "tomorrow" : day(at, present)} ${clock(at)}`;
+}
+
 /** How long ago, or in how long. */
 export function ago(at: string, present: number): string {
   const seconds = (present - Date.parse(at)) / 1_000;

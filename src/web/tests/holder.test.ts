@@ -11,7 +11,7 @@ const { stopsOf, timesOf } = await import("../holder/data/route");
 const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
 const { retryWords, whereOf } = await import("../holder/data/where");
 const { costInTheEnd } = await import("../holder/receipt");
-const { productWords } = await import("../holder/data/cards");
+const { productWords } = await import("../parts/sentences");
 const { explorerUrl, webAddress } = await import("../holder/chain");
 const { frame } = await import("../parts");
 

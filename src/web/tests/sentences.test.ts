@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { EVENT_TYPES } from "../api/events";
 import { begunBy, boughtWords, sentence, sentenceText, withBeginning } from "../parts/sentences";
 import type { StreamEvent } from "../parts/stream";
+import { until } from "../parts/time";
 
 function event(type: string, object: Record<string, unknown> = {}, more: Partial<StreamEvent> = {}): StreamEvent {
   return { seq: 7, type, created_at: "2026-11-27T10:00:01.500Z", data: { object }, previous: null, ...more };
@@ -60,7 +61,10 @@ test("a later step says who began it, and with which wallet", () => {
   const ready = bought("card.ready", "provider");
   const text = (events: StreamEvent[], of: StreamEvent, ours: string[] = []) => sentenceText(withBeginning(of, begunBy(events, ours))).replaceAll("\u2060", "");
   assert.equal(text([ready], ready), "Your agent bought a $40.00 US card.");
-  assert.equal(text([ready, settled], ready), "Your agent bought a $40.00 US card with wallet 0x30ef…a6c9.");
+  // The only wallet of an account needs no name, one of several has it.
+  assert.equal(text([ready, settled], ready), "Your agent bought a $40.00 US card.");
+  const other = event("payment.settled", { payment_id: "pay_2", product: "gift_card", amount: 50, payer: "0x40ef00000000000000000000000000000000a6c9" });
+  assert.equal(text([ready, settled, other], ready), "Your agent bought a $40.00 US card with wallet 0x30ef…a6c9.");
   const signed = event("wallet_payment.signed", { wallet_payment_id: "wpay_1", pay_to: payer }, { actor: { type: "api_key", session_id: "ses_1", in_browser: false, api_key_name: "Courier" } });
   const paid = event("wallet_payment.settled", { wallet_payment_id: "wpay_1", pay_to: payer, tx_hash: "0x1" }, { actor: { type: "chain", in_browser: false } });
   assert.equal(text([ready, settled, paid, signed], ready, [payer]), "Courier bought a $40.00 US card with the agents’ wallet.");
@@ -71,6 +75,43 @@ test("a later step says who began it, and with which wallet", () => {
   // What somebody else did to a thing is not said of who began it.
   const viewed = event("card.details_viewed", { ...FULL, card_id: "card_1", payment_id: "pay_1" }, { actor: { type: "wallet", session_id: "ses_1", in_browser: true } });
   assert.equal(text([viewed, ready, settled, paid, signed], viewed), "You looked at the number of US card •••• 2717.");
+});
+
+test("what the issuer did because somebody asked for it is theirs", () => {
+  const provider = { type: "provider", in_browser: false };
+  const you = { type: "passkey", session_id: "ses_1", in_browser: true };
+  const of = (seq: number, change: string, actor: StreamEvent["actor"]) => ({ ...event(`card.${change}`, { ...FULL, card_id: "card_1" }, { actor }), seq });
+  const events = [of(6, "paused", provider), of(5, "resumed", provider), of(4, "resume_requested", you), of(3, "paused", provider), of(2, "pause_requested", you), of(1, "paused", provider)];
+  const said = events.map((one) => sentenceText(withBeginning(one, begunBy(events))));
+  assert.deepEqual(said, [
+    "The card issuer paused US card •••• 2717: shops are refused until it is resumed.",
+    "You resumed US card •••• 2717: it works again.",
+    "You asked to resume US card •••• 2717.",
+    "You paused US card •••• 2717.",
+    "You asked to pause US card •••• 2717.",
+    "The card issuer paused US card •••• 2717: shops are refused until it is resumed.",
+  ]);
+});
+
+test("a payout names its recipient, a gift card its shop, an answer the agent that asked", () => {
+  const names = new Map([["prc_1", "Ada Lovelace"], ["dst_1", "Grace Hopper"]]);
+  const said = (of: StreamEvent, events: StreamEvent[] = []) => sentenceText(withBeginning(of, begunBy(events, [], [], names)));
+  assert.equal(said(event("payout.complete", { payout_id: "po_1", amount: 5, platform: "venmo", recipient_id: "prc_1" })), "Your agent paid out $5.00 to Ada Lovelace by Venmo.");
+  assert.equal(said(event("payout.complete", { payout_id: "po_1", amount: 5, destination_id: "dst_1" })), "Your agent paid out $5.00 to the bank account of Grace Hopper.");
+  assert.equal(said(event("payout.complete", { payout_id: "po_1", amount: 5, destination_id: "dst_2" })), "Your agent paid out $5.00 to a bank account.");
+  assert.equal(said(event("gift_card.completed", { card_id: "card_1", amount: 50, currency: "EUR", product_id: "gift_marche_lumiere_fr" })), "Your agent bought a €50.00 Marche Lumiere gift card.");
+  const approval = { approval_id: "sap_1", amount: 486.5, purchase: { route: "/get-card", amount: "480", currency: null } };
+  const asked = event("approval.requested", approval, { actor: { type: "api_key", session_id: "ses_1", in_browser: false, api_key_name: "Courier" } });
+  const approved = event("approval.approved", approval, { actor: { type: "passkey", session_id: "ses_2", in_browser: true } });
+  assert.equal(said(approved, [approved, asked]), "You let Courier buy a $480.00 US card.");
+  assert.equal(said(approved), "You let an agent buy a $480.00 US card.");
+});
+
+test("the end of a wait says its day", () => {
+  const present = new Date(2026, 10, 27, 16, 21).getTime();
+  assert.equal(until(new Date(2026, 10, 27, 18, 5).toISOString(), present), "18:05");
+  assert.equal(until(new Date(2026, 10, 28, 16, 21).toISOString(), present), "tomorrow 16:21");
+  assert.equal(until(new Date(2026, 10, 30, 9, 0).toISOString(), present), "30 Nov 09:00");
 });
 
 test("a charge names its shop, once the card's transactions say it", () => {

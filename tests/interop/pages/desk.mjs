@@ -121,7 +121,7 @@ export const scenarios = {
     await visitor.press('main button', 'Approve')
     await visitor.sees('dialog', 'Approve $280.00?')
     await visitor.press('dialog button', 'Approve')
-    await visitor.sees('dialog', 'Enter the amount')
+    await visitor.sees('dialog', 'Enter an amount')
     await visitor.inspect('desk-refund-approve')
     await fillLabelled(visitor, 'Type the amount', '280', 'dialog')
     await visitor.press('dialog button', 'Approve')
@@ -187,7 +187,7 @@ export const scenarios = {
       await mark(page)
     }
     await service.kill()
-    await owner.sees('.stale-bar', 'Stopping your agents still works', 60_000)
+    await owner.sees('.stale-bar', 'You can stop your agents as soon as the service answers', 60_000)
     await visitor.sees('.stale-bar', 'Nothing can be decided', 60_000)
     const allowed = await visitor.page.$$eval('.claim-button', (all) => all.filter((button) => !button.disabled).length)
     check(allowed === 0, 'nothing is decided on an old page')

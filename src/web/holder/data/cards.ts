@@ -1,6 +1,7 @@
 // Cards of every kind: their lists, one card, its history and its numbers.
 
 import { ApiFailure, api, withQuery } from "../../parts/api";
+import { productWords } from "../../parts/sentences";
 import type { StreamEvent } from "../../parts/stream";
 import { confirmIt } from "../../parts/passkey";
 import type {
@@ -65,13 +66,6 @@ export const isWaiting = (card: AnyCard) => ["pending", "creating", "queued", "c
 export const hasSecret = (card: AnyCard) => ["ready", "open", "paused", "completed"].includes(card.status);
 
 export type GiftFields = GiftCard & { redemption_code?: string | null; redemption_url?: string | null; pin_code?: string | null };
-
-/** A gift card's product in words: `gift_marche_lumiere_fr` is `Marche Lumiere`. */
-export function productWords(productId: string): string {
-  const parts = productId.replace(/^gift_/, "").split("_");
-  if (parts.length > 1 && /^[a-z]{2}$/.test(parts.at(-1) ?? "")) parts.pop();
-  return parts.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join(" ");
-}
 
 /** What a card is called in a list and in a title. */
 export function cardName(card: AnyCard): string {

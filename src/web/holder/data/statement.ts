@@ -118,7 +118,7 @@ export function lineWords(line: StatementLine): string {
   const prefix = prefixOf(line);
   switch (`${line.type} ${prefix}`) {
     case "credited card":
-      return "Card: what was not spent or not made";
+      return "Money back from a card";
     case "credited po":
       return "Payout that came back";
     case "credited top":

@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-MBKD6YOX.js";import"/assets/chunk-UMAF5O7P.js";import"/assets/chunk-EGT5ODNU.js";import"/assets/chunk-S2RXPY7I.js";import"/assets/chunk-5237NGML.js";import"/assets/chunk-KSLTGDSC.js";export{c as default,a as pageOfHit,b as remember};

@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-OCZPTSH6.js";import"/assets/chunk-2ZVOKZE5.js";import"/assets/chunk-UUQWRMD4.js";import"/assets/chunk-S2RXPY7I.js";import"/assets/chunk-W6JKAICS.js";import"/assets/chunk-5237NGML.js";import"/assets/chunk-KSLTGDSC.js";export{a as OrderTabs,b as default};
