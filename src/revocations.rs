@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
-use purser_actors::entity::account;
+use purser_actors::entity::{account, recovery};
 use purser_actors::id::{ApiKeyId, PasskeyId, SessionId, Wallet};
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::event_record::EventRecord;
@@ -70,6 +70,11 @@ pub enum Entry {
         message: String,
     },
     Unfrozen {
+        /// Exact address of the account.
+        account: String,
+    },
+    /// A recovery was completed: all access from before has ended.
+    AccessEnded {
         /// Exact address of the account.
         account: String,
     },
@@ -314,6 +319,13 @@ pub fn entry_of(record: &EventRecord) -> Option<Entry> {
     }
     if record.kind == EntityKind::Passkey as u8 && record.status == "removed" {
         return Some(Entry::Passkey(PasskeyId(number()?).to_string()));
+    }
+    if record.kind == EntityKind::Recovery as u8 && record.status == "completed" {
+        let account = Wallet::from_key(&record.id)?.address();
+        return match codec::decode(&record.event).ok()? {
+            recovery::Event::Completed(_) => Some(Entry::AccessEnded { account }),
+            _ => None,
+        };
     }
     if record.kind != EntityKind::Account as u8 || record.announcement.is_none() {
         return None;

@@ -119,7 +119,7 @@ pub enum Refusal {
     Frozen(String),
     /// Its owner has stopped all agents.
     AgentsStopped,
-    /// Its owner has stopped all agents since the token was issued. They may act again, with new tokens.
+    /// Its owner has stopped all agents, or recovered the account, since the token was issued. A new token is needed.
     Ended,
 }
 

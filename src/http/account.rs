@@ -84,6 +84,9 @@ pub(super) async fn refusal(
     if let Some(message) = &account.frozen {
         return Ok(Some(Refusal::Frozen(message.clone())));
     }
+    if engine.has_recovery_ended(&claims.wallet, &claims.session).await? {
+        return Ok(Some(Refusal::Ended));
+    }
     if claims.is_owner_at_page() {
         return Ok(None);
     }

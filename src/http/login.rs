@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::account::BearerClaims;
 use super::app::App;
-use super::auth::{AuthClaims, Authenticator};
+use super::auth::{AuthClaims, Authenticator, TokenError};
 use super::error::{ApiError, ErrorCode};
 use super::form_pages::{frozen_section, redirect_or_error};
 use super::json;
@@ -75,7 +75,7 @@ async fn get_auth_link(
 /// Creates a link that grants the rights of this session.
 ///
 /// # Errors
-/// 403 for the session of a page and while the agents of an owner with a passkey are stopped, 404 if the account does not exist, 503 if the link could not be created.
+/// 401 for a session that has ended, 403 for the session of a page and while the agents of an owner with a passkey are stopped, 404 if the account does not exist, 503 if the link could not be created.
 pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretText, ApiError> {
     if claims.of_page {
         let error = "A login link is made with a token; the session of a page makes none.";
@@ -90,6 +90,15 @@ pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretT
     {
         return Err(ApiError::agents_stopped()
             .hint("The owner signs in with a passkey. If all are lost, POST /recover-account."));
+    }
+    // A link of a session that a stop or a recovery has ended would open nothing.
+    let session = app.engine.session(&claims.session).await.map_err(unavailable)?;
+    let has_ended = match session {
+        Some(session) => app.engine.has_session_ended(&claims.session, &session).await,
+        None => Ok(true),
+    };
+    if has_ended.map_err(unavailable)? {
+        return Err(TokenError::Revoked.into());
     }
     link_of_session(app, claims.wallet, claims.amr, claims.session).await
 }

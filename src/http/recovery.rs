@@ -13,7 +13,7 @@ use http::HeaderMap;
 use purser_actors::engine::OperationError;
 use purser_actors::entity::recovery::{Recovery, RecoveryView, Rejection};
 use purser_actors::entity::session::AuthMethod;
-use purser_actors::id::Wallet;
+use purser_actors::id::{SessionId, Wallet};
 use purser_actors::kernel::Entity as _;
 use serde::Serialize;
 
@@ -89,8 +89,23 @@ async fn post_recover(
     if let Some(message) = account.frozen {
         return Err(ApiError::frozen(message));
     }
+    if let Some(session) = open_recovery_session(&app, &wallet).await? {
+        // The link was lost or is too old, and no passkey was added yet. The signature still counts once.
+        match app
+            .engine
+            .sign_in(wallet, nonce, app.credentials.new_session(&wallet))
+            .await
+        {
+            Ok(()) => {}
+            Err(OperationError::AlreadyUsed) => return again(Some(SignInError::NonceUsed)),
+            Err(_) => return Err(unavailable()),
+        }
+        return answer(&app, &wallet, Some(session)).await;
+    }
+    let is_recovered = app.engine.recovery_session(&wallet).await;
+    let is_recovered = is_recovered.map_err(|_| ApiError::internal())?.is_some();
     let passkeys = app.engine.usable_passkeys(&wallet).await;
-    if passkeys.map_err(|_| ApiError::internal())? == 0 {
+    if passkeys.map_err(|_| ApiError::internal())? == 0 && !is_recovered {
         let error = "The account has no passkey that can be used, so a login link opens it.";
         return Err(ApiError::new(ErrorCode::RecoveryNotNeeded, error)
             .hint("Sign in with GET /auth, then call GET /get-auth-link."));
@@ -107,13 +122,36 @@ async fn post_recover(
         Err(OperationError::Rejected(rejection)) => return Err(rejected(rejection)),
         Err(OperationError::Unavailable) => return Err(unavailable()),
     }
-    let link = match ready {
-        true => Some(link_of_session(&app, wallet, AuthMethod::Wallet, session.id).await?),
-        false => None,
+    answer(&app, &wallet, ready.then_some(session.id)).await
+}
+
+/// Session of the completed recovery while no passkey was added since and the session goes on. Then another link of it
+/// brings the owner back; a recovery in progress goes first.
+async fn open_recovery_session(app: &App, wallet: &Wallet) -> Result<Option<SessionId>, ApiError> {
+    let failed = |_| ApiError::internal();
+    let id = app.engine.recovery_session(wallet).await;
+    let Some(id) = id.map_err(|_| ApiError::internal())? else {
+        return Ok(None);
     };
-    let recovery = app.recovery_of(&wallet).await?.ok_or_else(ApiError::internal)?;
+    if app.recovery_of(wallet).await?.is_some_and(|known| known.is_open()) {
+        return Ok(None);
+    }
+    let Some(session) = app.engine.session(&id).await.map_err(failed)? else {
+        return Ok(None);
+    };
+    let has_ended = app.engine.has_session_ended(&id, &session).await.map_err(failed)?;
+    Ok((!has_ended).then_some(id))
+}
+
+/// The recovery, with a link of the session that completed it.
+async fn answer(app: &App, wallet: &Wallet, session: Option<SessionId>) -> Result<Response, ApiError> {
+    let link = match session {
+        Some(session) => Some(link_of_session(app, *wallet, AuthMethod::Wallet, session).await?),
+        None => None,
+    };
+    let recovery = app.recovery_of(wallet).await?.ok_or_else(ApiError::internal)?;
     Ok(json::private_ok(&RecoveryAnswer {
-        recovery: recovery.view(&wallet),
+        recovery: recovery.view(wallet),
         expires_in: link.as_ref().map(|_| LOGIN_CODE_LIFETIME_S),
         auth_url: link.map(|url| url.expose().to_owned()),
     }))

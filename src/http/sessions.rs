@@ -287,7 +287,7 @@ impl App {
             let is_over = self.session_expiry(&session) <= now;
             if !is_over
                 && !engine
-                    .has_session_ended(&session)
+                    .has_session_ended(&id, &session)
                     .await
                     .map_err(|_| ApiError::internal())?
             {

@@ -235,7 +235,7 @@ async fn attempt(state: &App, presented: &ParsedRefreshToken) -> Result<Option<R
     // Sessions of a revoked API key end here, even if their token families were not revoked yet.
     if state
         .engine
-        .has_session_ended(&session)
+        .has_session_ended(&presented.session, &session)
         .await
         .map_err(|_| ApiError::internal())?
     {

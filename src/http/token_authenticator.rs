@@ -98,7 +98,7 @@ impl TokenAuthenticator {
             .flatten()
             .ok_or(TokenError::Invalid)?;
         // If that cannot be checked, deny access.
-        if self.engine.has_session_ended(&session).await.unwrap_or(true) {
+        if self.engine.has_session_ended(&id, &session).await.unwrap_or(true) {
             return Err(TokenError::Revoked);
         }
         let key = self
@@ -185,6 +185,7 @@ impl EventSink for TokenAuthenticator {
             EntityKind::Account,
             EntityKind::ApiKey,
             EntityKind::Passkey,
+            EntityKind::Recovery,
             EntityKind::Session,
         ]
         .map(|kind| kind as u8);
@@ -215,6 +216,11 @@ impl EventSink for TokenAuthenticator {
                 }
                 if of_key {
                     self.signup_waiters.notify(ApiKeyId(id));
+                }
+            } else if record.kind == EntityKind::Recovery as u8 {
+                // All access from before has ended.
+                if record.status == "completed" {
+                    self.hub.end_access(&record.owner);
                 }
             } else if record.kind == EntityKind::Account as u8 {
                 let stops = record

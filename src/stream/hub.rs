@@ -178,6 +178,17 @@ impl Hub {
         }
     }
 
+    /// Closes all streams of an account: a recovery has ended all access from before.
+    pub fn end_access(&self, wallet: &Wallet) {
+        let Some(subscribers) = self.by_subject.get(&wallet.key()[..]) else {
+            return;
+        };
+        for subscriber in subscribers.iter() {
+            subscriber.revoked.store(true, Ordering::Release);
+            subscriber.notify.notify_one();
+        }
+    }
+
     /// Closes all streams of an account once they have received this event, which froze it.
     pub fn freeze(&self, wallet: &Wallet, event: Seq) {
         let Some(subscribers) = self.by_subject.get(&wallet.key()[..]) else {

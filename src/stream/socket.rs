@@ -206,10 +206,11 @@ fn expired<T>() -> ControlFlow<StreamEnd, T> {
 fn refused<T>(refusal: Refusal) -> ControlFlow<StreamEnd, T> {
     match refusal {
         Refusal::Frozen(_) => frozen(),
-        Refusal::AgentsStopped | Refusal::Ended => {
+        Refusal::AgentsStopped => {
             let why = "the account's owner has stopped all agents";
             ControlFlow::Break(close_with(close::UNAUTHORIZED, why))
         }
+        Refusal::Ended => ControlFlow::Break(close_with(close::UNAUTHORIZED, "the session has ended")),
     }
 }
 

@@ -310,6 +310,140 @@ async fn owner_without_a_session_returns_after_a_stop() {
     host.assert_verified();
 }
 
+/// Redeems a login link without an assertion.
+async fn redeemed(site: &ServiceClient<'_>, url: &str) -> Response {
+    let (_, code) = url.split_once("code=").unwrap();
+    send(site.request("POST", "/login").body(format!("code={code}")))
+        .await
+        .unwrap()
+}
+
+/// What a thief has from before a recovery.
+struct Earlier {
+    token: String,
+    refresh: String,
+    page: Owner,
+    link: String,
+}
+
+impl Earlier {
+    async fn of(site: &ServiceClient<'_>, agent: &Agent) -> Self {
+        let signed = agent.sign_in(site).await;
+        let text = |name: &str| signed.body["auth"][name].as_str().unwrap().to_owned();
+        let token = text("id_token");
+        let link = site.get_as(&token, "/get-auth-link").await;
+        Self {
+            page: Owner::by_token(site, &token).await,
+            link: link.str("auth_url").unwrap().to_owned(),
+            refresh: text("refresh_token"),
+            token,
+        }
+    }
+
+    async fn assert_ended(&self, site: &ServiceClient<'_>) {
+        for path in ["/get-account-balance", "/get-auth-link", "/events"] {
+            assert_error(&site.get_as(&self.token, path).await, 401, "token_revoked", path);
+        }
+        let renewed = super::access::refresh(site, &self.refresh).await;
+        assert_error(&renewed, 401, "refresh_token_revoked", "its refresh token");
+        let adds = act(site, &self.page, "/account/passkeys/options", &json!({})).await;
+        assert_error(&adds, 401, "token_revoked", "its page");
+        assert_error(&self.page.account(site).await, 401, "token_revoked", "its page");
+        let opened = redeemed(site, &self.link).await;
+        assert_ne!(opened.status, 303, "its link: {}", opened.text);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn completed_recovery_ends_all_access_from_before_it() {
+    // Checks: a thief with a token of the wallet, its refresh token, a page that it opened and an unopened link does nothing
+    // after the completion, also while agents are stopped and after a restart. A new signature of the wallet confirms
+    // nothing until the owner has added a passkey by the recovery's link, of which another can be asked for.
+    let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
+    let service = host.start_behind(PUBLIC);
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    with_passkey(&site, &agent, &mut Authenticator::new(1, PUBLIC)).await;
+    for is_stopped in [false, true] {
+        assert_eq!(recover(&site, &agent).await.str("status"), Some("waiting"));
+        advance(&site, DAY).await;
+        let thief = Earlier::of(&site, &agent).await;
+        let mut stream = Stream::open(&site, &thief.token).await;
+        if is_stopped {
+            done(&site, &thief.page, "/account/stop-agents", &json!({})).await;
+        }
+        let over = completed(&site, &agent).await;
+        assert_eq!(stream.until_closed().await, 4001);
+        if is_stopped {
+            let linked = site.get_as(&thief.token, "/get-auth-link").await;
+            assert_error(&linked, 401, "token_revoked", "a link while stopped");
+            let renewed = super::access::refresh(&site, &thief.refresh).await;
+            assert_error(&renewed, 401, "refresh_token_revoked", "its refresh token");
+            let adds = act(&site, &thief.page, "/account/passkeys/options", &json!({})).await;
+            assert_error(&adds, 401, "token_revoked", "its page");
+            assert_ne!(redeemed(&site, &thief.link).await.status, 303);
+        } else {
+            thief.assert_ended(&site).await;
+        }
+        // A sign-in of the wallet is new access, and confirms nothing.
+        let other = Owner::of(&site, &agent).await;
+        for path in ["/account/passkeys/options", "/account/resume-agents"] {
+            let refused = act(&site, &other, path, &json!({})).await;
+            assert_error(&refused, 403, "confirmation_required", path);
+        }
+        let late = Owner::by_link(&site, over.str("auth_url").unwrap()).await;
+        advance(&site, 601).await;
+        let refused = act(&site, &late, "/account/passkeys/options", &json!({})).await;
+        assert_error(&refused, 403, "confirmation_required", "ten minutes later");
+        let another = recover(&site, &agent).await;
+        assert_eq!(another.str("status"), Some("completed"), "{}", another.text);
+        let owner = Owner::by_link(&site, another.str("auth_url").unwrap()).await;
+        if is_stopped {
+            done(&site, &owner, "/account/resume-agents", &json!({})).await;
+        }
+        let mut found = Authenticator::new(2 + u8::from(is_stopped), PUBLIC);
+        let added = add(&site, &owner, &mut found, "Laptop").await;
+        assert_eq!(added.status, 200, "{}", added.text);
+        thief.assert_ended(&site).await;
+        assert_eq!(sign_in(&site, &mut found).await.status, 200);
+    }
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn restore_ends_access_from_before_a_recovery_again() {
+    // Checks: access from before a completion that the restore lost has ended, by the log of revocations. A new signature
+    // of the wallet signs in.
+    let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
+    let service = host.start_behind(PUBLIC);
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    with_passkey(&site, &agent, &mut Authenticator::new(1, PUBLIC)).await;
+    assert_eq!(recover(&site, &agent).await.status, 200);
+    let thief = Earlier::of(&site, &agent).await;
+    service.stop();
+    let file = backup(&host);
+    let service = host.start_behind(PUBLIC);
+    let site = ServiceClient::of(&service);
+    advance(&site, DAY).await;
+    completed(&site, &agent).await;
+    let renewed = super::access::refresh(&site, &thief.refresh).await;
+    assert_error(&renewed, 401, "refresh_token_revoked", "before the restore");
+    service.stop();
+    restore(&host, &file);
+    let service = host.start_behind(PUBLIC);
+    let site = ServiceClient::of(&service);
+    let renewed = super::access::refresh(&site, &thief.refresh).await;
+    assert_error(&renewed, 401, "refresh_token_revoked", "after the restore");
+    assert_ne!(thief.page.account(&site).await.status, 200);
+    assert_ne!(site.get_as(&thief.token, "/get-auth-link").await.status, 200);
+    assert_ne!(redeemed(&site, &thief.link).await.status, 303);
+    assert_eq!(Owner::of(&site, &agent).await.account(&site).await.status, 200);
+    service.stop();
+    host.assert_verified();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn restore_cancels_recoveries() {
     // Checks: a recovery that was cancelled after the backup does not go on after the restore.

@@ -169,7 +169,7 @@ impl Clients {
             let stored: Option<Session> = durable(world, EntityKind::Session, &id.0.to_be_bytes());
             let Some(session) = stored else { continue };
             let suspended = engine.is_suspended(session.created_at.seconds());
-            let ended = engine.has_session_ended(&session).await;
+            let ended = engine.has_session_ended(&id, &session).await;
             if matches!(ended, Ok(false)) && !suspended && !world.is_crashed() {
                 world.report_violation("key.revived", format!("{id} of key {nth} still counts"));
             }

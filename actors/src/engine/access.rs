@@ -157,7 +157,7 @@ impl Engine {
                 .map_err(|_| OperationError::Unavailable)?;
             let ended = match created_by {
                 Some(created_by) => self
-                    .has_session_ended(&created_by)
+                    .has_session_ended(&grant.created_by, &created_by)
                     .await
                     .map_err(|_| OperationError::Unavailable)?,
                 None => true,

@@ -161,11 +161,12 @@ impl Engine {
     }
 
     /// Whether a session is no longer valid: it was revoked, or the API key or passkey behind it, or the session that
-    /// created its login link, or that is unknown after a restore, or it is an agent's from before a stop of the agents.
+    /// created its login link, or that is unknown after a restore, or it is an agent's from before a stop of the agents, or it
+    /// is from before a recovery.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn has_session_ended(&self, session: &Session) -> Result<bool, LoadError> {
+    pub async fn has_session_ended(&self, id: &SessionId, session: &Session) -> Result<bool, LoadError> {
         if !session.is_active() || self.is_suspended(session.created_at.seconds()) {
             return Ok(true);
         }
@@ -175,9 +176,13 @@ impl Engine {
                 return Ok(true);
             }
         }
+        if self.has_recovery_ended(&session.owner, id).await? {
+            return Ok(true);
+        }
         // A thief of the session that created a link could also open the link.
         if let Some(creator) = session.created_by
-            && self.session(&creator).await?.is_none_or(|creator| !creator.is_active())
+            && (self.session(&creator).await?.is_none_or(|creator| !creator.is_active())
+                || self.has_recovery_ended(&session.owner, &creator).await?)
         {
             return Ok(true);
         }

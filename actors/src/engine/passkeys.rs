@@ -248,7 +248,7 @@ impl Engine {
     }
 
     /// Whether this browser session may now do what needs a confirmation: a passkey that still exists has confirmed. While
-    /// the account has no passkey, a new session of a link that the wallet signed may.
+    /// the account has no passkey, a new session of a link that the wallet signed may; after a recovery only of its own link.
     ///
     /// # Errors
     /// When storage fails.
@@ -263,8 +263,15 @@ impl Engine {
         if self.usable_passkeys(&session.owner).await? > 0 {
             return Ok(Confirmation::PasskeyNeeded);
         }
+        // After a recovery, only who has its link: a token from before, or of another signature, does not count. Read
+        // after the passkeys, which are removed later than the row is written.
+        let of_recovery = self.recovery_session(&session.owner).await?;
         let until = session.created_at.plus_ms(LINK_CONFIRMED_MS);
-        let of_wallet = session.created_by.is_some() && session.amr == AuthMethod::Wallet;
+        let of_wallet = session.amr == AuthMethod::Wallet
+            && match of_recovery {
+                Some(recovery) => session.created_by == Some(recovery),
+                None => session.created_by.is_some(),
+            };
         Ok(if of_wallet && now < until {
             Confirmation::Until(until)
         } else {

@@ -1,16 +1,72 @@
 //! Recoveries of accounts whose passkeys are lost. The caller has verified the wallet's signature, or the owner's passkey.
 
-use purser_storage::StoreError;
+use purser_storage::{Batch, Store, StoreError, Write};
 
-use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
+use super::operators::corrupt;
+use super::{Engine, MAX_CONFLICT_RETRIES, OperationError, commit};
 use crate::entity::passkey;
 use crate::entity::payment::SessionSeed;
-use crate::entity::recovery::{CancelledBy, Command, Recovery, Rejection};
-use crate::id::Wallet;
+use crate::entity::recovery::{AccessCutoff, CancelledBy, Command, Recovery, Rejection};
+use crate::id::{SessionId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, table};
 
+/// Since when earlier access to the account has ended by a recovery, if it has.
+///
+/// # Errors
+/// When storage fails.
+pub(super) async fn access_cutoff(store: &dyn Store, account: &Wallet) -> Result<Option<AccessCutoff>, StoreError> {
+    let Some(row) = store.read(&table::access_cutoff(account)).await? else {
+        return Ok(None);
+    };
+    let read = AccessCutoff::from_bytes(&row.value);
+    read.map(Some)
+        .ok_or_else(|| StoreError::Corrupt("the end of access to an account".to_owned()))
+}
+
 impl Engine {
+    /// Whether a recovery of its account has ended this session. One that is not known has ended too.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn has_recovery_ended(&self, account: &Wallet, session: &SessionId) -> Result<bool, LoadError> {
+        let Some(cutoff) = access_cutoff(&*self.0.store, account).await? else {
+            return Ok(false);
+        };
+        let known = self.session(session).await?;
+        Ok(known.is_none_or(|known| cutoff.has_ended(session, &known)))
+    }
+
+    /// Session of the last completed recovery, until a passkey is added.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn recovery_session(&self, account: &Wallet) -> Result<Option<SessionId>, StoreError> {
+        let Some(row) = self.0.store.read(&table::recovered(account)).await? else {
+            return Ok(None);
+        };
+        let id = row.value.first_chunk().map(|id| SessionId(u128::from_be_bytes(*id)));
+        id.map(Some)
+            .ok_or_else(|| StoreError::Corrupt("the session of a recovery".to_owned()))
+    }
+
+    /// After a restore that lost the completion of a recovery: access from before it ends again.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn end_access(&self, account: &Wallet) -> Result<(), StoreError> {
+        let cutoff = AccessCutoff::restored(self.0.clock.now());
+        let batch = Batch {
+            writes: vec![Write::Put {
+                key: table::access_cutoff(account),
+                revision: 0,
+                value: cutoff.to_bytes(),
+            }],
+            ..Batch::default()
+        };
+        commit(&*self.0.store, batch).await.map_err(corrupt)
+    }
+
     /// The last recovery of an account, ended or not.
     ///
     /// # Errors

@@ -211,6 +211,7 @@ impl Entity for Passkey {
             ) => Ok(answered(done, challenge)
                 .put_new(table::passkey_slot(&owner, slot), id.0.to_be_bytes().to_vec())
                 .put_new(table::passkey_credential(&credential.id), id.0.to_be_bytes().to_vec())
+                .delete_if_present(table::recovered(&owner))
                 .event(Event::Added {
                     owner,
                     name,

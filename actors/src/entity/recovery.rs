@@ -7,15 +7,18 @@
 //! ```
 //!
 //! An agent may have the wallet's key too. So nothing changes while the recovery waits, everybody with access sees it at
-//! once, and the owner cancels it with any passkey that is not lost. At its end all passkeys from before are removed.
+//! once, and the owner cancels it with any passkey that is not lost. At its end all passkeys from before are removed, and
+//! all access from before ends.
 //! An account has at most one recovery at a time; a new one follows one that has ended. While one runs there is a row,
 //! by which a restore finds it: what the owner cancelled in the lost history must not go on.
 
+mod access_cutoff;
 mod machine;
 mod view;
 
 use purser_storage::codec::Stored;
 
+pub use self::access_cutoff::AccessCutoff;
 pub use self::view::RecoveryView;
 use crate::entity::payment::SessionSeed;
 use crate::id::{JobId, Wallet};

@@ -139,6 +139,10 @@ tables! {
     BALANCE_USAGE = b'5',
     /// Accounts with a recovery in progress.
     OPEN_RECOVERY = b'7',
+    /// Accounts whose access from before a time has ended, by a recovery.
+    ACCESS_CUTOFF = b'8',
+    /// Accounts that were recovered, until a passkey is added.
+    RECOVERED = b'9',
     /// Metadata of the store itself.
     META = b'm',
 }
@@ -450,6 +454,17 @@ pub fn passkey_credential(credential: &[u8]) -> RowKey {
 /// Present while a recovery of the account is in progress. The value is empty, the key has the wallet.
 pub fn open_recovery(account: &Wallet) -> RowKey {
     key(&[&[OPEN_RECOVERY], &account.key()])
+}
+
+/// Present once a recovery of the account was completed: sessions from before it have ended.
+pub fn access_cutoff(account: &Wallet) -> RowKey {
+    key(&[&[ACCESS_CUTOFF], &account.key()])
+}
+
+/// Present from the completion of a recovery until a passkey is added. The value is the id of the recovery's session:
+/// meanwhile only pages of its links can be confirmed.
+pub fn recovered(account: &Wallet) -> RowKey {
+    key(&[&[RECOVERED], &account.key()])
 }
 
 /// What the sessions of an API key spent on one day.

@@ -1,10 +1,11 @@
 //! Recovery state machine: every command in every state, the wait, and what the batches require and write.
 
-use purser_actors::entity::recovery::{CancelledBy, Command, Event, READY_MS, Recovery, WAIT_MS};
+use purser_actors::entity::recovery::{AccessCutoff, CancelledBy, Command, Event, READY_MS, Recovery, WAIT_MS};
 use purser_actors::entity::session::{AuthMethod, Session};
+use purser_actors::id::SessionId;
 use purser_actors::kernel::{Entity, table, to_json};
 use purser_actors::port::Timestamp;
-use purser_storage::{Condition, Write, codec};
+use purser_storage::{Condition, RowKey, Write, codec};
 
 use crate::fixtures::{JOB, NOW, WALLET, at, event_names, fold, job_names, session, status};
 use crate::transitions::{assert_chart, commanded, listed};
@@ -152,6 +153,18 @@ fn batches_use_the_signature_and_respect_a_freeze() {
         (opened.owner, opened.amr, opened.created_by),
         (WALLET, AuthMethod::Wallet, None)
     );
+    // All access from before ends, and until a passkey is added only the new session's links confirm.
+    let opened_id = session().id;
+    let value_of = |row: &RowKey| {
+        completed.writes().iter().find_map(|write| match write {
+            Write::Put { key, value, .. } if key == row => Some(value.clone()),
+            _ => None,
+        })
+    };
+    let cutoff = AccessCutoff::completed(NOW, opened_id);
+    assert_eq!(value_of(&table::access_cutoff(&WALLET)), Some(cutoff.to_bytes()));
+    let recovered = value_of(&table::recovered(&WALLET));
+    assert_eq!(recovered, Some(opened_id.0.to_be_bytes().to_vec()));
     let cancelled = Recovery::decide(Some(&recoveries()[0]), &WALLET, commands().remove(3).1, &at(NOW)).unwrap();
     let expired = Recovery::decide(
         Some(&recoveries()[1]),
@@ -163,6 +176,29 @@ fn batches_use_the_signature_and_respect_a_freeze() {
         let deletes = |write: &Write| matches!(write, Write::Delete { key } if *key == row);
         assert!(decision.writes().iter().any(deletes));
     }
+}
+
+#[test]
+fn recovery_ends_all_sessions_until_its_time_but_its_own() {
+    // Checks: sessions opened until the completion, in the same millisecond too, and none after it. After a restore that
+    // lost the completion there is no exception. Both are read back as they were written.
+    let completed = Recovery::decide(Some(&recoveries()[1]), &WALLET, commands().remove(2).1, &at(NOW)).unwrap();
+    let [opened] = completed.new_entities() else {
+        panic!("one session")
+    };
+    let opened: Session = codec::decode(opened.snapshot()).unwrap();
+    let (own, other) = (session().id, SessionId(session().id.0 ^ 1));
+    let mut later = opened.clone();
+    later.created_at = Timestamp(NOW.0 + 1);
+    for (cutoff, own_ends) in [
+        (AccessCutoff::completed(NOW, own), false),
+        (AccessCutoff::restored(NOW), true),
+    ] {
+        assert_eq!(AccessCutoff::from_bytes(&cutoff.to_bytes()), Some(cutoff));
+        assert_eq!(cutoff.has_ended(&own, &opened), own_ends);
+        assert!(cutoff.has_ended(&other, &opened) && !cutoff.has_ended(&other, &later));
+    }
+    assert_eq!(AccessCutoff::from_bytes(&[0; 9]), None);
 }
 
 #[test]

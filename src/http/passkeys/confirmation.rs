@@ -77,7 +77,7 @@ pub async fn require_confirmed(app: &App, claims: &AuthClaims) -> Result<(), Api
         ),
         Confirmation::LinkNeeded => refused(
             "login_link",
-            "Open a new login link and add a passkey. While the account has none, this works for ten minutes after a link of the wallet is opened.",
+            "Open a new login link and add a passkey. While the account has none, this works for ten minutes after a link of the wallet is opened. After a recovery only its own link counts; POST /recover-account makes another.",
         ),
     }
 }

@@ -4,7 +4,7 @@ use super::{File, Page};
 
 pub(super) static DESK: Page = Page {
     html: include_str!("desk.html"),
-    digest: "c93608e6483404026c5b0fcff356d987",
+    digest: "8f92abb01e2bb810a9d07bc059f4886d",
 };
 
 pub(super) static HOLDER: Page = Page {
@@ -100,11 +100,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("card-2DV7ZNSX.js.gz")),
     },
     File {
-        name: "card-actions-6CLRVYN5.js",
+        name: "card-actions-TV4MFDH3.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "1613030dde3be0c373397f8a895a6a45",
-        bytes: include_bytes!("card-actions-6CLRVYN5.js"),
-        gzip: Some(include_bytes!("card-actions-6CLRVYN5.js.gz")),
+        digest: "5476a0c4bf4cdc0f5166ed292cbe3afa",
+        bytes: include_bytes!("card-actions-TV4MFDH3.js"),
+        gzip: Some(include_bytes!("card-actions-TV4MFDH3.js.gz")),
     },
     File {
         name: "cards-QTEIWFVO.js",
@@ -210,6 +210,13 @@ pub(super) static FILES: &[File] = &[
         digest: "aeffc7ee6c3a9c8ad859eb4af63f2899",
         bytes: include_bytes!("chunk-K3UUUDVW.js"),
         gzip: Some(include_bytes!("chunk-K3UUUDVW.js.gz")),
+    },
+    File {
+        name: "chunk-KN5IFPG4.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "f3ea98859c3b2f1f9a4dc92e4fd06335",
+        bytes: include_bytes!("chunk-KN5IFPG4.js"),
+        gzip: Some(include_bytes!("chunk-KN5IFPG4.js.gz")),
     },
     File {
         name: "chunk-LZ6A4NY5.js",
@@ -352,13 +359,6 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-Z3PA7FM4.js.gz")),
     },
     File {
-        name: "chunk-ZGPLGXTC.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "9882779d619bc7c1f6b17e1f421a54ca",
-        bytes: include_bytes!("chunk-ZGPLGXTC.js"),
-        gzip: Some(include_bytes!("chunk-ZGPLGXTC.js.gz")),
-    },
-    File {
         name: "chunk-ZHHIXFT6.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "28f6db5421414af0a063c604225cbebe",
@@ -387,18 +387,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("customers-JR3FVUA5.js.gz")),
     },
     File {
+        name: "desk-OICHWWU6.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "2cc641392803251ef29e6ac452d6a927",
+        bytes: include_bytes!("desk-OICHWWU6.js"),
+        gzip: Some(include_bytes!("desk-OICHWWU6.js.gz")),
+    },
+    File {
         name: "desk-QEQT7QYI.css",
         content_type: "text/css; charset=utf-8",
         digest: "b872069f0d9f0307f2d5ecdc50583f61",
         bytes: include_bytes!("desk-QEQT7QYI.css"),
         gzip: Some(include_bytes!("desk-QEQT7QYI.css.gz")),
-    },
-    File {
-        name: "desk-REXUSFXO.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "2fc0245db60045147c3106c968b4708e",
-        bytes: include_bytes!("desk-REXUSFXO.js"),
-        gzip: Some(include_bytes!("desk-REXUSFXO.js.gz")),
     },
     File {
         name: "dot-OCYNQVI7.woff2",
@@ -492,11 +492,11 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "orders-AEM7LLC2.js",
+        name: "orders-H7Y3PGQJ.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "ca009e6ae3b88a395eff17499891da35",
-        bytes: include_bytes!("orders-AEM7LLC2.js"),
-        gzip: Some(include_bytes!("orders-AEM7LLC2.js.gz")),
+        digest: "acbccae05138c05bdb7b884f4836aa0e",
+        bytes: include_bytes!("orders-H7Y3PGQJ.js"),
+        gzip: Some(include_bytes!("orders-H7Y3PGQJ.js.gz")),
     },
     File {
         name: "payment-FRY636ZG.js",
@@ -653,10 +653,10 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("withdraw-to-KGYE2REN.js.gz")),
     },
     File {
-        name: "withdrawals-3WUMV5BE.js",
+        name: "withdrawals-N7ME3UZ7.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "0c7294bf97c7a781cd9e3a98171b4f39",
-        bytes: include_bytes!("withdrawals-3WUMV5BE.js"),
-        gzip: Some(include_bytes!("withdrawals-3WUMV5BE.js.gz")),
+        digest: "7abc68f31c46505a77fecf437a914fe6",
+        bytes: include_bytes!("withdrawals-N7ME3UZ7.js"),
+        gzip: Some(include_bytes!("withdrawals-N7ME3UZ7.js.gz")),
     },
 ];

@@ -10,6 +10,7 @@ use purser_storage::{Span, StoreError};
 use self::limiter::DeliveryPermit;
 use super::work::{Inquiry, OperatorResolution, Summary, Work, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
+use crate::engine::recoveries::access_cutoff;
 use crate::engine::registries::Registries;
 use crate::engine::webhook_dispatcher::{KnownEndpoint, message_for};
 use crate::engine::{Engine, ResolveError};
@@ -158,8 +159,8 @@ impl JobHandlers {
         Ok(session.map_err(load_failed)?.map(|(session, _)| session))
     }
 
-    /// Whether an agent registered the endpoint whose access has ended since, by a stop of all agents or because its API
-    /// key was revoked: it reads nothing more, by whatever way. What the owner registered on a page goes on.
+    /// Whether an agent registered the endpoint whose access has ended since, by a stop of all agents, by a recovery or
+    /// because its API key was revoked: it reads nothing more, by whatever way. What the owner registered on a page goes on.
     async fn has_registrant_ended(
         &self,
         endpoint: &WebhookEndpoint,
@@ -172,6 +173,13 @@ impl JobHandlers {
         if account
             .map_err(load_failed)?
             .is_some_and(|(account, _)| account.has_ended_agent_access(session.created_at))
+        {
+            return Ok(true);
+        }
+        let cutoff = access_cutoff(&*self.store, &endpoint.owner).await;
+        if cutoff
+            .map_err(|e| AttemptFailure::temporary(e.to_string()))?
+            .is_some_and(|cutoff| cutoff.has_ended(&endpoint.session, session))
         {
             return Ok(true);
         }

@@ -1,6 +1,8 @@
 //! State machine of a recovery.
 
-use super::{CancelledBy, Command, Event, Job, READY_MS, Recovery, RecoveryView, Rejection, Status, WAIT_MS};
+use super::{
+    AccessCutoff, CancelledBy, Command, Event, Job, READY_MS, Recovery, RecoveryView, Rejection, Status, WAIT_MS,
+};
 use crate::entity::payment::SessionSeed;
 use crate::entity::session::{AuthMethod, Session};
 use crate::id::{JobId, Wallet};
@@ -51,6 +53,11 @@ impl Recovery {
             .put_new(table::nonce(expires_s, &nonce), Vec::new())
             .delete(table::open_recovery(&account))
             .put(Session::list_key(&account, context.now, session.id), Vec::new())
+            .put(
+                table::access_cutoff(&account),
+                AccessCutoff::completed(context.now, session.id).to_bytes(),
+            )
+            .put(table::recovered(&account), session.id.0.to_be_bytes().to_vec())
             .open(opened.map_err(|_| Rejection::NotReady)?)
             .enqueue(Job::RemoveLostPasskeys { account, until }, context)
             .event(Event::Completed(context.now)))
