@@ -4,7 +4,7 @@ use super::{File, Page};
 
 pub(super) static DESK: Page = Page {
     html: include_str!("desk.html"),
-    digest: "8f92abb01e2bb810a9d07bc059f4886d",
+    digest: "2bf811852651613edd749561c51940cc",
 };
 
 pub(super) static HOLDER: Page = Page {
@@ -72,11 +72,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("approval-dialog-GZATJTX7.js.gz")),
     },
     File {
-        name: "approvals-T3FODLUJ.js",
+        name: "approvals-UCYJ3H2V.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "8ec955312e85e13d7481f44c981f9dcd",
-        bytes: include_bytes!("approvals-T3FODLUJ.js"),
-        gzip: Some(include_bytes!("approvals-T3FODLUJ.js.gz")),
+        digest: "8e3df6d05fae6995978516f8331aba03",
+        bytes: include_bytes!("approvals-UCYJ3H2V.js"),
+        gzip: Some(include_bytes!("approvals-UCYJ3H2V.js.gz")),
     },
     File {
         name: "ask-to-stop-PXYG6NW4.js",
@@ -100,11 +100,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("card-2DV7ZNSX.js.gz")),
     },
     File {
-        name: "card-actions-TV4MFDH3.js",
+        name: "card-actions-XU2WOPYC.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "5476a0c4bf4cdc0f5166ed292cbe3afa",
-        bytes: include_bytes!("card-actions-TV4MFDH3.js"),
-        gzip: Some(include_bytes!("card-actions-TV4MFDH3.js.gz")),
+        digest: "b1c84a65b5c92b40fe3cdde6d4628836",
+        bytes: include_bytes!("card-actions-XU2WOPYC.js"),
+        gzip: Some(include_bytes!("card-actions-XU2WOPYC.js.gz")),
     },
     File {
         name: "cards-QTEIWFVO.js",
@@ -119,13 +119,6 @@ pub(super) static FILES: &[File] = &[
         digest: "6269d0301eae5b679376b7008c4deaad",
         bytes: include_bytes!("chunk-2X3XD3YQ.js"),
         gzip: Some(include_bytes!("chunk-2X3XD3YQ.js.gz")),
-    },
-    File {
-        name: "chunk-4BNFVYGK.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "c129efc1e82df5e2476cae6feea9716a",
-        bytes: include_bytes!("chunk-4BNFVYGK.js"),
-        gzip: Some(include_bytes!("chunk-4BNFVYGK.js.gz")),
     },
     File {
         name: "chunk-676SDI3V.js",
@@ -147,6 +140,13 @@ pub(super) static FILES: &[File] = &[
         digest: "39b8be3892450f6c07dc309e69c8fe50",
         bytes: include_bytes!("chunk-AG6QAK4M.js"),
         gzip: Some(include_bytes!("chunk-AG6QAK4M.js.gz")),
+    },
+    File {
+        name: "chunk-CPYO77V2.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "29fee2fb6cedec9b9bba4967d1f2b8bd",
+        bytes: include_bytes!("chunk-CPYO77V2.js"),
+        gzip: Some(include_bytes!("chunk-CPYO77V2.js.gz")),
     },
     File {
         name: "chunk-EGT5ODNU.js",
@@ -177,6 +177,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-HAVVRFOE.js.gz")),
     },
     File {
+        name: "chunk-IHQWSHAJ.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "881a23d1ff01526009d336a7c0b4c167",
+        bytes: include_bytes!("chunk-IHQWSHAJ.js"),
+        gzip: Some(include_bytes!("chunk-IHQWSHAJ.js.gz")),
+    },
+    File {
         name: "chunk-IMBLTAYI.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "a3aaeaade318a4706b90778c6d41ddc9",
@@ -189,13 +196,6 @@ pub(super) static FILES: &[File] = &[
         digest: "e3b0c44298fc1c149afbf4c8996fb924",
         bytes: include_bytes!("chunk-INTFOLL3.js"),
         gzip: Some(include_bytes!("chunk-INTFOLL3.js.gz")),
-    },
-    File {
-        name: "chunk-IUQ6LIBW.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "9f9fed4cfcb4072802e8c743a62b9c22",
-        bytes: include_bytes!("chunk-IUQ6LIBW.js"),
-        gzip: Some(include_bytes!("chunk-IUQ6LIBW.js.gz")),
     },
     File {
         name: "chunk-JX4KJXBP.js",
@@ -212,13 +212,6 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-K3UUUDVW.js.gz")),
     },
     File {
-        name: "chunk-KN5IFPG4.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "f3ea98859c3b2f1f9a4dc92e4fd06335",
-        bytes: include_bytes!("chunk-KN5IFPG4.js"),
-        gzip: Some(include_bytes!("chunk-KN5IFPG4.js.gz")),
-    },
-    File {
         name: "chunk-LZ6A4NY5.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "38b9976006df42575281b410cf9bc0f1",
@@ -231,6 +224,13 @@ pub(super) static FILES: &[File] = &[
         digest: "e24827cda7139ab07e28e033430e3abc",
         bytes: include_bytes!("chunk-M3MVS7PQ.js"),
         gzip: Some(include_bytes!("chunk-M3MVS7PQ.js.gz")),
+    },
+    File {
+        name: "chunk-NBYE2NTP.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "f3079cca95e4a86f3226e6333c945af1",
+        bytes: include_bytes!("chunk-NBYE2NTP.js"),
+        gzip: Some(include_bytes!("chunk-NBYE2NTP.js.gz")),
     },
     File {
         name: "chunk-O6E33EVE.js",
@@ -373,11 +373,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-ZTGRLAZO.js.gz")),
     },
     File {
-        name: "customer-7UBWOO7D.js",
+        name: "customer-PHNORPTD.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "da9e5a1d4b462457b8375b51162cb351",
-        bytes: include_bytes!("customer-7UBWOO7D.js"),
-        gzip: Some(include_bytes!("customer-7UBWOO7D.js.gz")),
+        digest: "7f4312fd131768b9c55e3fdb1fb714d5",
+        bytes: include_bytes!("customer-PHNORPTD.js"),
+        gzip: Some(include_bytes!("customer-PHNORPTD.js.gz")),
     },
     File {
         name: "customers-JR3FVUA5.js",
@@ -387,11 +387,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("customers-JR3FVUA5.js.gz")),
     },
     File {
-        name: "desk-OICHWWU6.js",
+        name: "desk-64KNNQMX.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "2cc641392803251ef29e6ac452d6a927",
-        bytes: include_bytes!("desk-OICHWWU6.js"),
-        gzip: Some(include_bytes!("desk-OICHWWU6.js.gz")),
+        digest: "dc06bc2cb51c6e34e477d8ef69926a08",
+        bytes: include_bytes!("desk-64KNNQMX.js"),
+        gzip: Some(include_bytes!("desk-64KNNQMX.js.gz")),
     },
     File {
         name: "desk-QEQT7QYI.css",
@@ -450,18 +450,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("icon-LON4Y3IE.svg.gz")),
     },
     File {
-        name: "incoming-ALC74HSJ.js",
+        name: "incoming-3KK4AJYW.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "9f6c2312ceb7a3663663f50be20c56b6",
-        bytes: include_bytes!("incoming-ALC74HSJ.js"),
-        gzip: Some(include_bytes!("incoming-ALC74HSJ.js.gz")),
+        digest: "71a733d52e1e2c4daa631d752a0ac263",
+        bytes: include_bytes!("incoming-3KK4AJYW.js"),
+        gzip: Some(include_bytes!("incoming-3KK4AJYW.js.gz")),
     },
     File {
-        name: "lines-AGUZO2AO.js",
+        name: "lines-BLMC6A2D.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "06dbc4f3f92d62a70774084d503f578f",
-        bytes: include_bytes!("lines-AGUZO2AO.js"),
-        gzip: Some(include_bytes!("lines-AGUZO2AO.js.gz")),
+        digest: "56f83eca5ca76b931b8fff924e12c502",
+        bytes: include_bytes!("lines-BLMC6A2D.js"),
+        gzip: Some(include_bytes!("lines-BLMC6A2D.js.gz")),
     },
     File {
         name: "login-27ID3IWR.js",
@@ -478,11 +478,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("lost-passkeys-OMB6ODKT.js.gz")),
     },
     File {
-        name: "me-5OU6YQVC.js",
+        name: "me-AUTJBWNV.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "19ac02fcdfe19fca0546c414737fa8bc",
-        bytes: include_bytes!("me-5OU6YQVC.js"),
-        gzip: Some(include_bytes!("me-5OU6YQVC.js.gz")),
+        digest: "211428f32858ab9d9a2948487ee17f4d",
+        bytes: include_bytes!("me-AUTJBWNV.js"),
+        gzip: Some(include_bytes!("me-AUTJBWNV.js.gz")),
     },
     File {
         name: "mono-HL3UKEM5.woff2",
@@ -492,11 +492,11 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "orders-H7Y3PGQJ.js",
+        name: "orders-Q4NCOEG3.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "acbccae05138c05bdb7b884f4836aa0e",
-        bytes: include_bytes!("orders-H7Y3PGQJ.js"),
-        gzip: Some(include_bytes!("orders-H7Y3PGQJ.js.gz")),
+        digest: "7b52c88850982c7eec1435c0e9e809b5",
+        bytes: include_bytes!("orders-Q4NCOEG3.js"),
+        gzip: Some(include_bytes!("orders-Q4NCOEG3.js.gz")),
     },
     File {
         name: "payment-FRY636ZG.js",
@@ -541,11 +541,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("public-W3GJVJMU.js.gz")),
     },
     File {
-        name: "reconciliation-47HC4PX4.js",
+        name: "reconciliation-POIASZYR.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "62232ce743023d1c0d24a8c8785cc6b3",
-        bytes: include_bytes!("reconciliation-47HC4PX4.js"),
-        gzip: Some(include_bytes!("reconciliation-47HC4PX4.js.gz")),
+        digest: "a50aaf52b999c36a303cf4700cfd8cbb",
+        bytes: include_bytes!("reconciliation-POIASZYR.js"),
+        gzip: Some(include_bytes!("reconciliation-POIASZYR.js.gz")),
     },
     File {
         name: "recovery-YXXPWAKV.js",
@@ -555,18 +555,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("recovery-YXXPWAKV.js.gz")),
     },
     File {
-        name: "refunds-DUZNNEIE.js",
+        name: "refunds-G6RMJ3WQ.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "354ae222650dc42562715c43f06de4c4",
-        bytes: include_bytes!("refunds-DUZNNEIE.js"),
-        gzip: Some(include_bytes!("refunds-DUZNNEIE.js.gz")),
+        digest: "746124d89f4bd0bde9c110c91a404350",
+        bytes: include_bytes!("refunds-G6RMJ3WQ.js"),
+        gzip: Some(include_bytes!("refunds-G6RMJ3WQ.js.gz")),
     },
     File {
-        name: "sandbox-KURZCBM6.js",
+        name: "sandbox-IBTOCI3O.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "0361abf039113f96de32a96cfe5e165e",
-        bytes: include_bytes!("sandbox-KURZCBM6.js"),
-        gzip: Some(include_bytes!("sandbox-KURZCBM6.js.gz")),
+        digest: "6eb07644d5cda97ea16e164b14ec5c8f",
+        bytes: include_bytes!("sandbox-IBTOCI3O.js"),
+        gzip: Some(include_bytes!("sandbox-IBTOCI3O.js.gz")),
     },
     File {
         name: "sans-FMSCV2E6.woff2",
@@ -611,11 +611,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("statement-6SZ45WMG.js.gz")),
     },
     File {
-        name: "stuck-WVPR5D4A.js",
+        name: "stuck-SNYLMZD3.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "25d753982a8b476d4c423163e23b839b",
-        bytes: include_bytes!("stuck-WVPR5D4A.js"),
-        gzip: Some(include_bytes!("stuck-WVPR5D4A.js.gz")),
+        digest: "f189121952069a65dc2c53eb9d704698",
+        bytes: include_bytes!("stuck-SNYLMZD3.js"),
+        gzip: Some(include_bytes!("stuck-SNYLMZD3.js.gz")),
     },
     File {
         name: "supervision-B5BVPCVY.js",
@@ -639,11 +639,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("transfers-MVIS4Q5J.js.gz")),
     },
     File {
-        name: "webhooks-NVZUKK6H.js",
+        name: "webhooks-VCTYFOWL.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "86b070ba31b5e768762b80b10cdf500c",
-        bytes: include_bytes!("webhooks-NVZUKK6H.js"),
-        gzip: Some(include_bytes!("webhooks-NVZUKK6H.js.gz")),
+        digest: "f79e8d2ae68d21ac76ba83c6407d74f1",
+        bytes: include_bytes!("webhooks-VCTYFOWL.js"),
+        gzip: Some(include_bytes!("webhooks-VCTYFOWL.js.gz")),
     },
     File {
         name: "withdraw-to-KGYE2REN.js",
@@ -653,10 +653,10 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("withdraw-to-KGYE2REN.js.gz")),
     },
     File {
-        name: "withdrawals-N7ME3UZ7.js",
+        name: "withdrawals-YWTJ7RP3.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "7abc68f31c46505a77fecf437a914fe6",
-        bytes: include_bytes!("withdrawals-N7ME3UZ7.js"),
-        gzip: Some(include_bytes!("withdrawals-N7ME3UZ7.js.gz")),
+        digest: "36085fd09ad98dde6e21183a5be5557d",
+        bytes: include_bytes!("withdrawals-YWTJ7RP3.js"),
+        gzip: Some(include_bytes!("withdrawals-YWTJ7RP3.js.gz")),
     },
 ];
