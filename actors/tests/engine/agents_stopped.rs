@@ -29,7 +29,7 @@ async fn set_stopped(world: &Harness, stopped: bool) {
 
 async fn has_ended(world: &Harness, id: SessionId) -> bool {
     let session = world.engine.session(&id).await.unwrap().expect("it was opened");
-    world.engine.has_session_ended(&session).await.unwrap()
+    world.engine.has_session_ended(&id, &session).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
