@@ -169,9 +169,9 @@ async fn account_page_shows_changes_of_every_card_kind() {
     let before = pay(&purser, folder.path(), gift);
     chromium.open(&login_link(&purser, folder.path()).await);
     chromium.wait(".connection", "Live");
-    chromium.wait(&line_of(&before["card_id"]), "bought a €50.00 gift card");
+    chromium.wait(&line_of(&before["card_id"]), "bought a €50.00 Marche Lumiere gift card");
     let bought = pay(&purser, folder.path(), gift);
-    chromium.wait(&line_of(&bought["card_id"]), "bought a €50.00 gift card");
+    chromium.wait(&line_of(&bought["card_id"]), "bought a €50.00 Marche Lumiere gift card");
     chromium.wait(&line("gift_card.completed"), "Delivered in");
     let ordered = pay(&purser, folder.path(), "/order-intl-card?amount=100");
     let order = ordered["intl_card_order"]["card_id"].as_str().unwrap();
