@@ -36,7 +36,10 @@ export function keepFocus(): void {
   });
   new MutationObserver(() => {
     if (!last || last.isConnected || document.activeElement !== document.body) return;
+    const place = nearest();
+    // What comes instead is still being loaded.
+    if (!place) return;
     last = null;
-    nearest()?.focus({ preventScroll: !byKeyboard });
+    place.focus({ preventScroll: !byKeyboard });
   }).observe(document.body, { childList: true, subtree: true });
 }

@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-ZTGRLAZO.js";import"/assets/chunk-HAVVRFOE.js";import"/assets/chunk-EGT5ODNU.js";import"/assets/chunk-676SDI3V.js";import"/assets/chunk-H36Y762C.js";import"/assets/chunk-AG6QAK4M.js";export{c as default,a as pageOfHit,b as remember};

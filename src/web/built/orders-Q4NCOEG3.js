@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-CPYO77V2.js";import"/assets/chunk-SFOQY76Z.js";import"/assets/chunk-NBYE2NTP.js";import"/assets/chunk-676SDI3V.js";import"/assets/chunk-Z3PA7FM4.js";import"/assets/chunk-H36Y762C.js";import"/assets/chunk-AG6QAK4M.js";export{a as OrderTabs,b as default};
