@@ -4,7 +4,7 @@ use super::{File, Page};
 
 pub(super) static DESK: Page = Page {
     html: include_str!("desk.html"),
-    digest: "1a0e8a5411bd4599374cddf8a46a3182",
+    digest: "f68f6ca7d28233014dfa545e200e3bc6",
 };
 
 pub(super) static HOLDER: Page = Page {
@@ -100,11 +100,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("card-G4LJHSFZ.js.gz")),
     },
     File {
-        name: "card-actions-GIAO7QEF.js",
+        name: "card-actions-S2MRDQVL.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "03f9eea752f4fde64d513d31fc737e1c",
-        bytes: include_bytes!("card-actions-GIAO7QEF.js"),
-        gzip: Some(include_bytes!("card-actions-GIAO7QEF.js.gz")),
+        digest: "d8de1235a86ebebc7bc76af5b67c919f",
+        bytes: include_bytes!("card-actions-S2MRDQVL.js"),
+        gzip: Some(include_bytes!("card-actions-S2MRDQVL.js.gz")),
     },
     File {
         name: "cards-XDOV6J4V.js",
@@ -126,13 +126,6 @@ pub(super) static FILES: &[File] = &[
         digest: "b78e679377af5db9364a868dada66a06",
         bytes: include_bytes!("chunk-2CNYKLPA.js"),
         gzip: Some(include_bytes!("chunk-2CNYKLPA.js.gz")),
-    },
-    File {
-        name: "chunk-3253THNQ.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "203f8e49e3030b6f53e256c5fd6abe82",
-        bytes: include_bytes!("chunk-3253THNQ.js"),
-        gzip: Some(include_bytes!("chunk-3253THNQ.js.gz")),
     },
     File {
         name: "chunk-3DPPLWVK.js",
@@ -352,6 +345,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-V2K2TSR6.js.gz")),
     },
     File {
+        name: "chunk-VKZPRFFM.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "8d3610bd9fe2a0a7b0f6e2588dd19462",
+        bytes: include_bytes!("chunk-VKZPRFFM.js"),
+        gzip: Some(include_bytes!("chunk-VKZPRFFM.js.gz")),
+    },
+    File {
         name: "chunk-VSSAYS3B.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "3bc565da84082f2a59173d1fa12c4775",
@@ -387,18 +387,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("customers-CNM6MOF3.js.gz")),
     },
     File {
+        name: "desk-AYVFZRCN.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "9a50f21ac842dc6bda0de354f9861537",
+        bytes: include_bytes!("desk-AYVFZRCN.js"),
+        gzip: Some(include_bytes!("desk-AYVFZRCN.js.gz")),
+    },
+    File {
         name: "desk-QEQT7QYI.css",
         content_type: "text/css; charset=utf-8",
         digest: "b872069f0d9f0307f2d5ecdc50583f61",
         bytes: include_bytes!("desk-QEQT7QYI.css"),
         gzip: Some(include_bytes!("desk-QEQT7QYI.css.gz")),
-    },
-    File {
-        name: "desk-UT276SJS.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "90dcd377b0342396a5b48b39b2e0918d",
-        bytes: include_bytes!("desk-UT276SJS.js"),
-        gzip: Some(include_bytes!("desk-UT276SJS.js.gz")),
     },
     File {
         name: "dot-OCYNQVI7.woff2",
@@ -492,11 +492,11 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "orders-UU4W2R62.js",
+        name: "orders-3TMUZYXB.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "fd596c3ca8513739bb4cf05187298440",
-        bytes: include_bytes!("orders-UU4W2R62.js"),
-        gzip: Some(include_bytes!("orders-UU4W2R62.js.gz")),
+        digest: "53604bf2f1026ff97130938269915a5c",
+        bytes: include_bytes!("orders-3TMUZYXB.js"),
+        gzip: Some(include_bytes!("orders-3TMUZYXB.js.gz")),
     },
     File {
         name: "payment-LDGLW5NV.js",
@@ -653,10 +653,10 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("withdraw-to-SQONEVGV.js.gz")),
     },
     File {
-        name: "withdrawals-NFDNQCHB.js",
+        name: "withdrawals-BE2SJAG6.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "ae2d4e008114d5e6edb6fc2951f7bad0",
-        bytes: include_bytes!("withdrawals-NFDNQCHB.js"),
-        gzip: Some(include_bytes!("withdrawals-NFDNQCHB.js.gz")),
+        digest: "23a0ea9fd1511bfaaaa564580028ee5c",
+        bytes: include_bytes!("withdrawals-BE2SJAG6.js"),
+        gzip: Some(include_bytes!("withdrawals-BE2SJAG6.js.gz")),
     },
 ];

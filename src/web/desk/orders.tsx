@@ -1,6 +1,6 @@
 // International orders: a card within 24 hours, made by hand.
 
-import { useSignal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
   Amount, Button, Empty, ErrorLine, Field, Id, KeyValue, Note, PageHead, Panel, Shell, StatusTag, Table, Tabs, addShortcuts, api, fieldErrors, navigate, now, present, setQuery, short, span, toast, useRoute, withQuery,
@@ -56,7 +56,7 @@ function Due({ order }: { order: OpenIntlOrder }) {
 }
 
 /** The order that was just claimed here: its form takes the keyboard. */
-let justClaimed: string | null = null;
+const justClaimed = signal<string | null>(null);
 
 const month = (text: string): { month: number; year: number } | null => {
   const match = /^(\d{1,2})\/(\d{4})$/.exec(text.trim());
@@ -87,11 +87,13 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
   const errors = useSignal<Record<string, string>>({});
   const busy = useSignal(false);
   const form = useRef<HTMLFormElement>(null);
+  // The list can show the claim before its answer is here.
+  const takesKeyboard = justClaimed.value === order.card_id;
   useEffect(() => {
-    if (justClaimed !== order.card_id) return;
-    justClaimed = null;
+    if (!takesKeyboard) return;
+    justClaimed.value = null;
     card.current?.focus();
-  }, []);
+  }, [takesKeyboard]);
   const without = (name: string) => {
     if (!errors.value[name]) return;
     const { [name]: _, ...rest } = errors.value;
@@ -423,7 +425,7 @@ export default function Orders() {
                           subject={{ card_id: row.card_id }}
                           what={`the ${usd(row.usd_amount)} order`}
                           onChange={(lease) => {
-                            if (lease !== null) justClaimed = row.card_id;
+                            if (lease !== null) justClaimed.value = row.card_id;
                             if (lease !== null) navigate(`/desk/orders?id=${row.card_id}`);
                             list.reload();
                           }}
