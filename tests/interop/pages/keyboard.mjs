@@ -279,6 +279,15 @@ export const scenarios = {
     await agent.call('createAgentWallet')
     const bought = await agent.pay('/get-card?amount=20')
     const payout = await agent.pay('/get-push-to-card?amount=25&currency=EUR')
+    // Lines of the feed that change meanwhile would be other controls.
+    let before
+    await until('that nothing more happens', async () => {
+      const events = (await agent.get('/events?limit=100')).body.events.length
+      const isOver = events === before
+      before = events
+      if (!isOver) await new Promise((resolve) => setTimeout(resolve, 2_000))
+      return isOver || null
+    })
     const visitor = await browser.visitor()
     await signIn(visitor, agent)
     visitor.expects(/status of 40[134]/)
