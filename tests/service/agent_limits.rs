@@ -361,7 +361,7 @@ async fn bank_money_moved_by_agents_waits_for_the_owner() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn card_balance_withdrawn_by_an_agent_waits_for_the_owner() {
-    // Checks: the balance at the card issuer has the same limits and approvals.
+    // Checks: the balance at the card issuer has the same limits and approvals. An approval that does not exist is not found.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (agent, token) = loaded(&site, Network::Base, 50).await;
@@ -369,6 +369,13 @@ async fn card_balance_withdrawn_by_an_agent_waits_for_the_owner() {
     set(&site, &owner, BALANCE, json!({"per_call_usd": 10, "approvals": true})).await;
     let body = json!({"amount": 30, "destination_address": agent.address()});
     let ask = async || post_with_key(&site, &token, "/withdraw-card-balance", Some("a"), &body).await;
+    let mut unknown = body.clone();
+    unknown["approval_id"] = json!("sap_x");
+    assert_error(
+        &post_with_key(&site, &token, "/withdraw-card-balance", None, &unknown).await,
+        404,
+        "approval_not_found",
+    );
     let id = waiting(&ask().await);
     assert_eq!(decide(&site, &owner, "approve", &id).await.status, 200);
     let made = ask().await;
