@@ -22,7 +22,7 @@ use crate::web::process::Service;
 struct View {
     name: &'static str,
     app: App,
-    /// `{payment}` is the last payment of the request before.
+    /// `{payment}` is the last payment of the request before; left out if that had the last page.
     requests: &'static [&'static str],
     /// A part of the last answer for a busy account.
     shows: &'static str,
@@ -180,9 +180,13 @@ impl Visitor {
     /// Every answer must be one that the page expects; of a busy account it must also have what the page shows.
     async fn open(&mut self, view: &View, is_busy: bool) -> Result<Opened, Fault> {
         let begun = Instant::now();
-        let (mut bytes, mut payment, mut body) = (0, String::new(), Vec::new());
+        let (mut bytes, mut payment, mut body) = (0, None::<String>, Vec::new());
         for target in view.requests {
-            let target = target.replace("{payment}", &payment).replace("{wallet}", &self.wallet);
+            let target = match (&payment, target.contains("{payment}")) {
+                (None, true) => continue,
+                (Some(last), true) => target.replace("{payment}", last),
+                (_, false) => target.replace("{wallet}", &self.wallet),
+            };
             let answer = self.ask(view.app, &target).await?;
             if answer.status != 200 {
                 let text = String::from_utf8_lossy(&answer.body);
@@ -192,10 +196,8 @@ impl Visitor {
             if target.starts_with("/list-payments") {
                 let page: Value = serde_json::from_slice(&answer.body)?;
                 let last = page["payments"].as_array().and_then(|all| all.last());
-                payment = last
-                    .and_then(|one| one["payment_id"].as_str())
-                    .unwrap_or_default()
-                    .to_owned();
+                let last = last.filter(|_| page["has_more"] == true);
+                payment = last.and_then(|one| one["payment_id"].as_str()).map(str::to_owned);
             }
             body = answer.body;
         }
