@@ -1,31 +1,17 @@
 //! `purser recover`: the wallet's side of the way back into an account. Prints the owner's login link, or until when to wait.
 
-use purser_actors::id::Network;
 use zeroize::Zeroizing;
 
-use super::http_client::{HttpClient, HttpResponse, at};
-use super::session::Session;
-use super::{CliError, NetworkArg, Running, ServerArgs, TlsArgs, WalletArgs, terminal};
-use purser_host::system::SystemEntropy;
-use purser_protocol::wallet::TestWallet;
+use super::http_client::{HttpResponse, at};
+use super::session::SignInArgs;
+use super::{CliError, Running, terminal};
 
 /// Get back into the test wallet's account when its passkeys are lost
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Server address. Default: where the server of the data directory listened last, else http://127.0.0.1:8402
-    pub url: Option<String>,
-    /// Service to use without a URL
+    /// Wallet and server
     #[command(flatten)]
-    pub server: ServerArgs,
-    /// Network of the wallet's account
-    #[arg(long, value_enum, default_value = "base")]
-    pub network: NetworkArg,
-    /// Wallet that signs
-    #[command(flatten)]
-    pub file: WalletArgs,
-    /// Certificates to trust
-    #[command(flatten)]
-    pub tls: TlsArgs,
+    pub sign_in: SignInArgs,
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
@@ -40,12 +26,9 @@ pub fn run(args: Args) -> Running {
 }
 
 async fn execute(args: Args) -> Result<(), CliError> {
-    let server = args.server.server(args.url.as_deref())?;
-    let path = args.file.path()?;
-    let (wallet, _) = TestWallet::load_or_create(&path, &SystemEntropy)?;
-    let session = Session::new(&path, &wallet, Network::from(args.network));
-    let remote = HttpClient::new(&args.tls, &server)?;
-    let answer = session.signed_post(&remote, &server, "/recover-account").await?;
+    let signer = args.sign_in.signer()?;
+    let (server, remote, session) = (&signer.server, &signer.remote, signer.session());
+    let answer = session.signed_post(remote, server, "/recover-account").await?;
     if answer.is_success() {
         return print(&answer, args.json);
     }
@@ -53,10 +36,10 @@ async fn execute(args: Args) -> Result<(), CliError> {
         return Err(answer.to_error());
     }
     // Without a passkey there is nothing to wait for: the wallet asks for a login link.
-    let token = session.sign_in(&remote, &server).await?;
+    let token = session.sign_in(remote, server).await?;
     let bearer = Zeroizing::new(format!("Bearer {}", *token));
     let link = remote
-        .get(&at(&server, "/get-auth-link")?, &[("authorization", &bearer)])
+        .get(&at(server, "/get-auth-link")?, &[("authorization", &bearer)])
         .await?;
     if !link.is_success() {
         return Err(link.to_error());

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::http_client::{HttpClient, HttpResponse, at, authority};
-use super::{CliError, terminal};
+use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, terminal};
 use purser_host::private_file;
-use purser_host::system::SystemClock;
+use purser_host::system::{SystemClock, SystemEntropy};
 use purser_protocol::wallet::{MppOffer, PaymentRequired, TestWallet, WalletError};
 
 /// A token that expires within this time is not used any more.
@@ -31,6 +31,56 @@ struct StoredTokens {
     /// Whether the wallet signed in for these tokens: they allow more than those of a payment.
     #[serde(default)]
     signed_in: bool,
+}
+
+/// A wallet and the server at which it signs in.
+#[derive(Clone, Debug, clap::Args)]
+pub struct SignInArgs {
+    /// Server address. Default: where the server of the data directory listened last, else http://127.0.0.1:8402
+    pub url: Option<String>,
+    /// Service to use without a URL
+    #[command(flatten)]
+    pub server: ServerArgs,
+    /// Network of the wallet's account
+    #[arg(long, value_enum, default_value = "base")]
+    pub network: NetworkArg,
+    /// Wallet to sign in with
+    #[command(flatten)]
+    pub file: WalletArgs,
+    /// Certificates to trust
+    #[command(flatten)]
+    pub tls: TlsArgs,
+}
+
+impl SignInArgs {
+    /// Loads the wallet; it is created if it does not exist.
+    pub(super) fn signer(&self) -> Result<Signer, CliError> {
+        let server = self.server.server(self.url.as_deref())?;
+        let wallet_file = self.file.path()?;
+        let (wallet, _) = TestWallet::load_or_create(&wallet_file, &SystemEntropy)?;
+        Ok(Signer {
+            remote: HttpClient::new(&self.tls, &server)?,
+            server,
+            network: Network::from(self.network),
+            wallet_file,
+            wallet,
+        })
+    }
+}
+
+/// What [`SignInArgs`] name.
+pub(super) struct Signer {
+    pub(super) server: Url,
+    pub(super) remote: HttpClient,
+    wallet_file: PathBuf,
+    wallet: TestWallet,
+    network: Network,
+}
+
+impl Signer {
+    pub(super) fn session(&self) -> Session<'_> {
+        Session::new(&self.wallet_file, &self.wallet, self.network)
+    }
 }
 
 /// The token file of a wallet.
