@@ -231,10 +231,14 @@ async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<
     let passkeys = engine.passkeys_of(&wallet).await.map_err(|_| ApiError::internal())?;
     let recovery = app.recovery_of(&wallet).await?;
     let mut api_keys = Vec::with_capacity(keys.len());
-    for (id, key) in &keys {
+    // An agent sees its own key.
+    let shown = keys
+        .iter()
+        .filter(|(id, _)| claims.amr.is_owner() || claims.amr.key() == Some(*id));
+    for (id, key) in shown {
         api_keys.push(app.key_overview(*id, key).await?);
     }
-    let sessions = app.open_sessions(&wallet).await?;
+    let sessions = app.open_sessions(&claims).await?;
     Ok(json::private_ok(&AccountOverview {
         account: account.view(&wallet),
         rights: if claims.is_signed_in() {

@@ -11,13 +11,14 @@ use purser_actors::answer::Time;
 use purser_actors::engine::OperationError;
 use purser_actors::entity::account::AccountView;
 use purser_actors::entity::session::{AgentInfoView, AuthMethod, Rejection, Session};
-use purser_actors::id::{ApiKeyId, PaymentId, SessionId, Wallet};
+use purser_actors::id::{ApiKeyId, PaymentId, SessionId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::account::refuse_frozen;
 use super::app::App;
+use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::owner::{owner, unavailable};
@@ -106,7 +107,8 @@ struct SessionList<'a> {
 
 /// List the sessions of the account
 ///
-/// Of browsers and of programs. Of the sessions that payments opened, those of the newest 50 payments.
+/// Of browsers and of programs. Of the sessions that payments opened, those of the newest 50 payments. A page that an agent's
+/// link opened sees the sessions of its API key or payment only.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/account/sessions", operation_id = "listSessions", tag = "Account pages",
     responses((status = 200, description = "Sessions that have not ended, newest first.", body = SessionList<'static>),
@@ -115,7 +117,7 @@ async fn get_sessions(State(app): SharedState, headers: HeaderMap) -> Result<Res
     require_own_page(&Method::GET, &headers, &app.pages.origins())?;
     let claims = session(&app, &headers).await?;
     refuse_frozen(&app.engine, &claims).await?;
-    let open = app.open_sessions(&claims.wallet).await?;
+    let open = app.open_sessions(&claims).await?;
     let shown = open.iter().map(|(id, session)| SessionItem {
         current: *id == claims.session,
         ..app.session_item(*id, session)
@@ -261,13 +263,22 @@ const fn is_of_browser(session: &Session) -> bool {
     session.created_by.is_some() || session.amr.passkey().is_some()
 }
 
+/// Whether the session is of the API key or the payment behind these credentials.
+fn is_of_same_agent(reader: AuthMethod, session: &Session) -> bool {
+    match reader.key() {
+        Some(key) => session.key() == Some(key),
+        None => session.amr == reader,
+    }
+}
+
 impl App {
-    /// Sessions of an account that have not ended, newest first.
+    /// Sessions of an account that have not ended, newest first. The owner sees all, an agent those of its own API key or
+    /// payment.
     ///
     /// # Errors
     /// 500 when storage fails.
-    pub(super) async fn open_sessions(&self, owner: &Wallet) -> Result<Vec<(SessionId, Session)>, ApiError> {
-        let engine = &self.engine;
+    pub(super) async fn open_sessions(&self, reader: &AuthClaims) -> Result<Vec<(SessionId, Session)>, ApiError> {
+        let (engine, owner) = (&self.engine, &reader.wallet);
         let mut found = engine
             .sessions_of(owner, MAX_SESSIONS_SHOWN)
             .await
@@ -286,6 +297,7 @@ impl App {
         for (id, session) in found {
             let is_over = self.session_expiry(&session) <= now;
             if !is_over
+                && (reader.amr.is_owner() || is_of_same_agent(reader.amr, &session))
                 && !engine
                     .has_session_ended(&id, &session)
                     .await

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::access::{field, refresh};
 use super::agent::Agent;
+use super::banking::result;
 use super::host::Host;
 use super::http::{Response, ServiceClient};
 use super::listener::Stream;
@@ -153,4 +154,45 @@ async fn sessions_act_for_their_own_account_only() {
     assert_error(&frozen, 403, "account_frozen");
     let out = victim.act(&site, "/account/sign-out", &json!({})).await;
     assert_eq!(out.status, 200, "a frozen account signs out: {}", out.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_see_their_own_sessions_and_key_only() {
+    // Checks: A page of a link of an API key's token, or of a payment's, lists the sessions of that key or payment, and
+    // no other key. The owner's page lists all.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let own = agent.token(&site).await;
+    let mut keys = Vec::new();
+    for name in ["Courier", "Larder"] {
+        let made = result(&site, &own, "createAgentApiKey", json!({ "name": name })).await;
+        let entered = result(&site, made["apiKey"].as_str().unwrap(), "agentAuth", json!({})).await;
+        let page = Owner::by_token(&site, entered["idToken"].as_str().unwrap()).await;
+        keys.push((made["key"]["apiKeyId"].clone(), page));
+    }
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let payer = Owner::by_token(&site, bought.body["auth"]["id_token"].as_str().unwrap()).await;
+    for (key, page) in &keys {
+        let seen = list(&site, page).await;
+        assert_eq!(seen.len(), 2, "its token and its page: {seen:#?}");
+        assert!(seen.iter().all(|one| one["api_key_id"] == *key), "{seen:#?}");
+        let account = page.account(&site).await.body;
+        let shown = account["api_keys"].as_array().unwrap();
+        assert_eq!((shown.len(), &shown[0]["api_key_id"]), (1, key), "{account}");
+        let connected = account["connected_agents"].as_array().unwrap();
+        assert!(connected.iter().all(|one| one["api_key_id"] == *key), "{account}");
+    }
+    let seen = list(&site, &payer).await;
+    let payment = &bought.body["payment_id"];
+    assert_eq!(seen.len(), 2, "{seen:#?}");
+    assert!(seen.iter().all(|one| one["payment_id"] == *payment), "{seen:#?}");
+    assert_eq!(payer.account(&site).await.body["api_keys"], json!([]));
+    let owner = Owner::of(&site, &agent).await;
+    let seen = list(&site, &owner).await;
+    assert!(seen.len() >= 8, "{seen:#?}");
+    assert_eq!(owner.account(&site).await.body["api_keys"].as_array().unwrap().len(), 2);
+    service.stop();
+    host.assert_verified();
 }
