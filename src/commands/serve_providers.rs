@@ -47,8 +47,6 @@ const PORTS: [&str; 9] = [
     "rates",
     "merchants",
 ];
-/// Timeout for the body of a form.
-const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum body size of the sandbox controls.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 /// Events that are read at once.
@@ -173,7 +171,6 @@ fn control_routes(sandbox: &SandboxProviders, host: &str) -> Router {
         frame: PageFrame::new(host, true),
         entropy: Arc::new(SystemEntropy),
         max_body_bytes: MAX_BODY_BYTES,
-        body_timeout: BODY_TIMEOUT,
     });
     // The pages load their style from here.
     route::router(&[&identity::PAGES, &bank::ROUTES, &reloadable_cards::ROUTES], controls)

@@ -11,7 +11,6 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use http_body_util::{BodyExt as _, Limited};
 use purser_actors::engine::OperationError;
 use purser_actors::entity::payout::{Payout, Status};
 use purser_actors::id::{CardId, PayoutId};
@@ -106,11 +105,10 @@ impl App {
         if !matches!(site, None | Some(b"same-origin" | b"none")) {
             return pages::other_site();
         }
-        let read = Limited::new(body, MAX_FORM_BYTES).collect();
-        let Ok(Ok(form)) = tokio::time::timeout(self.config.server.body_timeout(), read).await else {
+        let Ok(form) = json::collect(body, MAX_FORM_BYTES).await else {
             return pages::invalid_link();
         };
-        let form = Zeroizing::new(form.to_bytes().to_vec());
+        let form = Zeroizing::new(form.to_vec());
         let form = std::str::from_utf8(&form).ok();
         let Some(link) = link(self, form) else {
             return pages::invalid_link();

@@ -139,6 +139,9 @@ impl Engine {
                 Some(key) => Some(self.key_allowance(key).await.map_err(unreadable)?),
                 None => None,
             };
+            if key.is_some_and(|key| !key.is_active) {
+                return Err(OperationError::Rejected(Rejection::KeyRevoked));
+            }
             let command = agent_wallet::Command::Hold {
                 spend: Box::new(spend.clone()),
                 spent_before: before,

@@ -147,6 +147,8 @@ impl Engine {
     /// # Errors
     /// When the key does not exist.
     pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<(), OperationError<Rejection>> {
+        // A spend that has begun ends first; a later one finds the key revoked.
+        let _turn = self.key_turn(Some(id)).await;
         self.ask_api_key(id, &Command::Revoke).await
     }
 

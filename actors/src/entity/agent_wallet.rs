@@ -251,6 +251,8 @@ pub enum Rejection {
     NotFound,
     /// The account owner has stopped all agents.
     AgentsStopped,
+    /// The account owner has revoked the API key that spends.
+    KeyRevoked,
     /// The cap per call would be exceeded.
     PerCallCap {
         /// The cap that would be exceeded.

@@ -155,7 +155,7 @@ impl App {
             })?;
         // The key spends and reads without a page.
         require_confirmed(self, &claims).await?;
-        let body = self.collect(body, MAX_FORM_BYTES).await?;
+        let body = json::collect(body, MAX_FORM_BYTES).await?;
         let form = Query::parse(Some(parse_form(&body)?), &["signup", "name", "answer"])?;
         let link = self
             .signups

@@ -106,6 +106,5 @@ fn admin(state: &AppState, parts: OperatorParts, metrics: Arc<Metrics>) -> opera
         revocations: state.revocations.clone(),
         lease_ms: config.operator.lease_seconds * 1_000,
         max_body_bytes: config.server.max_body_bytes,
-        body_timeout: config.server.body_timeout(),
     }
 }
