@@ -19,7 +19,7 @@ use purser_actors::money::Cents;
 use serde::Deserialize;
 
 use super::app::App;
-use super::auth::AuthClaims;
+use super::auth::{AuthClaims, TokenError};
 use super::error::{ApiError, ErrorCode};
 use super::rate_limit::RateLimitKey;
 use super::readable::is_readable;

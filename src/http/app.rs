@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use bytes::Bytes;
 use purser_actors::engine::Engine;
 use purser_actors::port::{Clock, Entropy};
 use purser_storage::Store;
@@ -99,5 +98,4 @@ impl App {
     pub async fn body<T: DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
         json::read(body, self.config.server.max_body_bytes).await
     }
-
 }

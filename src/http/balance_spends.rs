@@ -9,7 +9,7 @@ use purser_actors::money::Usdc;
 use super::agent_wallet;
 use super::agent_wallet::payments::ApprovalRequired;
 use super::approvals::{self, ApprovalRequiredResponse, approval_id};
-use super::auth::AuthClaims;
+use super::auth::{AuthClaims, TokenError};
 use super::callable;
 use super::error::ApiError;
 use super::idempotency::RecordedReply;

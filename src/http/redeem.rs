@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 
 use super::app::App;
 use super::error::with_prebuilt_body;
+use super::json;
 use super::query::Query;
 use super::route::routes;
 use crate::page::Page;

@@ -276,9 +276,9 @@ impl Harness {
 }
 
 fn test_routes(config: &Config, paid: Arc<AtomicUsize>, (inside, gate): (Arc<Semaphore>, Arc<Semaphore>)) -> Router {
-    let (most, within) = (config.server.max_body_bytes, config.server.body_timeout());
+    let most = config.server.max_body_bytes;
     let echo = move |body: Body| async move {
-        let value: serde_json::Value = json::read(body, most, within).await?;
+        let value: serde_json::Value = json::read(body, most).await?;
         Ok::<response::Response, ApiError>(json::ok(&value))
     };
     let waits = move || async move {

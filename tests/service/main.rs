@@ -61,6 +61,7 @@ mod full_account;
 mod gift_card_quotes;
 mod gift_cards;
 mod held_money;
+mod held_requests;
 mod host;
 mod http;
 mod idempotency;

@@ -95,6 +95,10 @@ async fn owner_who_lost_every_passkey_returns_after_a_day() {
         assert_eq!(event["event"]["type"], "recovery.requested", "{event}");
         let again = recover(&site, &agent).await;
         assert_eq!(again.body, begun.body, "the wait does not begin anew");
+        let signed = proof(&site, &agent).await;
+        assert_eq!(recover_with(&site, &signed).await.body, begun.body);
+        let seen = recover_with(&site, &signed).await;
+        assert_error(&seen, 402, "nonce_used", "a signature that was sent during the wait");
         let shown = own.account(&site).await.body;
         assert_eq!(shown["recovery"]["ready_at"], begun.body["ready_at"], "{shown}");
         // Early, nothing has changed.

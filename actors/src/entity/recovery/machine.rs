@@ -115,9 +115,12 @@ impl Entity for Recovery {
         match (this, command) {
             // The wallet asks again while it runs: the wait does not begin anew, and the signature is used up. Who sees it
             // cannot complete the recovery with it.
-            (Some(recovery), Command::Request { nonce: (nonce, expires_s) }) if recovery.is_open() => {
-                Ok(Decision::answer(()).put_new(table::nonce(expires_s, &nonce), Vec::new()))
-            }
+            (
+                Some(recovery),
+                Command::Request {
+                    nonce: (nonce, expires_s),
+                },
+            ) if recovery.is_open() => Ok(Decision::answer(()).put_new(table::nonce(expires_s, &nonce), Vec::new())),
             (_, Command::Request { nonce }) => Ok(Self::request(*account, nonce, context)),
             (None, _) => Err(Rejection::NotFound),
             (Some(recovery), Command::Continue { job }) => Ok(recovery.continue_when_due(job, context)),

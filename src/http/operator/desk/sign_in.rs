@@ -372,7 +372,7 @@ async fn post_confirm(
     if passkey.token != caller.token {
         return Err(errors::unknown());
     }
-    let until: Timestamp = asked.now.plus_ms(CONFIRMED_MS);
+    let until = asked.now.plus_ms(CONFIRMED_MS);
     let confirmed = admin
         .engine
         .confirm_operator_session(hash, used, until, &caller.act)
