@@ -173,8 +173,10 @@ impl Engine {
     }
 
     async fn consent_of(&self, id: SpendApprovalId, approval: &SpendApproval) -> Result<Consent, LoadError> {
-        // The history that a restore lost may have used a consent that it gave or had.
+        // The history that a restore lost may have used a consent that it gave or had. Its end by the service's time,
+        // which decides here, can be later than by the chains'.
         let lost = self.0.lost_history.map(|lost| lost.until);
+        let lost = lost.max(self.0.outgoing_guard.restored_until());
         let may_be_used = approval
             .decided_at
             .is_some_and(|at| lost.is_some_and(|until| at <= until));

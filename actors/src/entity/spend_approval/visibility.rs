@@ -1,5 +1,5 @@
 //! Whose a request is: what one agent asked for over a limit, and what was refused to it, is not another agent's to see.
-//! The account owner sees all.
+//! Neither is the URL of a webhook endpoint, which often carries a secret. The account owner sees all.
 
 use serde::Deserialize;
 
@@ -9,6 +9,8 @@ use crate::kernel::event_record::PublicEvent;
 
 /// Member of a managed wallet's view: the latest spend that a limit refused, whichever agent asked.
 const LAST_REFUSED: &str = "last_refused_spend";
+/// Member of a webhook endpoint's view.
+const URL: &str = "url";
 /// Type of the event of such a spend.
 const SPEND_REFUSED: &str = "agent_wallet.spend_refused";
 
@@ -33,7 +35,17 @@ pub fn sees_event(reader: Option<AuthMethod>, event: &PublicEvent) -> bool {
 
 /// Whether everybody who may read the account sees events of this type, and sees them as they are.
 pub fn is_same_for_all(kind: &str) -> bool {
-    !kind.starts_with("approval.") && !kind.starts_with("agent_wallet.")
+    !["approval.", "agent_wallet.", "webhook."]
+        .iter()
+        .any(|of| kind.starts_with(of))
+}
+
+/// Scheme and host of a URL. Path, query and user name may carry secrets.
+fn origin_of(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}")
 }
 
 /// The event as the holder of these credentials sees it. `None` if they don't.
@@ -48,6 +60,8 @@ pub fn as_seen_by(reader: Option<AuthMethod>, event: PublicEvent) -> Option<Publ
         _ if reader.is_some_and(AuthMethod::is_owner) => Some(event),
         SPEND_REFUSED => event.without_previous(LAST_REFUSED),
         kind if kind.starts_with("agent_wallet.") => event.without_member(LAST_REFUSED),
+        // Whoever registered it: `GET /get-webhook` shows agents their own in full.
+        kind if kind.starts_with("webhook.") => event.with_text(URL, origin_of),
         _ => Some(event),
     }
 }
@@ -77,4 +91,23 @@ fn key_of(event: &PublicEvent) -> Option<Option<ApiKeyId>> {
         None => data.object.api_key_id,
     };
     key.map(|text| text.parse::<ApiKeyId>()).transpose().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::origin_of;
+
+    // Checks: nothing of a URL but its scheme, host and port.
+    #[test]
+    fn agents_see_the_origin_of_a_url_only() {
+        for (url, origin) in [
+            ("https://hooks.example/T0/B0/secret?key=1#x", "https://hooks.example"),
+            ("http://127.0.0.1:9000/a", "http://127.0.0.1:9000"),
+            ("https://user:secret@hooks.example", "https://hooks.example"),
+            ("https://hooks.example?key=a@b", "https://hooks.example"),
+            ("https://[2001:db8::1]:8443/x", "https://[2001:db8::1]:8443"),
+        ] {
+            assert_eq!(origin_of(url), origin);
+        }
+    }
 }
