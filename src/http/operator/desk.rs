@@ -17,6 +17,7 @@ use purser_actors::credential::{AnsweredChallenge, Credential};
 use purser_actors::engine::{OperationError, OperatorPasskeyUse};
 use purser_actors::entity::passkey::Rejection;
 use purser_actors::id::{OperatorPasskeyId, OperatorSessionId};
+use purser_actors::money::Usdc;
 use purser_actors::operator::{OperatorAction, OperatorConfirmation, OperatorPasskey, OperatorSession, Permission};
 use purser_actors::{id, port::Timestamp};
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,7 @@ use crate::http::json;
 use crate::http::page_session::require_own_page;
 use crate::http::passkeys::{NoMembers, answered, check_name, errors, passkey_error};
 use crate::http::route::routes;
+use crate::http::schemas::ExactDecimal;
 use crate::identity::operator_token::{hash_of, new_session};
 use crate::identity::passkey::challenge::Ceremony;
 use crate::identity::passkey::options::PasskeyUser;
@@ -235,6 +237,14 @@ struct DeskSession {
     /// Until when the session may move money (RFC 3339).
     #[cfg_attr(feature = "documents", schema(required))]
     confirmed_until: Option<Time>,
+    /// What the operator may give alone in one action, in US dollars; null without a limit.
+    #[cfg_attr(feature = "documents", schema(required))]
+    alone_max_usd: Option<ExactDecimal>,
+    /// What the operator may give alone on one day (UTC), in US dollars; null without a limit.
+    #[cfg_attr(feature = "documents", schema(required))]
+    alone_day_max_usd: Option<ExactDecimal>,
+    /// What the operator gave alone today, in US dollars.
+    given_alone_today_usd: ExactDecimal,
     /// The service's time (RFC 3339). In the sandbox it can be ahead of the machine's.
     now: Time,
 }
@@ -250,6 +260,9 @@ async fn session_of(
     let passkeys = passkeys.map_err(|_| ApiError::internal())?.len();
     let now = admin.clock.now();
     let confirmed = session.and_then(|session| session.confirmed_until(now));
+    let limits = admin.engine.approval_limits();
+    let given = admin.engine.given_alone_today(&act.operator).await;
+    let limit = |most: Usdc| (most != Usdc::ZERO).then(|| most.into());
     Ok(DeskSession {
         operator: act.operator.clone(),
         role: act.role.into(),
@@ -259,6 +272,9 @@ async fn session_of(
         must_add_passkey: passkeys == 0 && session.is_some_and(|session| session.passkey.is_none()),
         passkeys_available: admin.operator_auth.site(headers)?.is_available(),
         confirmed_until: confirmed.map(Time::from),
+        alone_max_usd: limit(limits.max_per_action),
+        alone_day_max_usd: limit(limits.max_per_day),
+        given_alone_today_usd: given.map_err(|_| ApiError::internal())?.into(),
         now: now.into(),
     })
 }
