@@ -66,7 +66,9 @@ const server = http.createServer(async (request, answer) => {
       reply.pipe(answer);
     },
   );
-  onward.on("error", () => answer.writeHead(502).end("The service does not answer."));
+  onward.on("error", () => (answer.headersSent ? answer.destroy() : answer.writeHead(502).end("The service does not answer.")));
+  // A stream goes on until its page is closed.
+  answer.on("close", () => onward.destroy());
   request.pipe(onward);
 });
 

@@ -149,7 +149,7 @@ function choicesOf(item: Item): Choice[] {
     {
       action: "credit",
       title: "Credit the holder",
-      does: `Gives ${amountText(item)} to the holder’s balance at once. If it was done after all, the loss is ours.`,
+      does: `Gives ${amountText(item)} to the holder’s balance. If it was done after all, the loss is ours.`,
       not: done ? "Not offered: it was done, so it would be paid twice." : "Not offered: there is no proof that the money has not left.",
       button: "Credit back…",
     },

@@ -119,7 +119,7 @@ function stepLines(entries: TimelineEntry[], own: string | undefined): LogLine[]
 function storyLine(story: Story, own: string | undefined): LogLine {
   const { lead, steps } = story;
   // Of a purchase, and of what a refund gives back.
-  const payment = lead.event && String(lead.event.data.object.payment_id ?? "");
+  const payment = lead.event && (story.key.startsWith("pay_") || lead.event.type.startsWith("refund.")) ? String(lead.event.data.object.payment_id ?? "") : "";
   return {
     key: story.key,
     at: lead.at,
