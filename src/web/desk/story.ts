@@ -19,8 +19,8 @@ export interface Story {
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 /** Steps of a purchase. What happens to a card later is a line of its own. */
 const OF_PURCHASE = / (order|payout|top-up|payment)$/;
-/** Acts that come before what is done. */
-const BEFORE = /\.(claim|renew|release)$/;
+/** Acts that come before what is done, and notes: they cause no event of a customer. */
+const BESIDE = /\.(claim|renew|release|note)$/;
 /** An act and the event that it caused have the time of one decision, or nearly. */
 const SAME_MS = 2_000;
 
@@ -68,10 +68,17 @@ export function stories(entries: readonly TimelineEntry[], wallet: string | unde
   const { paymentOf } = readAll(entries.flatMap((entry) => entry.event ?? []));
   const found = new Map<string, TimelineEntry[]>();
   const ofId = new Map<string, string>();
+  const byOperators = new Map<string, { key: string; at: number }[]>();
+  const put = (key: string, entry: TimelineEntry) => {
+    const steps = found.get(key);
+    if (steps) steps.push(entry);
+    else found.set(key, [entry]);
+  };
   for (const entry of entries) {
     if (!entry.event) continue;
     const key = keyOf(entry.event, paymentOf);
-    found.set(key, [...(found.get(key) ?? []), entry]);
+    put(key, entry);
+    if (entry.event.actor?.type === "operator") byOperators.set(entry.id, [...(byOperators.get(entry.id) ?? []), { key, at: Date.parse(entry.at) }]);
     // The id of a card belongs to its order first.
     if (entry.id && entry.id !== wallet && (!ofId.has(entry.id) || OF_PURCHASE.test(sentence(entry.event).thing))) ofId.set(entry.id, key);
   }
@@ -81,22 +88,25 @@ export function stories(entries: readonly TimelineEntry[], wallet: string | unde
     const act = entry.operator_action;
     if (!act) {
       const key = ofId.get(entry.id);
-      if (key) found.get(key)?.push(entry);
+      if (key) put(key, entry);
       continue;
     }
     const words = act.subject.split(" ");
-    const near = (step: TimelineEntry) => step.event?.actor?.type === "operator" && words.includes(step.id) && Math.abs(Date.parse(step.at) - Date.parse(entry.at)) <= SAME_MS;
-    const cause = BEFORE.test(act.action) ? undefined : [...found].find(([, steps]) => steps.some(near))?.[0];
+    const at = Date.parse(entry.at);
+    const near = words.flatMap((word) => byOperators.get(word) ?? []).find((event) => Math.abs(event.at - at) <= SAME_MS);
+    const cause = BESIDE.test(act.action) ? undefined : near?.key;
     const key = cause ?? words.map((word) => ofId.get(word)).find((one) => one !== undefined) ?? `act ${act.sequence}`;
     if (cause) caused.add(key);
-    found.set(key, [...(found.get(key) ?? []), entry]);
+    put(key, entry);
   }
   const made = [...found].flatMap(([key, all]) => {
     const steps = all.toSorted((one, other) => Date.parse(other.at) - Date.parse(one.at));
     const lead = leadOf(steps);
     if (!lead) return [];
-    const acts = caused.has(key) ? steps.flatMap((step) => (step.operator_action && !BEFORE.test(step.operator_action.action) ? step.operator_action : [])) : [];
-    const operators = [...new Set(acts.map((act) => act.operator))].toReversed();
+    const acts = caused.has(key) ? steps.flatMap((step) => (step.operator_action && !BESIDE.test(step.operator_action.action) ? step.operator_action : [])) : [];
+    // Of what is being worked on, the one who has it.
+    const holder = lead.event?.type.endsWith(".claimed") ? steps.find((step) => step.operator_action?.action.endsWith(".claim"))?.operator_action?.operator : undefined;
+    const operators = holder ? [holder] : [...new Set(acts.map((act) => act.operator))].toReversed();
     const note = acts.map((act) => act.note).find((one) => one && !(lead.event && forms(sentence(lead.event).text).includes(forms(one)))) ?? null;
     const quiet = steps.every((step) => step.event && sentence(step.event).quiet) && !key.startsWith("pay_");
     return [{ key, lead, steps, operators, note, quiet }];

@@ -58,13 +58,14 @@ function Sentence({ event, operators, isOver }: { event: StreamEvent; operators:
   const said = sentence(event);
   let text = said.who === "You" ? forOperators(said.text).replaceAll("the holder’s", "their") : forOperators(said.text);
   const by = operators.join(" and ");
+  const then = said.then && { ...said.then, word: by === "" ? said.then.word : said.then.word.replace(/^An operator is on it$/, `Claimed by ${by}`) };
   const names = by !== "" && /^(A person at Purser|An operator)\b/.test(text);
   if (names) text = text.replace(/^(A person at Purser|An operator)/, "");
   return (
     <>
       {names ? <b>{by}</b> : said.who && <b>{forOperators(said.who)} </b>}
-      {text} {said.amount && !tellsAmount(text, said.amount) && <Amount value={said.amount.value} currency={said.amount.currency} />} {said.then && <After then={said.then} isOver={isOver} />}
-      {by !== "" && !names && <span class="quiet small"> by {by}</span>}
+      {text} {said.amount && !tellsAmount(text, said.amount) && <Amount value={said.amount.value} currency={said.amount.currency} />} {then && <After then={then} isOver={isOver} />}
+      {by !== "" && !names && !then?.word.startsWith("Claimed by") && <span class="quiet small"> by {by}</span>}
     </>
   );
 }

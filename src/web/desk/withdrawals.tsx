@@ -31,7 +31,7 @@ function Side({ row, reload }: { row: OpenCardWithdrawal | undefined; reload: ()
     <>
       <Panel foot={<span>One transaction pays one withdrawal. If your claim ends first, look whether you paid before anybody claims again.</span>}>
         {mine && <ClaimHead leased={row} at="/admin/card-withdrawals" subject={{ withdrawal_id: row.withdrawal_id }} onChange={reload} released="Put back: it is not paid. Anyone can claim it." />}
-        <div class="panel-body stack">
+        <div class={mine ? "panel-body stack" : "panel-body stack first"}>
           <div>
             <h2>Pay {usd(row.amount)}</h2>
             <p class="small soft">

@@ -103,6 +103,12 @@ test("a refused order names its operator, not the one who claimed it, and its re
   assert.match(said, /Reason: Our partner does not serve this country today\.$/);
 });
 
+test("a freeze names its operator, and a note beside it is a line of its own", () => {
+  const frozen = entry(8_000, "account.frozen", WALLET, { status: "frozen" }, "operator");
+  const lines = stories([act(8_500, "customer.note", WALLET, "cia", "Called."), frozen, act(8_000, "account.freeze", WALLET, "ben"), ...purchase()], WALLET);
+  assert.deepEqual(lines.map((line) => [line.lead.event?.type ?? line.lead.operator_action?.action, line.operators, line.steps.length]), [["customer.note", [], 1], ["account.frozen", ["ben"], 2], ["card.ready", [], 9]]);
+});
+
 test("an act that caused no event is a line of its own", () => {
   const lines = stories([act(9_000, "account.freeze", WALLET, "ben", "A question"), ...purchase()], WALLET);
   assert.equal(lines[0]?.lead.operator_action?.action, "account.freeze");
