@@ -330,6 +330,7 @@ fn metrics(state: &AppState, limiter: &Arc<RateLimiter>, checkout: &Checkout) ->
             "production"
         },
         chains: state.deps.real.clone(),
+        announcements: Arc::default(),
         clock: state.deps.clock.clone(),
     }
 }

@@ -64,6 +64,7 @@ fn announcer(state: &AppState, metrics: &Arc<Metrics>) -> Option<Arc<Announcer>>
         state.deps.entropy.clone(),
         state.deps.operator_webhook.clone()?,
         pauses.to_vec(),
+        metrics.announcements.clone(),
     ));
     tokio::spawn(announcer.clone().run(metrics.clone()));
     Some(announcer)

@@ -48,7 +48,7 @@ const named = (value: unknown): string => (text(value) ? ` “${text(value)}”`
 const usd = (value: unknown): string => money(text(value));
 const quoted = (value: unknown): string => (text(value) ? ` for “${text(value)}”` : "");
 const ending = (object: Values): string => (text(object.last4) ? ` •••• ${text(object.last4)}` : "");
-const because = (value: unknown): string => (text(value) ? ` Reason: ${text(value).replaceAll("_", " ")}.` : "");
+const because = (value: unknown): string => (text(value) ? ` Reason: ${text(value).replaceAll("_", " ").replace(/\.$/, "")}.` : "");
 
 /** The seconds between the beginning of a thing and this event. */
 function took(object: Values, event: StreamEvent): string {

@@ -11,6 +11,7 @@ use purser_actors::answer::Time;
 use purser_actors::engine::OperatorPasskeyUse;
 use purser_actors::id;
 use purser_actors::id::{OperatorPasskeyId, OperatorSessionId};
+use purser_actors::money::Usdc;
 use purser_actors::operator::{
     OperatorAction, OperatorConfirmation, OperatorPasskey, OperatorSession, Permission, Role,
 };
@@ -28,6 +29,7 @@ use crate::http::operator::extractors::OperatorRequest;
 use crate::http::operator::{AdminState, SharedState};
 use crate::http::passkeys::{NoMembers, answered, errors, passkey_error};
 use crate::http::route::routes;
+use crate::http::schemas::ExactDecimal;
 use crate::identity::operator_token::{hash_of, new_session};
 use crate::identity::passkey::challenge::Ceremony;
 #[cfg(feature = "documents")]
@@ -135,6 +137,14 @@ struct DeskSession {
     /// Until when the session may move money (RFC 3339).
     #[cfg_attr(feature = "documents", schema(required))]
     confirmed_until: Option<Time>,
+    /// What the operator may give alone in one action, in US dollars; null without a limit.
+    #[cfg_attr(feature = "documents", schema(required))]
+    alone_max_usd: Option<ExactDecimal>,
+    /// What the operator may give alone on one day (UTC), in US dollars; null without a limit.
+    #[cfg_attr(feature = "documents", schema(required))]
+    alone_day_max_usd: Option<ExactDecimal>,
+    /// What the operator gave alone today, in US dollars.
+    given_alone_today_usd: ExactDecimal,
     /// The service's time (RFC 3339). In the sandbox it can be ahead of the machine's.
     now: Time,
 }
@@ -150,6 +160,9 @@ async fn session_of(
     let passkeys = passkeys.map_err(|_| ApiError::internal())?.len();
     let now = admin.clock.now();
     let confirmed = session.and_then(|session| session.confirmed_until(now));
+    let limits = admin.engine.approval_limits();
+    let given = admin.engine.given_alone_today(&act.operator).await;
+    let limit = |most: Usdc| (most != Usdc::ZERO).then(|| most.into());
     Ok(DeskSession {
         operator: act.operator.clone(),
         role: act.role.into(),
@@ -159,6 +172,9 @@ async fn session_of(
         must_add_passkey: passkeys == 0 && session.is_some_and(|session| session.passkey.is_none()),
         passkeys_available: admin.operator_auth.site(headers)?.is_available(),
         confirmed_until: confirmed.map(Time::from),
+        alone_max_usd: limit(limits.max_per_action),
+        alone_day_max_usd: limit(limits.max_per_day),
+        given_alone_today_usd: given.map_err(|_| ApiError::internal())?.into(),
         now: now.into(),
     })
 }
