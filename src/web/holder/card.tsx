@@ -3,16 +3,17 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import {
-  Amount, Button, Confirm, Empty, Id, KeyValue, Log, type LogLine, Meter, Note, OutLink, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, StatusTag, type Stop, Table, Time, type Tone, actorOf, ago, api, byWords, failure, isZero, less, money, now, span, toast,
+  Amount, Button, Confirm, Empty, Id, KeyValue, Log, type LogLine, Meter, Note, OutLink, PageHead, type PageProps, Panel, Route, Shell, Skeleton, StatusTag, type Stop, Table, Time, type Tone, actorOf, ago, api, byWords, failure, isZero, less, money, now, span, toast,
 } from "../parts";
 import type { Card, CardCharge, GiftCard, GiftCardOffer, IntlCard, ReloadableCard } from "../api/public";
 import { mayAct } from "./account";
-import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, NO_CARD, type Paid as Payment, STATUS_KINDS, cardLabel, cardName, cardOf, cardWorth, hasSecret, isEnded, isUsable, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
+import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, NO_CARD, type Paid as Payment, cardLabel, cardName, cardOf, cardWorth, hasSecret, isEnded, isUsable, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { isAbsent, useLoad } from "./data/load";
 import { reasonWords } from "./data/words";
 import { Transaction, chainName, webAddress } from "./chain";
-import { Face } from "./face";
+import { Contact } from "./contact";
+import { CardStatus, Face } from "./face";
 import { LoadError } from "./pager";
 import { Receipt } from "./receipt";
 import { RevealBar, useReveal } from "./reveal";
@@ -89,7 +90,7 @@ function Loaded({ card }: { card: AnyCard }) {
         title={
           <span class="row wrap">
             {title}
-            <Status kind={STATUS_KINDS[kind]} value={card.status} tag />
+            <CardStatus card={card} tag />
           </span>
         }
       >
@@ -100,7 +101,7 @@ function Loaded({ card }: { card: AnyCard }) {
       <div class="columns-card">
         <div class="stack">
           {kind === "gift" ? <GiftFace card={card as GiftCard} title={title} reveal={reveal} /> : <NumberFace card={card} reveal={reveal} />}
-          {kind === "intl" && <IntlOrder card={card as IntlCard} />}
+          {kind === "intl" && <IntlOrder card={card as IntlCard} takenAt={events.data?.find((one) => one.type === "intl_order.claimed")?.created_at} />}
           {kind !== "gift" && !["queued", "claimed", "pending", "creating"].includes(card.status) && <OnCard card={card as Card} />}
           {paymentId !== null && <Price card={card} payment={payment.data ?? null} />}
           <Details card={card} payment={payment.data ?? null} views={(events.data ?? []).filter((one) => one.type.endsWith(".details_viewed")).map((one) => one.created_at)} />
@@ -131,7 +132,7 @@ function NumberFace({ card, reveal }: { card: AnyCard; reveal: ReturnType<typeof
   const address = details?.billing_address;
   return (
     <div class="stack tight">
-      <Face card={card} title={cardLabel(card) ?? KIND_WORDS[kindOf(card)]} state={state}>
+      <Face card={card} title={cardLabel(card) ?? "Purser"} state={state}>
         {last4 === null ? (
           <p class="face-wait">{isEnded(card) ? "No card was made" : "The number appears here once the card is made"}</p>
         ) : (
@@ -228,28 +229,42 @@ function GiftFace({ card, title, reveal }: { card: GiftCard; title: string; reve
 }
 
 /** What an operator does for an international card, with the hours that are left. */
-function IntlOrder({ card }: { card: IntlCard }) {
+function IntlOrder({ card, takenAt }: { card: IntlCard; takenAt: string | undefined }) {
   const [asking, setAsking] = useState(false);
   const open = card.status === "queued" || card.status === "claimed";
   if (!open) return null;
+  const isTaken = card.status === "claimed";
   const dueAt = Date.parse(card.created_at) + 24 * 3_600_000;
   const left = (dueAt - now.value) / 1_000;
+  const isLate = card.overdue || left <= 0;
   const stops: Stop[] = [
     { is: "done", name: "Paid", detail: <Time at={card.created_at} /> },
-    { is: "now", name: card.status === "claimed" ? "An operator makes it" : "With an operator", detail: card.overdue || left <= 0 ? "longer than the usual 24 h" : `at the latest in ${span(left)}` },
+    { is: isLate ? "hold" : "now", name: isTaken ? "An operator took it" : "Waits for an operator", detail: isLate ? `${span(-left)} late` : `at the latest in ${span(left)}` },
     { is: "next", name: "Ready", detail: "next" },
   ];
   return (
     <Panel title="Order" padded>
       <div class="stack">
         <Route stops={stops} label="Steps of this order" />
-        <p class="small soft">A person at the issuer makes this card. You can close this page: it is here when you come back.</p>
-        {card.status === "queued" ? (
+        {isLate ? (
+          <Note tone="wait" title="It takes longer than 24 hours">
+            {isTaken ? (
+              <>
+                An operator took it {takenAt ? <Time at={takenAt} /> : "before"} and has not finished it. From then on only an operator can cancel it. <Contact>to have it cancelled</Contact>
+              </>
+            ) : (
+              `No operator has it yet. You can go on waiting, or cancel: ${money(card.charged_usd_amount)}, the fee included, goes to your balance at once.`
+            )}
+          </Note>
+        ) : (
+          <p class="small soft">A person at the issuer makes this card. You can close this page: it is here when you come back.</p>
+        )}
+        {!isTaken ? (
           <Button kind="danger" decides disabled={!mayAct.value} onClick={() => setAsking(true)}>
             Cancel order…
           </Button>
         ) : (
-          <p class="small quiet">It can't be cancelled while an operator works on it.</p>
+          !isLate && <p class="small quiet">An operator took it, so it can't be cancelled any more.</p>
         )}
       </div>
       {asking && (

@@ -5,10 +5,10 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import {
   Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
-  now, since, sum, toast, units, until, useLoaded,
+  now, since, sum, units, until, useLoaded,
 } from "../parts";
 import { account, mayAct, serviceUrl } from "./account";
-import { type Approval, approvalAgent, approvalReason, approvalWords, decline } from "./approvals";
+import { type Approval, approvalAgent, approvalReason, approvalWords } from "./approvals";
 import { webAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
 import { type LoadedTransfers, type OnWay, type Transfers, claimLeft, onWay, payoutWords, useTransfers } from "./in-flight";
@@ -26,6 +26,7 @@ const SpendingPanel = lazy(
 const AddMoneyDialog = lazy(() => import("./add-money").then((file) => file.AddMoneyDialog));
 const WithdrawDialog = lazy(() => import("./withdraw-to").then((file) => file.Withdraw));
 const ApprovalDialog = lazy(() => import("./approval-dialog").then((file) => file.ApprovalDialog));
+const DeclineDialog = lazy(() => import("./approval-dialog").then((file) => file.DeclineDialog));
 
 /** Of a balance outside the account's own: `undefined` if there is none, `null` if it cannot be read now. */
 type Outside = string | number | null | undefined;
@@ -304,6 +305,7 @@ export default function Home() {
   const feed = useFeed();
   const dialog = useSignal<"add" | "withdraw" | null>(null);
   const looked = useSignal<Approval | null>(null);
+  const declining = useSignal<Approval | null>(null);
   const hasWallet = shown?.agent_wallet !== null && shown?.agent_wallet !== undefined;
   const isLinked = shown?.issuer_link?.status === "linked";
   const loaded = useTransfers();
@@ -337,7 +339,13 @@ export default function Home() {
       text: `${approvalReason(approval)}${approval.expires_at ? ` Waits until ${until(approval.expires_at, now.peek())}.` : ""}`,
       actions: (
         <>
-          <Button small decides onClick={() => void decline(approval).then(loadWaiting, (thrown) => toast(failure(thrown).said))}>
+          <Button
+            small
+            decides
+            onClick={() => {
+              declining.value = approval;
+            }}
+          >
             Decline
           </Button>
           <Button
@@ -489,6 +497,15 @@ export default function Home() {
           now={now.peek()}
           onClose={() => {
             looked.value = null;
+          }}
+          onAnswered={() => void loadWaiting()}
+        />
+      )}
+      {declining.value && (
+        <DeclineDialog
+          approval={declining.value}
+          onClose={() => {
+            declining.value = null;
           }}
           onAnswered={() => void loadWaiting()}
         />

@@ -5,6 +5,7 @@ import { Avatar, Button, Confirm, ErrorLine, Field, Icon, Id, KeyValue, Menu, Mo
 import { account, loadAccount, mayAct } from "./account";
 import { AddPasskey } from "./add-passkey";
 import { webAddress } from "./chain";
+import { Contact } from "./contact";
 import { isAbsent, useLoad } from "./data/load";
 import { type Identity, type IssuerLink, type Passkey, linkIssuer, readCardBalance, readPasskeys, removePasskey, renamePasskey, startIdentity, unlinkIssuer } from "./data/settings";
 import { reasonWords } from "./data/words";
@@ -223,7 +224,7 @@ function IdentityPanel() {
           <>
             {status === "rejected" && (
               <Note tone="bad" title="The provider could not verify you.">
-                {reasonWords(identity?.rejection_reason) ?? "It gave no reason."} You can try again.
+                {reasonWords(identity?.rejection_reason) ?? "It gave no reason."} You can try again. <Contact>if it refuses you again</Contact>
               </Note>
             )}
             <div class="row wrap between">

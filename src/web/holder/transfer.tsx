@@ -9,7 +9,7 @@ import { useLoad } from "./data/load";
 import { readNames } from "./data/people";
 import { type RouteStop, stopsOf, timesOf } from "./data/route";
 import { dayLink } from "./data/statement";
-import { NOT_THERE, TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, readTransfer, statusKind, updated } from "./data/transfers";
+import { NOT_THERE, TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, railName, readTransfer, statusKind, updated } from "./data/transfers";
 import { retryWords, whereOf } from "./data/where";
 import { HELD_WORDS, reasonWords } from "./data/words";
 import { Receipt } from "./receipt";
@@ -416,11 +416,11 @@ const WORDS: Record<string, [Tone, string]> = {
   "top_up.failed": ["off", "It could not be delivered. The full price is on your balance"],
   "payout.awaiting-details": ["wait", "Waits for the recipient's card"],
   "payout.queued": ["move", "Ready to be sent"],
-  "payout.in-process": ["move", "The bank accepted it"],
+  "payout.in-process": ["move", "{rail} accepted it"],
   "payout.complete": ["done", "Paid out"],
   "payout.returned": ["off", "It came back, and was credited"],
-  "payout.failed": ["off", "The bank declined it. The price is on your balance"],
-  "payout.cancelled": ["off", "The bank stopped it. The price is on your balance"],
+  "payout.failed": ["off", "{rail} declined it. The price is on your balance"],
+  "payout.cancelled": ["off", "{rail} stopped it. The price is on your balance"],
   "payout.expired": ["off", "No card was entered in 30 days. The price is on your balance"],
   "withdrawal.pending": ["move", "The amount is held"],
   "withdrawal.sent": ["move", "Sent on its chain"],
@@ -440,12 +440,16 @@ const WORDS: Record<string, [Tone, string]> = {
 };
 
 function timeline(transfer: Transfer, events: PastEvent[], payment: Payment | null): LogLine[] {
+  const rail = railName(transfer).replace(/^the/, "The");
   const lines: (LogLine & { at: string })[] = events.flatMap((event) => {
     // The payment's own line says it better.
     if (event.type === "top_up.paid" && payment) return [];
-    const [tone, text] = WORDS[event.type] ?? [];
-    const who = actorOf(event);
-    return tone && text ? [{ key: event.seq, tone, text, at: event.created_at, fresh: event.fresh === true, ...(who ? { sub: <span>{byWords(who)}</span> } : {}) }] : [];
+    const [tone, words] = WORDS[event.type] ?? [];
+    if (!tone || !words) return [];
+    const text = words.replace("{rail}", rail);
+    // The sentence names it already.
+    const who = text === words ? (actorOf(event)?.replace("The payment app", rail) ?? null) : null;
+    return [{ key: event.seq, tone, text, at: event.created_at, fresh: event.fresh === true, ...(who ? { sub: <span>{byWords(who)}</span> } : {}) }];
   });
   for (const leg of transfer.topUp?.legs ?? []) {
     const network = leg.leg === "burn" ? "solana" : "base";

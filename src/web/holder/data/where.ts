@@ -2,7 +2,7 @@
 
 import { isZero, money } from "../../parts";
 import { chainName } from "../chain";
-import { type Transfer, amountWords, appName } from "./transfers";
+import { type Transfer, amountWords, railName } from "./transfers";
 
 export interface Where {
   /** Where the money is. */
@@ -99,7 +99,7 @@ function payout(transfer: Transfer): Where {
   const one = transfer.payout;
   const price = money(one?.charged_usd_amount);
   const taken = one?.payment_id ? "was paid to Purser" : "was taken from your balance";
-  const rail = one?.product === "app_payment" ? appName(one.platform ?? "the payment app") : "the bank";
+  const rail = railName(transfer);
   const back = one?.credited_amount;
   const credited = back !== undefined && back !== null ? money(back) : price;
   switch (transfer.status) {
