@@ -64,12 +64,17 @@ export const scenarios = {
     await visitor.sees('main', 'This link ends on')
     await visitor.inspect('public-redeem')
 
+    await visitor.follow('button')
+    await visitor.sees('#card_number-error', 'Enter the long number')
+    await visitor.sees('#expiry-error', 'Month and year')
+
     await visitor.fill('[name=card_number]', '4111 1111 1111 1112')
     await visitor.fill('[name=expiry]', '13/2')
     await visitor.follow('button')
     await visitor.sees('#card_number-error', 'A digit is wrong')
     await visitor.sees('#expiry-error', 'Month and year')
     check(await visitor.page.evaluate(() => document.activeElement.id === 'card_number'), 'focus on the first error')
+    check(await visitor.page.evaluate(() => document.querySelector('[name=expiry]').value === '13/2'), 'the expiry is kept')
     await visitor.inspect('public-redeem-errors')
     const american = debitCard('840')
     await visitor.fill('[name=card_number]', american)
