@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import {
-  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
+  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Meter, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
   now, since, sum, units, until, useLoaded,
 } from "../parts";
 import { account, mayAct, serviceUrl } from "./account";
@@ -12,6 +12,7 @@ import { type Approval, approvalAgent, approvalReason, approvalWords } from "./a
 import { webAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
 import { type LoadedTransfers, type OnWay, type Transfers, claimLeft, onWay, payoutWords, useTransfers } from "./in-flight";
+import { LookNote } from "./look-note";
 import { StopAgentsButton, StopAgentsDialog } from "./stop-agents";
 import { loadWaiting, waiting } from "./waiting";
 
@@ -409,11 +410,7 @@ export default function Home() {
   return (
     <Shell app="holder" page="home" title="Home">
       <div class="stack before-hero">
-        {!mayAct.value && (
-          <Note tone="info" title="You can look, not change.">
-            This page was opened with a payment’s token. Ask your agent to sign in with the wallet and send a new link.
-          </Note>
-        )}
+        <LookNote />
       </div>
       <div class="hero">
         <div class="page-head">

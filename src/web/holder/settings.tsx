@@ -9,6 +9,7 @@ import { Contact } from "./contact";
 import { isAbsent, useLoad } from "./data/load";
 import { type Identity, type IssuerLink, type Passkey, linkIssuer, readCardBalance, readPasskeys, removePasskey, renamePasskey, startIdentity, unlinkIssuer } from "./data/settings";
 import { reasonWords } from "./data/words";
+import { LookNote } from "./look-note";
 import { useKeyOf } from "./once";
 import { LoadError } from "./pager";
 import { Sessions } from "./sessions";
@@ -23,11 +24,7 @@ export default function Settings() {
     <Shell app="holder" page="settings" title="Settings" read>
       <PageHead title="Settings">Ways in, sessions, identity, the card issuer and webhooks.</PageHead>
       <div class="stack">
-        {!mayAct.value && (
-          <Note tone="info" title="You can look, not change.">
-            This page was opened with a payment’s token. Ask your agent to sign in with the wallet and send a new link.
-          </Note>
-        )}
+        <LookNote />
         <WaysIn />
         <Sessions title="Signed in now" />
         <IdentityPanel />

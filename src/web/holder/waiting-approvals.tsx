@@ -34,6 +34,8 @@ export function WaitingApprovals({ approvals, failed, reload }: WaitingProps) {
     );
   }
   const waiting = approvals.filter((one) => one.status === "pending");
+  // An agent's link shows what that agent asked for, if anything.
+  if (waiting.length === 0 && !mayAct.value) return null;
   if (waiting.length === 0) {
     return (
       <Panel title="Waits for your yes" padded>
