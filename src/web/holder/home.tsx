@@ -9,7 +9,7 @@ import {
 } from "../parts";
 import { account, mayAct, serviceUrl } from "./account";
 import { type Approval, approvalAgent, approvalReason, approvalWords } from "./approvals";
-import { webAddress } from "./chain";
+import { checkAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
 import { type LoadedTransfers, type OnWay, type Transfers, claimLeft, onWay, payoutWords, useTransfers } from "./in-flight";
 import { LookNote } from "./look-note";
@@ -384,7 +384,7 @@ export default function Home() {
         title: <b>Verify your identity</b>,
         text: "Payments to people need it once. It takes about three minutes.",
         actions: (
-          <Button small href={webAddress(identity.check_url) ?? "/dashboard/settings"}>
+          <Button small href={checkAddress(identity.check_url) ?? "/dashboard/settings"}>
             Verify
           </Button>
         ),

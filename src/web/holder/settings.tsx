@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Avatar, Button, Confirm, ErrorLine, Field, Icon, Id, KeyValue, Menu, MoneyField, Note, PageHead, Panel, Segments, Shell, Skeleton, Status, StatusTag, type Theme, Time, amountProblem, api, failure, fieldErrors, frame, hasPasskeys, money, navigate, setTheme, theme, toast } from "../parts";
 import { account, loadAccount, mayAct } from "./account";
 import { AddPasskey } from "./add-passkey";
-import { webAddress } from "./chain";
+import { checkAddress } from "./chain";
 import { Contact } from "./contact";
 import { isAbsent, useLoad } from "./data/load";
 import { type Identity, type IssuerLink, type Passkey, linkIssuer, readCardBalance, readPasskeys, removePasskey, renamePasskey, startIdentity, unlinkIssuer } from "./data/settings";
@@ -185,7 +185,7 @@ function RemovePasskey({ passkey, last, onClose, then }: { passkey: Passkey; las
 function IdentityPanel() {
   const identity = account.value?.identity as Identity | null | undefined;
   const status = identity?.status ?? "none";
-  const checkUrl = webAddress(identity?.check_url);
+  const checkUrl = checkAddress(identity?.check_url);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const start = async () => {
@@ -194,7 +194,7 @@ function IdentityPanel() {
     try {
       const { identity: begun } = await startIdentity();
       await loadAccount();
-      const url = webAddress(begun.check_url);
+      const url = checkAddress(begun.check_url);
       if (url) location.assign(url);
     } catch (thrown) {
       setError(failure(thrown).said);

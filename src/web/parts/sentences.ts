@@ -204,6 +204,15 @@ const us = cardRows((o) => `US card${ending(o)}`);
 const reloadable = cardRows((o) => `card${ending(o)}`);
 const intl = cardRows((o) => `international card${ending(o)}`);
 
+/** An international order that waits for an operator, or that one took. Late, both are the same to its owner. */
+const openOrder: Row = {
+  buyer: true,
+  does: (o) => `ordered ${intlCard(o)}${paidWith(o)}.${o.overdue === true ? " It takes longer than 24 hours." : ""}`,
+  then: (o, event) => (o.overdue === true ? { tone: "wait", word: "Late" } : status("intl_order")(o, event)),
+  amount: out("charged_usd_amount"),
+  step: "order",
+};
+
 const ROWS = {
   "account.created": { says: () => "This account was opened." },
   "account.caps_updated": { does: () => "changed the limits of this account." },
@@ -270,9 +279,9 @@ const ROWS = {
   "identity.rejected": { says: (o) => `Your identity could not be verified.${because(o.rejection_reason)}`, then: status("identity"), step: "identity" },
 
   ...prefixed("intl_order", intl),
-  "intl_order.queued": { buyer: true, does: (o) => `ordered ${intlCard(o)}${paidWith(o)}.`, then: status("intl_order"), amount: out("charged_usd_amount"), step: "order" },
-  "intl_order.claimed": { buyer: true, does: (o) => `ordered ${intlCard(o)}${paidWith(o)}.`, then: () => ({ tone: "move", word: "An operator took it" }), amount: out("charged_usd_amount"), step: "order" },
-  "intl_order.overdue": { buyer: true, does: (o) => `ordered ${intlCard(o)}${paidWith(o)}. It takes longer than 24 hours.`, then: () => ({ tone: "wait", word: "Late" }), amount: out("charged_usd_amount"), step: "order" },
+  "intl_order.queued": openOrder,
+  "intl_order.claimed": openOrder,
+  "intl_order.overdue": openOrder,
   "intl_order.ready": { buyer: true, does: (o) => `ordered ${intlCard(o)}${paidWith(o)}.`, then: after("Ready"), amount: out("charged_usd_amount"), step: "order" },
   "intl_order.cancelled": { does: (o) => `cancelled the order of ${intlCard(o)}, so the money is back on your balance.`, says: (o) => `The order of ${intlCard(o)} was cancelled, so the money is back on your balance.`, amount: comesIn("credited_usd_amount"), step: "order" },
   "intl_order.rejected": { says: (o) => `An operator refused the order of ${intlCard(o)}, so the money is back on your balance.${because(o.rejection_reason)}`, amount: comesIn("credited_usd_amount"), step: "order" },

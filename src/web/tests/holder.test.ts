@@ -13,7 +13,7 @@ const { cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
 const { costInTheEnd } = await import("../holder/receipt");
 const { productWords } = await import("../parts/sentences");
-const { explorerUrl, webAddress } = await import("../holder/chain");
+const { checkAddress, explorerUrl, webAddress } = await import("../holder/chain");
 const { frame } = await import("../parts");
 
 test("a list of several sources has every row once, newest first, whatever the page size", async () => {
@@ -127,6 +127,8 @@ test("links to explorers are of real chains only, and links of providers are web
   assert.equal(explorerUrl("abc", "solana"), "https://explorer.solana.com/tx/abc");
   assert.equal(webAddress("javascript:alert(1)"), null);
   assert.equal(webAddress("https://shop.example/r"), "https://shop.example/r");
+  for (const good of ["https://check.example/r", "/sandbox/identity-check?token=1"]) assert.equal(checkAddress(good), good);
+  for (const wrong of [null, "", "/", "//check.example", "/\\check.example", "javascript:alert(1)", "check"]) assert.equal(checkAddress(wrong), null);
   assert.equal(productWords("gift_marche_lumiere_fr"), "Marche Lumiere");
 });
 
