@@ -10,7 +10,7 @@ import { mayAct } from "./account";
 import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, NO_CARD, type Paid as Payment, cardLabel, cardName, cardOf, cardWorth, hasSecret, isEnded, isUsable, isWaiting, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { isAbsent, useLoad } from "./data/load";
-import { reasonWords } from "./data/words";
+import { reasonSentence, reasonWords } from "./data/words";
 import { Transaction, chainName, webAddress } from "./chain";
 import { Contact } from "./contact";
 import { CardStatus, Face } from "./face";
@@ -346,7 +346,7 @@ function OnCard({ card }: { card: Card | IntlCard | ReloadableCard }) {
           <p class="soft">
             {card.status === "failed" || card.status === "rejected" || card.status === "cancelled" ? "No card was made. " : "The card has ended. "}
             {isZero(credited) ? "" : `${money(credited)} was credited to your balance.`}
-            {"failure_reason" in card && card.failure_reason ? ` ${reasonWords(card.failure_reason)}` : ""}
+            {"failure_reason" in card && card.failure_reason ? ` ${reasonSentence(card.failure_reason)}` : ""}
             {"rejection_reason" in card && card.rejection_reason ? ` The operator said: “${card.rejection_reason}”.` : ""}
           </p>
         ) : (
@@ -528,7 +528,7 @@ function Redemption({ card, offer, shown }: { card: GiftCard; offer: ReturnType<
     <Panel title="How to redeem it" padded>
       <div class="stack">
         {card.status === "processing" && <p>The catalog makes the card, usually in two seconds.</p>}
-        {card.status === "failed" && <p>{reasonWords(card.failure_reason) ?? "The catalog declined it."} {money(card.charged_usd_amount)} was credited to your balance.</p>}
+        {card.status === "failed" && <p>{reasonSentence(card.failure_reason) ?? "The catalog declined it."} {money(card.charged_usd_amount)} was credited to your balance.</p>}
         {card.status === "completed" && (
           <ol class="steps">
             <li>{shown ? "Copy the code." : "Show the code, and copy it."}</li>

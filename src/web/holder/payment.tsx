@@ -5,7 +5,7 @@ import { type Paid, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { useLoad } from "./data/load";
 import { dayLink } from "./data/statement";
-import { reasonWords } from "./data/words";
+import { reasonSentence } from "./data/words";
 import { LoadError } from "./pager";
 import { Receipt } from "./receipt";
 
@@ -62,7 +62,7 @@ function moneyOf(payment: Paid): string {
     case "declined":
     case "refused":
     case "released":
-      return `Nothing was taken.${payment.error_reason ? ` ${reasonWords(payment.error_reason)}` : ""}`;
+      return `Nothing was taken.${payment.error_reason ? ` ${reasonSentence(payment.error_reason)}` : ""}`;
     case "unknown":
       return "We had no answer. It is neither paid nor refused until the chain says so.";
     case "credited":

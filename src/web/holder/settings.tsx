@@ -8,7 +8,7 @@ import { checkAddress } from "./chain";
 import { Contact } from "./contact";
 import { isAbsent, useLoad } from "./data/load";
 import { type Identity, type IssuerLink, type Passkey, linkIssuer, readCardBalance, readPasskeys, removePasskey, renamePasskey, startIdentity, unlinkIssuer } from "./data/settings";
-import { reasonWords } from "./data/words";
+import { reasonSentence } from "./data/words";
 import { LookNote } from "./look-note";
 import { useKeyOf } from "./once";
 import { LoadError } from "./pager";
@@ -221,7 +221,7 @@ function IdentityPanel() {
           <>
             {status === "rejected" && (
               <Note tone="bad" title="The provider could not verify you.">
-                {reasonWords(identity?.rejection_reason) ?? "It gave no reason."} You can try again. <Contact>if it refuses you again</Contact>
+                {reasonSentence(identity?.rejection_reason) ?? "It gave no reason."} You can try again. <Contact>if it refuses you again</Contact>
               </Note>
             )}
             <div class="row wrap between">
@@ -287,7 +287,7 @@ function Issuer() {
           </>
         ) : (
           <div class="row wrap between">
-            <p class="soft grow">{status === "requested" ? "The issuer opens an account in your name. This page changes by itself." : status === "declined" ? `The issuer declined: ${reasonWords(link?.decline_reason) ?? "it gave no reason"} You can try again.` : "Reloadable cards and their balance need an account at the issuer. Linking opens one; it is free."}</p>
+            <p class="soft grow">{status === "requested" ? "The issuer opens an account in your name. This page changes by itself." : status === "declined" ? `The issuer declined: ${reasonSentence(link?.decline_reason) ?? "it gave no reason."} You can try again.` : "Reloadable cards and their balance need an account at the issuer. Linking opens one; it is free."}</p>
             <Button kind="primary" busy={busy} decides disabled={!mayAct.value || status === "requested"} onClick={() => void act()}>
               Link the card issuer
             </Button>

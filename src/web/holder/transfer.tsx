@@ -11,7 +11,7 @@ import { type RouteStop, stopsOf, timesOf } from "./data/route";
 import { dayLink } from "./data/statement";
 import { NOT_THERE, TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, railName, readTransfer, statusKind, updated } from "./data/transfers";
 import { retryWords, whereOf } from "./data/where";
-import { HELD_WORDS, reasonWords } from "./data/words";
+import { HELD_WORDS, reasonSentence } from "./data/words";
 import { Receipt } from "./receipt";
 import { Transaction, chainName } from "./chain";
 import { LoadError } from "./pager";
@@ -124,7 +124,7 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
         <WhereItIs transfer={transfer} where={where} />
         {transfer.held && (
           <Note tone="wait" title="It waits">
-            {HELD_WORDS[transfer.held] ?? reasonWords(transfer.held)}
+            {HELD_WORDS[transfer.held] ?? reasonSentence(transfer.held)}
           </Note>
         )}
         {transfer.payout?.status === "awaiting-details" && !transfer.payout.redemption_url && mayAct.value && (
@@ -179,7 +179,7 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
 
 function headline(transfer: Transfer, names: Map<string, string> | undefined): [string, ComponentChildren] {
   const back = "The full price is on your balance and can be spent or withdrawn.";
-  const reason = reasonWords(transfer.payout?.failure_reason ?? transfer.topUp?.failure_code ?? transfer.withdrawal?.failure_reason ?? transfer.bank?.failureReason);
+  const reason = reasonSentence(transfer.payout?.failure_reason ?? transfer.topUp?.failure_code ?? transfer.withdrawal?.failure_reason ?? transfer.bank?.failureReason);
   const why = reason ? `${reason} ` : "";
   switch (transfer.kind) {
     case "top_up": {

@@ -25,6 +25,11 @@ export function reasonWords(code: string | null | undefined): string | null {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** The same as a sentence, beside others. */
+export function reasonSentence(code: string | null | undefined): string | null {
+  return reasonWords(code)?.replace(/[^.!?]$/, "$&.") ?? null;
+}
+
 /** Why something that was paid has not left yet. */
 export const HELD_WORDS: Record<string, string> = {
   held_frozen: "It waits because the account is frozen, and goes on when the account is open again.",
