@@ -341,7 +341,7 @@ function Legs({ transfer, payment, stops }: { transfer: Transfer; payment: Payme
             ),
           },
           { title: "State", fold: "second", cell: (leg) => <StatusTag tone={LEG_STATE[leg.is][0]}>{LEG_STATE[leg.is][1]}</StatusTag> },
-          { title: "Transaction", fold: "whole", cell: (leg) => (leg.hash ? <Transaction hash={leg.hash} network={leg.network} /> : <span class="quiet">{leg.network === "" ? "not on a chain" : "none yet"}</span>) },
+          { title: "Transaction", fold: "whole", cell: (leg) => (leg.hash ? <Transaction hash={leg.hash} network={leg.network} /> : <span class="small quiet">{leg.network === "" ? "not on a chain" : "none yet"}</span>) },
           { title: "At", fold: "second-right", cell: (leg) => (leg.at ? <Time at={leg.at} as="seconds" class="quiet" /> : <span class="quiet">–</span>) },
           { title: "Amount", number: true, fold: "first-right", cell: (leg) => (leg.amount === null ? <span class="quiet">–</span> : <Amount value={leg.amount} currency={leg.asset} places={leg.asset === "USDC" ? 6 : 2} soft={leg.is === "next"} struck={leg.is === "fail"} />) },
         ]}
@@ -441,11 +441,13 @@ const WORDS: Record<string, [Tone, string]> = {
 
 function timeline(transfer: Transfer, events: PastEvent[], payment: Payment | null): LogLine[] {
   const rail = railName(transfer).replace(/^the/, "The");
-  const lines: (LogLine & { at: string })[] = events.flatMap((event) => {
+  const lines: (LogLine & { at: string })[] = events.flatMap((event, index) => {
     // The payment's own line says it better.
     if (event.type === "top_up.paid" && payment) return [];
-    const [tone, words] = WORDS[event.type] ?? [];
-    if (!tone || !words) return [];
+    const [current, words] = WORDS[event.type] ?? [];
+    if (!current || !words) return [];
+    // What another event follows happens no more.
+    const tone = index > 0 && (current === "move" || current === "wait") ? "done" : current;
     const text = words.replace("{rail}", rail);
     // The sentence names it already.
     const who = text === words ? (actorOf(event)?.replace("The payment app", rail) ?? null) : null;
