@@ -107,7 +107,7 @@ function Loaded({ card }: { card: AnyCard }) {
           <Details card={card} payment={payment.data ?? null} views={(events.data ?? []).filter((one) => one.type.endsWith(".details_viewed")).map((one) => one.created_at)} />
         </div>
         <div class="stack">
-          {kind === "gift" ? <Redemption card={card as GiftCard} offer={offer} shown={reveal.card !== null} /> : isWaiting(card) ? null : <Charges card={card as Card} history={history} />}
+          {kind === "gift" ? <Redemption card={card as GiftCard} offer={offer} shown={reveal.card !== null} /> : isWaiting(card) || isNeverMade(card) ? null : <Charges card={card as Card} history={history} />}
           <Panel title="Timeline" padded>
             {history.error && !history.data ? (
               <LoadError error={history.error} what="the timeline" retry={history.reload} />
@@ -120,6 +120,9 @@ function Loaded({ card }: { card: AnyCard }) {
     </>
   );
 }
+
+/** An order that ended before there was a card. */
+const isNeverMade = (card: AnyCard): boolean => ["failed", "cancelled", "rejected"].includes(card.status);
 
 const NOT_SHOWN = "•••• •••• ••••";
 
@@ -344,7 +347,7 @@ function OnCard({ card }: { card: Card | IntlCard | ReloadableCard }) {
       <div class="stack">
         {isEnded(card) ? (
           <p class="soft">
-            {card.status === "failed" || card.status === "rejected" || card.status === "cancelled" ? "No card was made. " : "The card has ended. "}
+            {isNeverMade(card) ? "No card was made. " : "The card has ended. "}
             {isZero(credited) ? "" : `${money(credited)} was credited to your balance.`}
             {"failure_reason" in card && card.failure_reason ? ` ${reasonSentence(card.failure_reason)}` : ""}
             {"rejection_reason" in card && card.rejection_reason ? ` The operator said: “${card.rejection_reason}”.` : ""}
