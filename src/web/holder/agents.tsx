@@ -399,7 +399,7 @@ function Wallet({ wallet }: { wallet: ManagedWallet }) {
   const read = useLoad("agents’ wallet", readWallet, { types: ["wallet_payment.*", "agent_wallet.*"] });
   const balances = read.data?.balances;
   return (
-    <Panel title="Agents' wallet" padded>
+    <Panel title="Agents’ wallet" padded>
       <div class="stack">
         <p class="small soft">Send USDC to it, on either chain. It is spendable as soon as the chain shows it. Other tokens sent here are not seen and cannot be sent back.</p>
         <KeyValue

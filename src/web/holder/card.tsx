@@ -82,7 +82,7 @@ function Loaded({ card }: { card: AnyCard }) {
     types: ["payment.*", "refund.*"],
     after: (shown, event) => (event.data.object.payment_id === paymentId ? "reload" : shown),
   });
-  const reveal = useReveal(card, kind === "gift" ? "Show the gift card's code?" : "Show the card number?");
+  const reveal = useReveal(card, kind === "gift" ? "Show the gift card’s code?" : "Show the card number?");
 
   return (
     <>
@@ -267,7 +267,7 @@ function IntlOrder({ card, takenAt }: { card: IntlCard; takenAt: string | undefi
             Cancel order…
           </Button>
         ) : (
-          !isLate && <p class="small quiet">An operator took it, so it can't be cancelled any more.</p>
+          !isLate && <p class="small quiet">An operator took it, so it can’t be cancelled any more.</p>
         )}
       </div>
       {asking && (

@@ -125,7 +125,7 @@ function WaysIn() {
       </ul>
       {keys.data && keys.data.passkeys.length === 0 && (
         <div class="panel-body">
-          <Note tone={possible ? "wait" : "info"} title={possible ? "Add a passkey, so that you don't depend on your agent." : "This address offers no passkeys."}>
+          <Note tone={possible ? "wait" : "info"} title={possible ? "Add a passkey, so that you don’t depend on your agent." : "This address offers no passkeys."}>
             {possible ? "Then you come back without a link, and confirm what matters with your fingerprint, face or PIN." : "Browsers offer passkeys at a host name with TLS, or at localhost."}
           </Note>
         </div>

@@ -414,7 +414,7 @@ const WORDS: Record<string, [Tone, string]> = {
   "top_up.delivered": ["move", "Delivered to the deposit address on Base"],
   "top_up.credited": ["done", "Credited to your card balance"],
   "top_up.failed": ["off", "It could not be delivered. The full price is on your balance"],
-  "payout.awaiting-details": ["wait", "Waits for the recipient's card"],
+  "payout.awaiting-details": ["wait", "Waits for the recipient’s card"],
   "payout.queued": ["move", "Ready to be sent"],
   "payout.in-process": ["move", "{rail} accepted it"],
   "payout.complete": ["done", "Paid out"],

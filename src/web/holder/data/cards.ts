@@ -137,7 +137,7 @@ export async function revealCard(id: string, title: string): Promise<RevealedCar
     return await api.get<RevealedCard>(path);
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.code !== "confirmation_required") throw error;
-    const yes = await confirmIt(title, "It is shown for 60 seconds on this device. That it was read is recorded in the card's timeline.");
+    const yes = await confirmIt(title, "It is shown for 60 seconds on this device. That it was read is recorded in the card’s timeline.");
     return yes ? await api.get<RevealedCard>(path) : null;
   }
 }

@@ -66,7 +66,7 @@ export function whereOf(transfer: Transfer): Where {
         case "complete":
           return transfer.incoming ? came(`${amountWords(transfer)} is on your balance.`) : over(`${amountWords(transfer)} is on the bank account.`);
         default:
-          return transfer.incoming ? over("The sender's bank has it. Nothing was credited to your balance.") : came(`${returned(transfer)} is on your balance again.`);
+          return transfer.incoming ? over("The sender’s bank has it. Nothing was credited to your balance.") : came(`${returned(transfer)} is on your balance again.`);
       }
   }
 }
