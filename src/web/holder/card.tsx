@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import {
-  Amount, Button, Confirm, Empty, Id, KeyValue, Log, type LogLine, Meter, Note, OutLink, PageHead, type PageProps, Panel, Route, Shell, Skeleton, StatusTag, type Stop, Table, Time, type Tone, actorOf, ago, api, byWords, failure, isZero, less, money, now, span, toast,
+  Amount, Button, Confirm, Empty, Id, KeyValue, Log, type LogLine, Meter, Note, OutLink, PageHead, type PageProps, Panel, Route, Shell, Skeleton, StatusTag, type Stop, Table, Time, type Tone, actorOf, ago, api, byWords, compare, failure, isZero, less, money, now, span, toast,
 } from "../parts";
 import type { Card, CardCharge, GiftCard, GiftCardOffer, IntlCard, ReloadableCard } from "../api/public";
 import { mayAct } from "./account";
@@ -94,7 +94,7 @@ function Loaded({ card }: { card: AnyCard }) {
           </span>
         }
       >
-        {KIND_WORDS[kind]}
+        {kind === "gift" ? `For shops in ${countryName((card as GiftCard).country)}` : KIND_WORDS[kind]}
         {cardLabel(card) && "last4" in card && card.last4 ? `, ${cardName(card)}` : ""}
         {paymentId ? "" : ", from your card balance"}
       </PageHead>
@@ -192,7 +192,7 @@ function GiftFace({ card, title, reveal }: { card: GiftCard; title: string; reve
   ].filter((one): one is { text: string; what: string; label: string } => Boolean(one));
   return (
     <div class="stack tight">
-      <Face card={card} title={title} state={isEnded(card) ? "Not made" : undefined}>
+      <Face card={card} title={title.replace(/ gift card$/, "")} state={isEnded(card) ? "Not made" : undefined}>
         <p class="face-worth">{money(card.amount, card.currency)}</p>
         {card.status === "processing" ? (
           <p class="face-wait">The code appears here once the card is made</p>
@@ -356,7 +356,7 @@ function OnCard({ card }: { card: Card | IntlCard | ReloadableCard }) {
           <>
             <div class="row between">
               <span class="on-card live-amount">{money(card.available_usd_amount)}</span>
-              <span class="quiet">of {money(card.usd_amount)}</span>
+              <span class="quiet">{compare(card.available_usd_amount, card.usd_amount) === 0 ? "all of it is left" : `of ${money(card.usd_amount)}`}</span>
             </div>
             <Meter calm value={String(card.available_usd_amount)} max={String(card.usd_amount)} label={`${money(card.available_usd_amount)} of ${money(card.usd_amount)} left`} />
           </>
@@ -530,8 +530,8 @@ function Redemption({ card, offer, shown }: { card: GiftCard; offer: ReturnType<
   return (
     <Panel title="How to redeem it" padded>
       <div class="stack">
-        {card.status === "processing" && <p>The catalog makes the card, usually in two seconds.</p>}
-        {card.status === "failed" && <p>{reasonSentence(card.failure_reason) ?? "The catalog declined it."} {money(card.charged_usd_amount)} was credited to your balance.</p>}
+        {card.status === "processing" && <p>The seller makes the card, usually in two seconds.</p>}
+        {card.status === "failed" && <p>{reasonSentence(card.failure_reason) ?? "The seller declined it."} {money(card.charged_usd_amount)} was credited to your balance.</p>}
         {card.status === "completed" && (
           <ol class="steps">
             <li>{shown ? "Copy the code." : "Show the code, and copy it."}</li>
@@ -579,7 +579,7 @@ const HAPPENED: Record<string, { icon: NonNullable<LogLine["icon"]>; tone: Tone;
   rejected: { icon: "bad", tone: "off", text: "An operator rejected the order, and its price was credited" },
   remainder_released: { icon: "undo", tone: "done", text: "What was left is on your balance" },
   completed: { icon: "check", tone: "done", text: "The code arrived" },
-  processing: { icon: "clock", tone: "move", text: "The catalog makes the card" },
+  processing: { icon: "clock", tone: "move", text: "Ordered from the seller" },
 };
 
 const whoOf = (event: PastEvent): string => actorOf(event) ?? "Your agent or you";
