@@ -87,6 +87,8 @@ export function PastApprovals() {
   const list = usePages<Approval, string>("decided approvals", readDecided, { types: ["approval.*"], after: () => "reload" });
   if (isAbsent(list.error)) return null;
   const rows = list.data;
+  // An agent's link shows what was decided for that agent, if anything.
+  if (!mayAct.value && rows?.length === 0) return null;
   return (
     <Panel title="Decided">
       {list.error && (
