@@ -182,20 +182,28 @@ function RemovePasskey({ passkey, last, onClose, then }: { passkey: Passkey; las
   );
 }
 
+/** Later, the person may do something else: a button leads to the check. */
+const GO_WITHIN_MS = 5_000;
+
 function IdentityPanel() {
   const identity = account.value?.identity as Identity | null | undefined;
   const status = identity?.status ?? "none";
   const checkUrl = checkAddress(identity?.check_url);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
+  const [isGoing, setIsGoing] = useState(false);
+  // The provider may name its page a moment later.
+  useEffect(() => {
+    if (isGoing && checkUrl) location.assign(checkUrl);
+  }, [isGoing, checkUrl]);
   const start = async () => {
     setBusy(true);
     setError(null);
     try {
-      const { identity: begun } = await startIdentity();
+      await startIdentity();
+      setIsGoing(true);
+      setTimeout(() => setIsGoing(false), GO_WITHIN_MS);
       await loadAccount();
-      const url = checkAddress(begun.check_url);
-      if (url) location.assign(url);
     } catch (thrown) {
       setError(failure(thrown).said);
     }
