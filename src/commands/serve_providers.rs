@@ -168,7 +168,7 @@ fn chains(
 fn control_routes(sandbox: &SandboxProviders, host: &str) -> Router {
     let controls = Arc::new(ProviderControls {
         providers: sandbox.clone(),
-        frame: PageFrame::new(host, true),
+        frame: PageFrame::new(host, true, None),
         entropy: Arc::new(SystemEntropy),
         max_body_bytes: MAX_BODY_BYTES,
     });

@@ -121,7 +121,8 @@ impl App {
         if payout.status != Status::AwaitingDetails {
             return pages::payout(StatusCode::CONFLICT, &link, &payout);
         }
-        let wrong = |errors| pages::form(StatusCode::UNPROCESSABLE_ENTITY, &link, &payout, errors);
+        let entered = entered_expiry(form);
+        let wrong = |errors| pages::form(StatusCode::UNPROCESSABLE_ENTITY, &link, &payout, errors, &entered);
         let card = match self.parse_debit_card(form) {
             Ok(card) => card,
             Err(errors) => return wrong(errors),
@@ -221,6 +222,15 @@ impl App {
             Err(_) => pages::unavailable(),
         }
     }
+}
+
+/// The expiry as it was entered, for the form that is shown again. A longer text could be a card number, and none of
+/// those is repeated.
+fn entered_expiry(form: Option<&str>) -> String {
+    const MAX_BYTES: usize = 7;
+    let query = Query::parse(form, &["payout_id", "key", "card_number", "expiry"]).ok();
+    let entered = query.as_ref().and_then(|query| query.get("expiry"));
+    entered.filter(|text| text.len() <= MAX_BYTES).unwrap_or_default().to_owned()
 }
 
 /// `MM/YY` or `MM/YYYY`.

@@ -56,9 +56,9 @@ const server = http.createServer(async (request, answer) => {
     answer.end(page(app, firstScreen(metafile, app.name), iconOf(metafile)));
     return;
   }
-  if (pathname.startsWith("/assets/")) {
-    const bytes = files.get(path.basename(pathname));
-    if (!bytes) return void answer.writeHead(404).end();
+  const bytes = pathname.startsWith("/assets/") && files.get(path.basename(pathname));
+  // The service's own pages name the files of its build.
+  if (bytes) {
     answer.writeHead(200, { "content-type": TYPES[path.extname(pathname)], "cache-control": "no-store" }).end(bytes);
     return;
   }

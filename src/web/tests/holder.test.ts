@@ -9,10 +9,11 @@ const { mergedSlice } = await import("../holder/data/load");
 const { effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
 const { stopsOf, timesOf } = await import("../holder/data/route");
 const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
+const { cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
 const { costInTheEnd } = await import("../holder/receipt");
 const { productWords } = await import("../parts/sentences");
-const { explorerUrl, webAddress } = await import("../holder/chain");
+const { checkAddress, explorerUrl, webAddress } = await import("../holder/chain");
 const { frame } = await import("../parts");
 
 test("a list of several sources has every row once, newest first, whatever the page size", async () => {
@@ -36,6 +37,12 @@ test("a list of several sources has every row once, newest first, whatever the p
 });
 
 const line = (type: string, amount: number, cause = "wd_1") => ({ entry_id: `stl_${type}`, type, amount, cause, balance: 1, available: 1, held: 0, created_at: "2026-11-22T09:41:00.000Z" }) as never;
+
+test("an order is late only while it is open", () => {
+  const order = (status: string, overdue: boolean) => cardStatus({ card_type: "Non-Reloadable International", status, overdue } as never).word;
+  assert.deepEqual([order("queued", false), order("claimed", false)], ["Waits for an operator", "An operator took it"]);
+  assert.deepEqual([order("queued", true), order("claimed", true), order("ready", true)], ["Late", "Late", "Ready"]);
+});
 
 test("lines change the balance by their kind", () => {
   assert.deepEqual(["credited", "debited", "withdrawn", "reversed", "held", "released", "held_unfinal"].map((type) => effectText(line(type, 2.5))), ["2.50", "-2.50", "-2.50", "-2.50", "0.00", "0.00", "0.00"]);
@@ -101,6 +108,9 @@ test("payouts and withdrawals wait, move, end and come back", () => {
   assert.deepEqual(is(payout("queued", "bank_payment")), ["done", "now", "next"]);
   assert.deepEqual(is(payout("complete", "app_payment")), ["done", "done", "done"]);
   assert.deepEqual(is(payout("returned", "bank_payment")), ["done", "fail", "done"]);
+  const names = (product: string) => stopsOf({ ...payout("complete", product), payout: { ...payout("complete", product).payout, platform: "venmo" } as never }, new Map()).map((stop) => stop.name);
+  assert.deepEqual(names("app_payment"), ["Paid", "Accepted by Venmo", "On their account"]);
+  assert.deepEqual(names("bank_payment"), ["Paid", "Accepted by the bank", "On their bank account"]);
   const withdrawal = (state: string) => ofWithdrawal({ id: "wd_1", state, amount: 1, asset: "USDC", network: "base", address: "0x", ...times } as never);
   assert.deepEqual([is(withdrawal("pending")), is(withdrawal("sent")), is(withdrawal("complete"))], [["done", "now", "next"], ["done", "done", "now"], ["done", "done", "done"]]);
   assert.deepEqual([isOpen(withdrawal("sent")), isOpen(withdrawal("failed"))], [true, false]);
@@ -117,6 +127,8 @@ test("links to explorers are of real chains only, and links of providers are web
   assert.equal(explorerUrl("abc", "solana"), "https://explorer.solana.com/tx/abc");
   assert.equal(webAddress("javascript:alert(1)"), null);
   assert.equal(webAddress("https://shop.example/r"), "https://shop.example/r");
+  for (const good of ["https://check.example/r", "/sandbox/identity-check?token=1"]) assert.equal(checkAddress(good), good);
+  for (const wrong of [null, "", "/", "//check.example", "/\\check.example", "javascript:alert(1)", "check"]) assert.equal(checkAddress(wrong), null);
   assert.equal(productWords("gift_marche_lumiere_fr"), "Marche Lumiere");
 });
 

@@ -73,6 +73,8 @@ export const scenarios = {
     check((await second.says('asked')).asked === 202, 'the limit stays')
     await visitor.sees('#needs-you', '“dinner”')
     await visitor.press('#needs-you button', 'Decline')
+    await visitor.sees('dialog', 'Decline to let')
+    await visitor.press('dialog button', 'Decline it')
     check((await second.says('answered')).answered === 'declined', 'the agent hears of it')
     const refused = await second.says('done')
     check(refused.done === 403 && refused.code === 'approval_declined', `declined: ${JSON.stringify(refused)}`)
