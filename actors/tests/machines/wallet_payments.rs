@@ -310,6 +310,7 @@ fn reserve_after(wallet: &AgentWallet, spend: u128, before: Usdc, now: Timestamp
         order: order(call()),
         call: vec![1; 20_000],
         chain_balance: Usdc::from_atomic(100_000_000),
+        known_lines: None,
         agent: SpendAgent::default(),
         call_digest: [0; 32],
         purchase: None,
