@@ -58,6 +58,7 @@ pub mod schemas;
 mod sessions;
 pub mod sign_in;
 pub mod signup;
+mod spending;
 mod statement;
 pub mod token_authenticator;
 pub mod top_ups;
@@ -103,6 +104,7 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &sessions::ROUTES,
     &sign_in::ROUTES,
     &signup::ROUTES,
+    &spending::ROUTES,
     &statement::ROUTES,
     &top_ups::ROUTES,
     &web_apps::ROUTES,

@@ -209,8 +209,18 @@ impl Engine {
             Some(time) => Some(self.position_of::<L>(owner, time).await?),
             None => None,
         };
-        let (lines, _) = self.lines_of::<L>(owner, ListStart::Before(end), 1).await?;
-        Ok(lines.into_iter().next().map(|(_, line)| line))
+        Ok(self.newest_line::<L>(owner, end).await?.map(|(_, line)| line))
+    }
+
+    /// The last line before an id; without one the newest. Reads one row.
+    async fn newest_line<L: StatementRow>(
+        &self,
+        owner: &Wallet,
+        before: Option<StatementLineId>,
+    ) -> Result<Option<(StatementLineId, L)>, StoreError> {
+        let end = before.map(|id| L::key(owner, id));
+        let rows = self.0.store.scan_back(&L::prefix(owner), end.as_deref(), 1).await?;
+        rows.first().map(|(key, row)| decode_line(key, row)).transpose()
     }
 
     /// The id before the first line at or after this time. Later lines have later times, so it is found by halving.
@@ -238,8 +248,8 @@ impl Engine {
         owner: &Wallet,
         time: Timestamp,
     ) -> Result<StatementLineId, StoreError> {
-        let newest = self.lines_of::<L>(owner, ListStart::Before(None), 1).await?.0;
-        let (mut low, mut high) = (0, newest.first().map_or(0, |(id, _)| id.index().saturating_add(1)));
+        let newest = self.newest_line::<L>(owner, None).await?;
+        let (mut low, mut high) = (0, newest.map_or(0, |(id, _)| id.index().saturating_add(1)));
         while low < high {
             let middle = low.midpoint(high);
             let after = middle
