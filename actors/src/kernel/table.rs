@@ -96,6 +96,8 @@ tables! {
     IDEMPOTENCY_EXPIRY = b'x',
     /// Statement lines of accounts.
     STATEMENT_LINE = b's',
+    /// Statement lines of agent wallets.
+    WALLET_STATEMENT_LINE = b'6',
     /// Late returns, oldest first.
     LATE_RETURN = b'j',
     /// Open discrepancies, oldest first; the value is the number of the kind.
@@ -402,6 +404,16 @@ pub fn statement_lines(owner: &Wallet) -> RowKey {
 /// One statement line.
 pub fn statement_line(owner: &Wallet, id: StatementLineId) -> RowKey {
     key(&[&statement_lines(owner), &id.0.to_be_bytes()])
+}
+
+/// Prefix of the statement lines of an owner's agent wallet.
+pub fn wallet_statement_lines(owner: &Wallet) -> RowKey {
+    key(&[&[WALLET_STATEMENT_LINE], &owner.digest().to_be_bytes()])
+}
+
+/// One statement line of an owner's agent wallet.
+pub fn wallet_statement_line(owner: &Wallet, id: StatementLineId) -> RowKey {
+    key(&[&wallet_statement_lines(owner), &id.0.to_be_bytes()])
 }
 
 /// Prefix of the HTTP records of a wallet payment.

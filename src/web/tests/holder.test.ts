@@ -11,6 +11,7 @@ const { stopsOf, timesOf } = await import("../holder/data/route");
 const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
 const { cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
+const { loadSpending } = await import("../holder/spending");
 const { costInTheEnd } = await import("../holder/receipt");
 const { productWords } = await import("../parts/sentences");
 const { checkAddress, explorerUrl, webAddress } = await import("../holder/chain");
@@ -76,6 +77,48 @@ test("the statement is read on for a filter that leaves few lines", async () => 
   assert.equal(text.trim().split("\r\n").length, 251);
   assert.match(text, /"Withdrawal, held",held,0\.00,1/);
   assert.equal(await exportCsv({}, () => {}, () => true), null);
+});
+
+test("lines of the agents’ wallet say who was paid, by which key, and what was received", async () => {
+  const paid = (kind: string, host: string | null, note: string | null) => ({ kind, host, note, network: "base", pay_to: "0x1234567890123456789012345678901234567890", tx_hash: "0xab" });
+  const own = { ...(line("debited", 5, "wpay_1") as object), wallet_payment: paid("x402", "route", null), api_key: { api_key_id: "key_1", name: "Courier" } };
+  const sent = { ...(line("debited", 1, "wpay_2") as object), wallet_payment: paid("transfer", null, "=lunch") };
+  const received = line("credited", 10, "0x1234567890123456789012345678901234567890");
+  assert.deepEqual([own, sent, received].map((one) => lineWords(one as never)), ["Paid to Purser (this service)", "Transfer to 0x1234…7890", "Received on Base"]);
+  assert.equal(lineWords(line("reversed", 1, "4Nd1mYQZ")), "Correction: less is on Solana");
+  const asked: string[] = [];
+  Object.defineProperty(globalThis, "fetch", {
+    configurable: true,
+    value: async (path: string) => {
+      asked.push(path);
+      return new Response(JSON.stringify({ entries: [own, sent, received], has_more: false }));
+    },
+  });
+  const file = await exportCsv({ of: "agent_wallet" }, () => {}, () => false);
+  const rows = ((await file?.blob.text()) ?? "").trim().split("\r\n");
+  assert.match(asked[0] ?? "", /of=agent_wallet/);
+  assert.match(rows[0] ?? "", /entry_id,paid_to,address,network,transaction,agent,api_key_id,note$/);
+  assert.match(rows[1] ?? "", /debited,-5\.00,5,.*,Purser \(this service\),0x1234567890123456789012345678901234567890,base,0xab,Courier,key_1,$/);
+  assert.match(rows[2] ?? "", /,,,'=lunch$/);
+  assert.match(rows[3] ?? "", /stl_credited,,,,,,,$/);
+});
+
+test("spending asks for the days of the person's zone, and takes off what was credited", async () => {
+  const asked: string[] = [];
+  Object.defineProperty(globalThis, "fetch", {
+    configurable: true,
+    value: async (path: string) => {
+      const starts = new URL(path, "http://x").searchParams.get("starts")?.split(",") ?? [];
+      asked.push(...starts);
+      return new Response(JSON.stringify({ sums: starts.map((from, at) => ({ from, spent: at === 29 ? "7.50" : 0, credited: at === 29 ? 2 : 0 })) }));
+    },
+  });
+  const now = new Date(2026, 10, 27, 18, 36).getTime();
+  const spending = await loadSpending(now);
+  assert.deepEqual([spending.days[0], spending.days.at(-1), spending.days.length], ["2026-10-29", "2026-11-27", 30]);
+  assert.deepEqual([spending.amounts[0], spending.amounts.at(-1)], ["0.00", "5.50"]);
+  assert.ok(asked.every((start) => new Date(start).getHours() === 0));
+  assert.deepEqual(asked, asked.toSorted());
 });
 
 test("a period has whole days of the person's zone", () => {
