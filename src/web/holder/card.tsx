@@ -102,7 +102,6 @@ function Loaded({ card }: { card: AnyCard }) {
           {kind === "gift" ? <GiftFace card={card as GiftCard} title={title} reveal={reveal} /> : <NumberFace card={card} reveal={reveal} />}
           {kind === "intl" && <IntlOrder card={card as IntlCard} />}
           {kind !== "gift" && !["queued", "claimed", "pending", "creating"].includes(card.status) && <OnCard card={card as Card} />}
-          {paymentId !== null && <Price card={card} payment={payment.data ?? null} />}
           <Details card={card} payment={payment.data ?? null} views={(events.data ?? []).filter((one) => one.type.endsWith(".details_viewed")).map((one) => one.created_at)} />
         </div>
         <div class="stack">
@@ -114,6 +113,7 @@ function Loaded({ card }: { card: AnyCard }) {
               <Log label="What happened to this card, the newest first" lines={timeline(card, history.data, events.data ?? [], payment.data ?? null)} />
             )}
           </Panel>
+          {paymentId !== null && <Price card={card} payment={payment.data ?? null} />}
         </div>
       </div>
     </>
