@@ -89,7 +89,9 @@ function Loaded({ card }: { card: AnyCard }) {
         title={
           <span class="row wrap">
             {title}
-            <Status kind={STATUS_KINDS[kind]} value={card.status} tag />
+            <span aria-live="polite">
+              <Status kind={STATUS_KINDS[kind]} value={card.status} tag />
+            </span>
           </span>
         }
       >

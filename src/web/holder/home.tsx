@@ -8,7 +8,7 @@ import {
   now, since, sum, toast, units, until, useLoaded,
 } from "../parts";
 import { account, mayAct, serviceUrl } from "./account";
-import { type Approval, approvalAgent, approvalReason, approvalWords, decline } from "./approvals";
+import { type Approval, approvalAgent, approvalReason, approvalSays, approvalWords, decline } from "./approvals";
 import { webAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
 import { type LoadedTransfers, type OnWay, type Transfers, claimLeft, onWay, payoutWords, useTransfers } from "./in-flight";
@@ -337,13 +337,14 @@ export default function Home() {
       text: `${approvalReason(approval)}${approval.expires_at ? ` Waits until ${until(approval.expires_at, now.peek())}.` : ""}`,
       actions: (
         <>
-          <Button small decides onClick={() => void decline(approval).then(loadWaiting, (thrown) => toast(failure(thrown).said))}>
+          <Button small decides label={`Decline: ${approvalSays(approval)}`} onClick={() => void decline(approval).then(loadWaiting, (thrown) => toast(failure(thrown).said))}>
             Decline
           </Button>
           <Button
             small
             kind="primary"
             decides
+            label={`Look at it: ${approvalSays(approval)}`}
             onClick={() => {
               looked.value = approval;
             }}
@@ -361,7 +362,7 @@ export default function Home() {
         title: <b>Add a passkey</b>,
         text: "Then you come back without a link, and only you can let agents act again after a stop.",
         actions: (
-          <Button small href="/dashboard/settings#passkeys">
+          <Button small href="/dashboard/settings#passkeys" label="Add a passkey">
             Add
           </Button>
         ),
@@ -389,7 +390,7 @@ export default function Home() {
         title: <b>Send the {payoutWords(payout)} link to its recipient</b>,
         text: `The payout waits until they enter a debit card. ${claimLeft(payout, now.peek())}.`,
         actions: (
-          <Button small href={`/dashboard/transfers/${payout.payout_id}`}>
+          <Button small href={`/dashboard/transfers/${payout.payout_id}`} label={`Show the link of ${payoutWords(payout)}`}>
             Show the link
           </Button>
         ),
