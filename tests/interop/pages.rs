@@ -108,6 +108,15 @@ fn both_apps_work_by_keyboard_alone() {
 }
 
 #[test]
+fn screens_are_read_in_order() {
+    // Checks: the tree that the browser hands to screen readers, of the main screens of both apps on a desktop and a phone.
+    // One first heading and no skipped level, parts with names of their own in the order in which they are seen, tables
+    // with headings, no two links or buttons of one name that do different things, dialogs whose text is read with their
+    // title, and a live region that says what appeared.
+    run("reading");
+}
+
+#[test]
 fn attackers_get_nothing_from_the_pages() {
     // Checks: each text that an agent, a customer, a seller, a provider or an operator chooses is shown as text on every
     // page of both apps. Requests and frames of another site of the same host change and show nothing; a planted

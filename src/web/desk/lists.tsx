@@ -175,6 +175,8 @@ export function Export<Row>({ name, rows, columns, small = true, text = "Export"
       small={small}
       icon="save"
       busy={busy.value}
+      // Several lists of a page have one. Ids at the end of the file's name are not read.
+      label={text === "Export" ? `Export ${name.replace(/-[^-]*\d[^-]*$/, "").replaceAll("-", " ")}` : undefined}
       onClick={() => {
         busy.value = true;
         Promise.resolve()

@@ -315,7 +315,7 @@ function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; ord
             <Act kind="danger" disabled={!isFree(order)} onClick={() => setRejecting(order)}>
               Refuse order…
             </Act>
-            {isFree(order) && <ClaimButton at="/admin/intl-orders" subject={{ card_id: order.card_id }} what={`the ${usd(order.usd_amount)} order`} onChange={reload} />}
+            {isFree(order) && <ClaimButton at="/admin/intl-orders" subject={{ card_id: order.card_id }} what={`this ${usd(order.usd_amount)} order`} onChange={reload} />}
           </div>
         </div>
       </Panel>
@@ -424,7 +424,7 @@ export default function Orders() {
                         <ClaimButton
                           at="/admin/intl-orders"
                           subject={{ card_id: row.card_id }}
-                          what={`the ${usd(row.usd_amount)} order`}
+                          what={`the ${usd(row.usd_amount)} order of ${short(row.user_id)}`}
                           onChange={(lease) => {
                             if (lease !== null) justClaimed.value = row.card_id;
                             if (lease !== null) navigate(`/desk/orders?id=${row.card_id}`);

@@ -122,7 +122,7 @@ function MagicAmounts() {
           columns={[
             { title: "Amount", cell: (row) => <b>{row.amount}</b> },
             { title: "For", cell: (row) => FOR[row.applies_to] ?? row.applies_to, fold: "first-right" },
-            { title: "What happens", cell: (row) => row.effect, fold: "whole" },
+            { title: "What happens", cell: (row) => row.effect, fold: "whole", class: "happens" },
           ]}
         />
       )}

@@ -359,7 +359,7 @@ function Caps({ caps }: { caps: Cap[] }) {
       foot={
         <>
           <span>Yours only tighten the service’s. Empty leaves it alone, 0 allows nothing.</span>
-          <Button small kind="primary" decides busy={busy} disabled={!mayAct.value} onClick={() => void save()}>
+          <Button small kind="primary" decides busy={busy} disabled={!mayAct.value} label="Save what they may buy" onClick={() => void save()}>
             Save
           </Button>
         </>

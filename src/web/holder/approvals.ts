@@ -83,6 +83,9 @@ export function approvalReason(one: Approval): string {
 
 export const approvalWords = (one: Approval): string => `wants to ${actWords(one)}${one.note ? ` for “${one.note}”` : ""}`;
 
+/** The same with its subject: for the name of a button beside others that would be called the same. */
+export const approvalSays = (one: Approval): string => `${approvalAgent(one)} ${approvalWords(one)}`;
+
 export async function answer(one: Approval, yes: boolean): Promise<void> {
   await api.post(
     `/account/approvals/${yes ? "approve" : "decline"}`,

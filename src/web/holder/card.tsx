@@ -90,7 +90,9 @@ function Loaded({ card }: { card: AnyCard }) {
         title={
           <span class="row wrap">
             {title}
-            <CardStatus card={card} tag />
+            <span aria-live="polite">
+              <CardStatus card={card} tag />
+            </span>
           </span>
         }
       >
@@ -103,7 +105,6 @@ function Loaded({ card }: { card: AnyCard }) {
           {kind === "gift" ? <GiftFace card={card as GiftCard} title={title} reveal={reveal} /> : <NumberFace card={card} reveal={reveal} />}
           {kind === "intl" && <IntlOrder card={card as IntlCard} takenAt={events.data?.find((one) => one.type === "intl_order.claimed")?.created_at} />}
           {kind !== "gift" && !["queued", "claimed", "pending", "creating"].includes(card.status) && <OnCard card={card as Card} />}
-          {paymentId !== null && <Price card={card} payment={payment.data ?? null} />}
           <Details card={card} payment={payment.data ?? null} views={(events.data ?? []).filter((one) => one.type.endsWith(".details_viewed")).map((one) => one.created_at)} />
         </div>
         <div class="stack">
@@ -115,6 +116,7 @@ function Loaded({ card }: { card: AnyCard }) {
               <Log label="What happened to this card, the newest first" lines={timeline(card, history.data, events.data ?? [], payment.data ?? null)} />
             )}
           </Panel>
+          {paymentId !== null && <Price card={card} payment={payment.data ?? null} />}
         </div>
       </div>
     </>

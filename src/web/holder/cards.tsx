@@ -1,7 +1,7 @@
 // All cards: of every kind, newest first, page by page.
 
 import { useState } from "preact/hooks";
-import { Amount, Button, Check, Confirm, CopyLine, Dialog, Empty, MoneyField, PageHead, Panel, Segments, Shell, Skeleton, Table, Time, api, amountProblem, fieldErrors, isZero, money, navigate, setQuery, useRoute } from "../parts";
+import { Amount, Button, Check, Confirm, CopyLine, Dialog, Empty, MoneyField, PageHead, Panel, Segments, Shell, Skeleton, Table, Time, api, amountProblem, classes, fieldErrors, isZero, money, navigate, setQuery, useRoute } from "../parts";
 import { type AnyCard, type CardKind, CARD_EVENTS, KINDS, KIND_WORDS, cardLabel, cardLeft, cardName, cardOf, cardWorth, cardsSlice, isEnded, isUsable, isWaiting, kindOf } from "./data/cards";
 import { type Place, usePages } from "./data/load";
 import { mayAct, serviceUrl } from "./account";
@@ -128,7 +128,7 @@ export default function Cards() {
                         <a class="lead" href={`/dashboard/cards/${card.card_id}`}>
                           {cardName(card)}
                         </a>
-                        <div class="small quiet">{cardLabel(card) ?? KIND_WORDS[kindOf(card)]}</div>
+                        <div class={classes("small quiet", !cardLabel(card) && "narrow-only")}>{cardLabel(card) ?? KIND_WORDS[kindOf(card)]}</div>
                       </div>
                     </div>
                   ),

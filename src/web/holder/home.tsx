@@ -8,7 +8,7 @@ import {
   now, since, sum, units, until, useLoaded,
 } from "../parts";
 import { account, mayAct, serviceUrl } from "./account";
-import { type Approval, approvalAgent, approvalReason, approvalWords } from "./approvals";
+import { type Approval, approvalAgent, approvalReason, approvalSays, approvalWords } from "./approvals";
 import { checkAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
 import { type LoadedTransfers, type OnWay, type Transfers, claimLeft, onWay, payoutWords, useTransfers } from "./in-flight";
@@ -343,6 +343,7 @@ export default function Home() {
           <Button
             small
             decides
+            label={`Decline: ${approvalSays(approval)}`}
             onClick={() => {
               declining.value = approval;
             }}
@@ -353,6 +354,7 @@ export default function Home() {
             small
             kind="primary"
             decides
+            label={`Look at it: ${approvalSays(approval)}`}
             onClick={() => {
               looked.value = approval;
             }}
@@ -370,7 +372,7 @@ export default function Home() {
         title: <b>Add a passkey</b>,
         text: "Then you come back without a link, and only you can let agents act again after a stop.",
         actions: (
-          <Button small href="/dashboard/settings#passkeys">
+          <Button small href="/dashboard/settings#passkeys" label="Add a passkey">
             Add
           </Button>
         ),
@@ -398,7 +400,7 @@ export default function Home() {
         title: <b>Send the {payoutWords(payout)} link to its recipient</b>,
         text: `The payout waits until they enter a debit card. ${claimLeft(payout, now.peek())}.`,
         actions: (
-          <Button small href={`/dashboard/transfers/${payout.payout_id}`}>
+          <Button small href={`/dashboard/transfers/${payout.payout_id}`} label={`Show the link of ${payoutWords(payout)}`}>
             Show the link
           </Button>
         ),

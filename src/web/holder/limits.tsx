@@ -17,9 +17,9 @@ export const amountError = (text: string, { empty = true }: { empty?: boolean } 
 
 export const asText = (value: number | string | null | undefined): string => (value === null || value === undefined ? "" : money(value).replace(/[^0-9.]/g, ""));
 
-function SaveButton({ busy, onClick }: { busy: boolean; onClick: () => void }) {
+function SaveButton({ what, busy, onClick }: { what: string; busy: boolean; onClick: () => void }) {
   return (
-    <Button small kind="primary" decides busy={busy} disabled={!mayAct.value} onClick={onClick}>
+    <Button small kind="primary" decides busy={busy} disabled={!mayAct.value} label={`Save ${what}`} onClick={onClick}>
       Save
     </Button>
   );
@@ -67,7 +67,7 @@ export function Spending({ wallet }: { wallet: ManagedWallet }) {
       foot={
         <>
           <span>A day begins at midnight UTC</span>
-          <SaveButton busy={busy} onClick={() => void save()} />
+          <SaveButton what="what agents may spend" busy={busy} onClick={() => void save()} />
         </>
       }
     >
@@ -169,7 +169,7 @@ export function Merchants({ wallet }: { wallet: ManagedWallet }) {
       foot={
         <>
           <span>A merchant is the server that an agent pays. Transfers to addresses have none.</span>
-          <SaveButton busy={busy} onClick={() => void save()} />
+          <SaveButton what="limits by merchant" busy={busy} onClick={() => void save()} />
         </>
       }
     >
@@ -273,7 +273,7 @@ export function FromBalance({ limits }: { limits: BalanceLimits | undefined }) {
       foot={
         <>
           <span>What you do on these pages is not limited</span>
-          <SaveButton busy={busy} onClick={() => void save()} />
+          <SaveButton what="limits of the balance" busy={busy} onClick={() => void save()} />
         </>
       }
     >

@@ -1,7 +1,7 @@
 // Who is signed in: browsers and agents, each of which can be ended.
 
 import { useState } from "preact/hooks";
-import { Avatar, Button, Confirm, Empty, Id, Panel, Skeleton, Time, failure, toast } from "../parts";
+import { Avatar, Button, Confirm, Empty, Id, Panel, Skeleton, Time, failure, short, toast } from "../parts";
 import { account, mayAct } from "./account";
 import { isAbsent, useLoad } from "./data/load";
 import { type Session, endSession, readSessions } from "./data/settings";
@@ -83,7 +83,7 @@ export function Sessions({ title }: { title: string }) {
               </div>
               <div class="acts">
                 {!one.current && (
-                  <Button small disabled={!mayAct.value} label={`Sign out ${sessionName(one)}`} onClick={() => setEnding(one)}>
+                  <Button small disabled={!mayAct.value} label={`Sign out ${sessionName(one)}, ${short(one.session_id)}`} onClick={() => setEnding(one)}>
                     Sign out
                   </Button>
                 )}

@@ -6,7 +6,7 @@ import { mayAct } from "./account";
 import { type Place, useLoad, usePages } from "./data/load";
 import { stepWords, stopsOf, timesOf } from "./data/route";
 import { readNames } from "./data/people";
-import { type Shown, TRANSFER_EVENTS, type Transfer, type TransferKind, isOpen, named, ofEvent, readOpen, statusKind, transfersSlice, updated } from "./data/transfers";
+import { type Shown, TRANSFER_EVENTS, type Transfer, type TransferKind, amountWords, isOpen, named, ofEvent, readOpen, statusKind, transfersSlice, updated } from "./data/transfers";
 import { LoadError, NoMatch, Pager } from "./pager";
 import { People } from "./people";
 import { Withdraw } from "./withdraw-to";
@@ -44,6 +44,7 @@ function What({ row, names }: { row: Transfer; names: Map<string, string> | unde
     <>
       <a class="lead" href={href(row)}>
         {named(row, names)}
+        <span class="only-read">, {amountWords(row)}</span>
       </a>
       <div class="small quiet row wrap">
         <Time at={row.createdAt} />

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { Avatar, Button, Empty, ErrorLine, Panel, Skeleton, Status, Time, now, span } from "../parts";
 import { mayAct } from "./account";
 import { ApprovalDialog, DeclineDialog } from "./approval-dialog";
-import { type Approval, approvalAgent, approvalReason, approvalWords } from "./approvals";
+import { type Approval, approvalAgent, approvalReason, approvalSays, approvalWords } from "./approvals";
 import { readDecided } from "./data/agents";
 import { isAbsent, usePages } from "./data/load";
 import { Pager } from "./pager";
@@ -58,10 +58,10 @@ export function WaitingApprovals({ approvals, failed, reload }: WaitingProps) {
               </p>
             </div>
             <div class="acts">
-              <Button small decides disabled={!mayAct.value} onClick={() => setDeclining(one)}>
+              <Button small decides disabled={!mayAct.value} label={`Decline: ${approvalSays(one)}`} onClick={() => setDeclining(one)}>
                 Decline
               </Button>
-              <Button small kind="primary" decides disabled={!mayAct.value} onClick={() => setShown(one)}>
+              <Button small kind="primary" decides disabled={!mayAct.value} label={`Look at it: ${approvalSays(one)}`} onClick={() => setShown(one)}>
                 Look at it
               </Button>
             </div>

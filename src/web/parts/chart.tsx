@@ -44,6 +44,7 @@ export function Chart({ label, labels, series, bars, height = 160, limit, unit =
   const box = useRef<HTMLDivElement>(null);
   const tip = useRef<HTMLDivElement>(null);
   const [scheme, setScheme] = useState(0);
+  const subject = label.split(/[,.:] /)[0];
 
   useEffect(() => {
     const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -88,8 +89,10 @@ export function Chart({ label, labels, series, bars, height = 160, limit, unit =
       </div>
       {table && (
         <details class="as-table">
-          <summary>Show as a table</summary>
-          <div class="as-table-box" tabIndex={0} role="region" aria-label="The chart as a table">
+          <summary>
+            Show as a table<span class="only-read">: {subject}</span>
+          </summary>
+          <div class="as-table-box" tabIndex={0} role="region" aria-label={`${subject}, as a table`}>
             <table class="table tight">
               <thead>
                 <tr>

@@ -24,6 +24,12 @@ export function Dialog({ title, children, actions, wide, onClose, onSubmit }: Di
     const node = box.current;
     if (!node) return undefined;
     const before = document.activeElement;
+    // Its sentences are read after its title; fields and lists are not.
+    const sentences = [...node.querySelectorAll(".dialog-body > :is(p, .note)")];
+    sentences.forEach((one, at) => {
+      one.id ||= `${id}-${at}`;
+    });
+    if (sentences.length > 0) node.setAttribute("aria-describedby", sentences.map((one) => one.id).join(" "));
     if (!node.open) node.showModal();
     const first =
       node.querySelector<HTMLElement>(".dialog-body input:not([readonly]):not([type=hidden]), .dialog-body select, .dialog-body textarea") ??
