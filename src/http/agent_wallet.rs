@@ -128,7 +128,7 @@ pub(super) fn payment_error(rejection: &Rejection) -> ApiError {
     match rejection {
         Rejection::NotFound => unknown(),
         Rejection::AgentsStopped => ApiError::agents_stopped(),
-        Rejection::KeyRevoked => TokenError::Revoked.into(),
+        Rejection::AccessEnded => TokenError::Revoked.into(),
         Rejection::PerCallCap { cap } => {
             let error = format!("One call may spend {} US dollars.", cap.decimal());
             policy_filtered(error).hint("The account's owner sets the cap on the account page.")

@@ -73,7 +73,7 @@ pub(super) async fn denied(
     form: AnswerForm,
 ) -> Result<RecordedReply, ApiError> {
     let id = match why {
-        SpendDenied::KeyRevoked => return Err(TokenError::Revoked.into()),
+        SpendDenied::AccessEnded => return Err(TokenError::Revoked.into()),
         SpendDenied::OverLimit(over) => return Err(agent_wallet::payment_error(&refusal_of(over))),
         SpendDenied::NotApproved(why) => match approvals::pending(why) {
             Some(id) => id,

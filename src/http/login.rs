@@ -85,7 +85,7 @@ pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretT
     let unavailable = |_| ApiError::internal();
     let account = app.engine.account(&claims.wallet).await.map_err(unavailable)?;
     if account.is_some_and(|account| account.agents_stopped_at().is_some())
-        && app.engine.usable_passkeys(&claims.wallet).await.map_err(unavailable)? > 0
+        && app.engine.has_passkeys(&claims.wallet).await.map_err(unavailable)?
     {
         return Err(ApiError::agents_stopped()
             .hint("The owner signs in with a passkey. If all are lost, POST /recover-account."));

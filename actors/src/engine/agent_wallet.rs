@@ -139,8 +139,9 @@ impl Engine {
                 Some(key) => Some(self.key_allowance(key).await.map_err(unreadable)?),
                 None => None,
             };
-            if key.is_some_and(|key| !key.is_active) {
-                return Err(OperationError::Rejected(Rejection::KeyRevoked));
+            // A seller can take its time with the offer that is paid.
+            if self.has_agent_access_ended(spend.agent).await.map_err(unreadable)? {
+                return Err(OperationError::Rejected(Rejection::AccessEnded));
             }
             let command = agent_wallet::Command::Hold {
                 spend: Box::new(spend.clone()),

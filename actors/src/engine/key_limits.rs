@@ -63,7 +63,6 @@ pub(super) async fn read_allowance(
     let (usage, revision) = read_usage(store, id).await?;
     Ok(KeyAllowance {
         key: id,
-        is_active: key.is_active(),
         limits: key.limits,
         usage,
         revision,

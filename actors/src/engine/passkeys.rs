@@ -80,18 +80,26 @@ impl Engine {
         Ok(found)
     }
 
-    /// Number of the wallet's passkeys that can be used now.
+    /// Whether the wallet has a passkey. One that is suspended after a restore is the owner's, too.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn usable_passkeys(&self, owner: &Wallet) -> Result<usize, LoadError> {
-        let passkeys = self.passkeys_of(owner).await?;
-        Ok(passkeys.iter().filter(|(_, passkey)| self.is_usable(passkey)).count())
+    pub async fn has_passkeys(&self, owner: &Wallet) -> Result<bool, LoadError> {
+        Ok(!self.passkeys_of(owner).await?.is_empty())
     }
 
-    /// Whether an active passkey that no recovery has ended can be used now.
-    fn is_usable(&self, passkey: &Passkey) -> bool {
-        passkey.is_active() && !self.is_suspended(passkey.created_at.seconds())
+    /// Whether the wallet has passkeys, and all of them are suspended after a restore.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn are_passkeys_suspended(&self, owner: &Wallet) -> Result<bool, LoadError> {
+        let passkeys = self.passkeys_of(owner).await?;
+        for (id, passkey) in &passkeys {
+            if !self.is_passkey_suspended(*id, passkey.created_at).await? {
+                return Ok(false);
+            }
+        }
+        Ok(!passkeys.is_empty())
     }
 
     /// Whether the passkey was removed, or a completed recovery is about to remove it. If not, what the running request
@@ -212,7 +220,8 @@ impl Engine {
         if has_ended.map_err(|_| OperationError::Unavailable)? {
             return Err(OperationError::Rejected(Rejection::Removed));
         }
-        if !self.is_usable(&passkey) {
+        let is_suspended = self.is_passkey_suspended(used.id, passkey.created_at).await;
+        if is_suspended.map_err(|_| OperationError::Unavailable)? {
             return Err(OperationError::Rejected(Rejection::Suspended));
         }
         let command = Command::Use {
@@ -272,12 +281,15 @@ impl Engine {
         let now = self.0.clock.now();
         if let Some(confirmation) = session.confirmation.filter(|confirmed| now < confirmed.until)
             && let Some(passkey) = self.passkey(&confirmation.passkey).await?
-            && self.is_usable(&passkey)
             && !self.has_passkey_ended(&passkey).await?
+            && !self
+                .is_passkey_suspended(confirmation.passkey, passkey.created_at)
+                .await?
         {
             return Ok(Confirmation::Until(confirmation.until));
         }
-        if self.usable_passkeys(&session.owner).await? > 0 {
+        // Also if all are suspended: an agent with the wallet's key adds none beside them.
+        if self.has_passkeys(&session.owner).await? {
             return Ok(Confirmation::PasskeyNeeded);
         }
         // After a recovery, only who has its link: a token from before, or of another signature, does not count. Read

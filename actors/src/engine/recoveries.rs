@@ -148,6 +148,16 @@ impl Engine {
             .await
     }
 
+    /// Cancels a recovery of an account that is or was frozen. Its owner could not cancel it, and whoever asked for it can
+    /// ask again.
+    pub(super) async fn cancel_recovery_by_freeze(&self, account: Wallet) -> Result<(), OperationError<Rejection>> {
+        let cancelled = self.ask_recovery(account, &Command::Cancel(CancelledBy::Freeze), None);
+        match cancelled.await {
+            Ok(()) | Err(OperationError::Rejected(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// After a restore, cancels all recoveries in progress: their owners may have done that in the lost history. Who has
     /// lost the passkeys asks again.
     ///

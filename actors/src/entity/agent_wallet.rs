@@ -262,8 +262,8 @@ pub enum Rejection {
     NotFound,
     /// The account owner has stopped all agents.
     AgentsStopped,
-    /// The account owner has revoked the API key that spends.
-    KeyRevoked,
+    /// The session or the API key that spends has ended since the call began.
+    AccessEnded,
     /// The cap per call would be exceeded.
     PerCallCap {
         /// The cap that would be exceeded.

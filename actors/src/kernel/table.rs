@@ -6,7 +6,7 @@ use purser_storage::RowKey;
 
 use crate::id::{
     ApiKeyId, ApprovalId, BankDestinationId, CardId, DepositId, DiscrepancyId, EventId, JobId, LateReturnId,
-    OutgoingTransferId, PaymentId, RefundId, RequestId, SessionId, SpendApprovalId, StatementLineId, Wallet,
+    OutgoingTransferId, PasskeyId, PaymentId, RefundId, RequestId, SessionId, SpendApprovalId, StatementLineId, Wallet,
     WalletPaymentId, WithdrawalId,
 };
 use crate::kernel::EntityKind;
@@ -120,7 +120,7 @@ tables! {
     REQUEST_INDEX = b'Q',
     /// Addresses of agent wallets; the value is the key of the owner's account.
     ADDRESS = b'A',
-    /// API keys and operator tokens from before a restore that an administrator confirmed.
+    /// API keys, operator tokens and passkeys from before a restore that an administrator confirmed.
     CONFIRMED = b'J',
     /// Checked before money leaves: frozen accounts, accounts whose agents are stopped, non-final payments, transfers
     /// attributed to wallet payments.
@@ -533,6 +533,11 @@ pub fn confirmed_key(id: ApiKeyId) -> RowKey {
 /// The same for an operator token, by its hash.
 pub fn confirmed_token(token_hash: &[u8; 32]) -> RowKey {
     key(&[&[CONFIRMED, 1], token_hash])
+}
+
+/// The same for a passkey of an account owner.
+pub fn confirmed_passkey(id: PasskeyId) -> RowKey {
+    key(&[&[CONFIRMED, 2], &id.0.to_be_bytes()])
 }
 
 /// A metadata row by name.

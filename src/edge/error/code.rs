@@ -188,7 +188,7 @@ errors! {
     PasskeyUnknown = 403 "passkey_unknown" Never;
     /// The passkey was removed from the account.
     PasskeyRemoved = 403 "passkey_removed" Never;
-    /// The service was restored from a backup without its revocation log. Sign in with a login link.
+    /// The service was restored from a backup without its revocation log. An operator confirms the passkey.
     PasskeySuspended = 403 "passkey_suspended" AfterChange;
     /// No such passkey of the account.
     PasskeyNotFound = 404 "passkey_not_found" Never;

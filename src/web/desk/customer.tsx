@@ -112,6 +112,7 @@ function Freeze({ wallet, waits, onClose, onDone }: { wallet: string; waits: str
               <Icon name="hand" />
               <span>
                 Nothing more is bought, paid out or withdrawn.{" "}
+                {found.stops.recovery && "The recovery of the account is cancelled. "}
                 {found.stops.streams > 0 && `${found.stops.streams} open ${found.stops.streams === 1 ? "stream is" : "streams are"} closed with ${found.answer.stream_close_code}.`}
               </span>
             </li>

@@ -102,6 +102,12 @@ const payoutTo = (object: Values): string =>
       : `to a debit card${text(object.card_last4) ? ` •••• ${text(object.card_last4)}` : ""}`;
 const payout = (object: Values): string => `${money(text(object.amount), text(object.currency) || "USD")} ${payoutTo(object)}`;
 /** A call of Purser itself: what it bought says so. */
+/** Why a recovery ended that the owner did not cancel. */
+const CANCELLED_BY: Record<string, string> = {
+  restore: "The recovery of this account ended, because the service was restored from a backup.",
+  freeze: "The recovery of this account ended, because an operator froze the account.",
+};
+
 const ofPurser = (object: Values): boolean => text(object.host) === "route";
 /** How it was paid, where the page knows that from another event: “ with wallet 0x30ef…a6c9”. */
 const paidWith = (object: Values): string => (text(object.paid_with) ? ` with ${text(object.paid_with)}` : "");
@@ -407,7 +413,7 @@ const ROWS = {
   "recovery.requested": { says: () => "Your wallet asked to recover this account. After 24 hours it can remove all passkeys, unless you cancel it." },
   "recovery.ready": { says: () => "The recovery of this account has waited for 24 hours. The wallet can now remove all passkeys." },
   "recovery.completed": { says: () => "Your wallet recovered this account. All passkeys from before are removed." },
-  "recovery.cancelled": { says: (o) => (text(o.cancelled_by) === "restore" ? "The recovery of this account ended, because the service was restored from a backup." : "You cancelled the recovery of this account.") },
+  "recovery.cancelled": { says: (o) => CANCELLED_BY[text(o.cancelled_by)] ?? "You cancelled the recovery of this account." },
   "recovery.expired": { says: () => "The recovery of this account was not completed in time. Nothing changed." },
 } satisfies Record<string, Row>;
 

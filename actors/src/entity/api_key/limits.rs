@@ -82,8 +82,6 @@ impl KeyUsage {
 pub struct KeyAllowance {
     /// The key.
     pub key: ApiKeyId,
-    /// Whether it can still spend.
-    pub is_active: bool,
     /// Its limits.
     pub limits: KeyLimits,
     /// What was spent.
