@@ -351,8 +351,7 @@ async fn execute(args: Args, settings: LoadSettings) -> Result<(), CliError> {
             passkey,
             everything,
         } => {
-            let body =
-                json!({"api_key_id": api_key, "token": token, "passkey_id": passkey, "everything": everything});
+            let body = json!({"api_key_id": api_key, "token": token, "passkey_id": passkey, "everything": everything});
             admin.post("/admin/suspended/confirm", body).await?
         }
         AdminCommand::Audit { verify: true, .. } => admin.get("/admin/audit/verify").await?,

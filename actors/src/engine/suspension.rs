@@ -49,9 +49,9 @@ pub enum SuspendedItem {
 }
 
 impl Engine {
-    /// First start on a restored store, once per restore. Login codes and operators' sessions from before are deleted, and
-    /// recoveries cancelled, since they may have been used or ended. Without the log of revocations, all earlier credentials are suspended. Returns the time of that start by
-    /// the service's clock.
+    /// First start on a restored store, once per restore. Login codes and operators' sessions from before are deleted,
+    /// recoveries cancelled, and approvals ended, since they may have been used or ended. Without the log of revocations, all
+    /// earlier credentials are suspended. Returns the time of that start by the service's clock.
     ///
     /// # Errors
     /// When storage fails.
@@ -60,6 +60,7 @@ impl Engine {
             return Ok(at);
         }
         self.cancel_restored_recoveries().await?;
+        self.end_restored_approvals().await?;
         let (store, key) = (&*self.0.store, table::meta(FIRST_START_KEY));
         let now = self.0.clock.now();
         let put = |key, value| Write::Put {

@@ -97,11 +97,6 @@ impl OutgoingTransferGuard {
         }
     }
 
-    /// Until when the lost history can have acted, by the service's time, if the store was restored.
-    pub(super) fn restored_until(&self) -> Option<Timestamp> {
-        self.restored.map(|restored| restored.until)
-    }
-
     /// Whether a transfer that was not signed before must wait. A transfer with exactly this signature on chain is only
     /// looked up.
     pub(super) fn must_wait(&self, fingerprint: Option<[u8; 32]>) -> bool {
