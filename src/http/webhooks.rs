@@ -417,10 +417,7 @@ impl App {
 
     /// Whether the caller may see and change the endpoint.
     async fn is_own_webhook(&self, claims: &AuthClaims, endpoint: &WebhookEndpoint) -> Result<bool, ApiError> {
-        let is_own = self
-            .engine
-            .is_own_webhook(endpoint, claims.session, claims.amr)
-            .await;
+        let is_own = self.engine.is_own_webhook(endpoint, claims.session, claims.amr).await;
         is_own.map_err(|_| ApiError::internal())
     }
 

@@ -109,13 +109,25 @@ async fn sees_webhooks(site: &ServiceClient<'_>, token: &str, seen: &[(&str, &st
     let to = page.body["deliveries"].as_array().unwrap().iter();
     let to: BTreeSet<_> = to.map(|one| one["webhook_id"].as_str().unwrap()).collect();
     assert_eq!(to, ids, "{}", page.text);
-    let every = seen.iter().map(|one| (one, true)).chain(hidden.iter().map(|one| (one, false)));
+    let every = seen
+        .iter()
+        .map(|one| (one, true))
+        .chain(hidden.iter().map(|one| (one, false)));
     for ((webhook, delivery), is_seen) in every {
         for (query, code) in [
             (format!("/get-webhook?webhook_id={webhook}"), "webhook_access_denied"),
-            (format!("/webhook-deliveries?webhook_id={webhook}"), "webhook_access_denied"),
-            (format!("/webhook-deliveries?delivery_id={delivery}"), "delivery_access_denied"),
-            (format!("/webhook-deliveries?starting_after={delivery}"), "delivery_access_denied"),
+            (
+                format!("/webhook-deliveries?webhook_id={webhook}"),
+                "webhook_access_denied",
+            ),
+            (
+                format!("/webhook-deliveries?delivery_id={delivery}"),
+                "delivery_access_denied",
+            ),
+            (
+                format!("/webhook-deliveries?starting_after={delivery}"),
+                "delivery_access_denied",
+            ),
         ] {
             let answer = site.get_as(token, &query).await;
             let expected = if is_seen { (200, "") } else { (403, code) };

@@ -436,9 +436,7 @@ async fn transfer_of_a_payment_in_progress_is_not_unknown_when_the_clock_moves()
         reconciling.settings.grace_ms = grace_ms;
         let world = Harness::new().await.reconciling(reconciling).await;
         let request = card_for(evm(1), 1);
-        world
-            .chain
-            .set_behavior(&request.authorization, PaymentBehavior::Waits);
+        world.chain.set_behavior(&request.authorization, PaymentBehavior::Waits);
         let (engine, paid) = (world.engine.clone(), request.clone());
         let paying = tokio::spawn(async move { engine.pay(paid).await });
         eventually("it is at the chain", async || world.chain.at_gate() == 1).await;
@@ -458,8 +456,14 @@ async fn transfer_of_a_payment_in_progress_is_not_unknown_when_the_clock_moves()
             wait_for_status(&world, "early", 0, "found").await;
         } else {
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-            assert!(incoming(&world, "early", 0).await.is_none(), "its payment is in progress");
-            assert!(incoming(&world, "behind", 1).await.is_none(), "the cursor waits before it");
+            assert!(
+                incoming(&world, "early", 0).await.is_none(),
+                "its payment is in progress"
+            );
+            assert!(
+                incoming(&world, "behind", 1).await.is_none(),
+                "the cursor waits before it"
+            );
         }
         world.chain.open_gate();
         let paid = crate::support::in_time("its end", paying).await.unwrap().unwrap();

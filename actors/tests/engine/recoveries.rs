@@ -65,7 +65,10 @@ fn admitted<T: Send + 'static>(
         goes_on.await.unwrap();
         work.await
     };
-    (admission, tokio::spawn(request_context::in_request(RequestId(7), request)))
+    (
+        admission,
+        tokio::spawn(request_context::in_request(RequestId(7), request)),
+    )
 }
 
 /// An account with a session of the wallet's link, a passkey, and a recovery that the wallet can complete.
@@ -75,7 +78,11 @@ async fn ready_to_complete() -> (Harness, SessionId) {
     let signed_in = world.engine.sign_in(OWNER, ([1; 16], LATER_S), program).await;
     signed_in.expect("it signs in");
     let page = linked(&world, program.id, 1).await.expect("the link opens a page");
-    world.engine.add_passkey(new_passkey(LOST, 2)).await.expect("it is added");
+    world
+        .engine
+        .add_passkey(new_passkey(LOST, 2))
+        .await
+        .expect("it is added");
     let requested = world.engine.request_recovery(OWNER, ([3; 16], LATER_S)).await;
     requested.expect("it begins");
     world.clock.advance(WAIT_MS);
@@ -153,7 +160,9 @@ async fn nothing_admitted_before_a_completed_recovery_takes_effect_after_it() {
     let confirmed = engine.session(&page).await.unwrap().expect("it was opened");
     assert_eq!(confirmed.confirmation, None);
 
-    let back = linked(&world, own.id, 8).await.expect("the recovery's link opens a page");
+    let back = linked(&world, own.id, 8)
+        .await
+        .expect("the recovery's link opens a page");
     let (tell, goes_on) = oneshot::channel();
     let (adds, fresh) = (engine.clone(), new_passkey(PasskeyId(7), 9));
     let work = async move { adds.add_passkey(fresh).await.is_ok() };

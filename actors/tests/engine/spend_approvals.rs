@@ -638,7 +638,12 @@ async fn approval_from_before_a_restore_passes_nothing() {
             until: now.plus_ms(10),
             at: of_chains,
         };
-        let world = world.with_lost_history(lost).restored(window).await.back_to(backup).await;
+        let world = world
+            .with_lost_history(lost)
+            .restored(window)
+            .await
+            .back_to(backup)
+            .await;
         assert!(matches!(read(&world, id).await.status, Status::Approved));
         for named in [None, Some(id)] {
             let refused = ask(&world, transfer(3, 12), named).await;

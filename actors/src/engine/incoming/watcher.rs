@@ -260,9 +260,7 @@ impl IncomingWatcher {
                 let first_seen = in_progress.entry(transfer.id()).or_insert_with(Instant::now);
                 u64::try_from(first_seen.elapsed().as_millis()).unwrap_or(u64::MAX)
             }
-            SettlementMatch::Settled | SettlementMatch::Unrelated => {
-                ground.clock.now().0.saturating_sub(transfer.at.0)
-            }
+            SettlementMatch::Settled | SettlementMatch::Unrelated => ground.clock.now().0.saturating_sub(transfer.at.0),
         };
         match of_old || age_ms >= ground.settings.grace_ms {
             true => Ok(TransferLookup::Unknown),
