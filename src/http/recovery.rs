@@ -22,7 +22,7 @@ use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::login::link_of_session;
 use super::owner::{confirmed_owner, unavailable};
-use super::passkeys::NoMembers;
+use super::passkeys::{NoMembers, errors};
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;

@@ -183,6 +183,14 @@ async fn agents_see_their_own_sessions_and_key_only() {
             (1, &made["key"]["apiKeyId"]),
             "{listed:?}"
         );
+        let of_key = entered["idToken"].as_str().unwrap();
+        let events = site
+            .get_as(of_key, "/events?types=api_key.*,session.*&limit=100")
+            .await
+            .body;
+        let events = events["events"].as_array().unwrap();
+        let is_own = |event: &Value| event["data"]["object"]["api_key_id"] == made["key"]["apiKeyId"];
+        assert!(!events.is_empty() && events.iter().all(is_own), "{events:#?}");
         keys.push((made["key"]["apiKeyId"].clone(), page));
     }
     let listed = result(&site, &own, "listAgentApiKeys", json!({})).await;
@@ -195,6 +203,8 @@ async fn agents_see_their_own_sessions_and_key_only() {
     let of_payment = bought.body["auth"]["id_token"].as_str().unwrap();
     let listed = result(&site, of_payment, "listAgentApiKeys", json!({})).await;
     assert_eq!(listed["keys"], json!([]));
+    let events = site.get_as(of_payment, "/events?types=api_key.*,session.*").await;
+    assert_eq!(events.body["events"], json!([]), "{}", events.text);
     let payer = Owner::by_token(&site, of_payment).await;
     for (key, page) in &keys {
         let seen = list(&site, page).await;

@@ -349,6 +349,11 @@ impl AgentWallet {
         if self.is_counted_day(at) { self.used } else { Usdc::ZERO }
     }
 
+    /// Day (UTC) that is counted, since the epoch, and the amount reserved or spent on it.
+    pub const fn day_usage(&self) -> (u32, Usdc) {
+        (self.day, self.used)
+    }
+
     /// Whether spends of `at` count toward the day that is counted.
     fn is_counted_day(&self, at: Timestamp) -> bool {
         self.day == counted_day(at, self.day)

@@ -159,6 +159,8 @@ async fn nothing_admitted_before_a_completed_recovery_takes_effect_after_it() {
     assert!(engine.passkeys_of(&OWNER).await.unwrap().is_empty());
     let confirmed = engine.session(&page).await.unwrap().expect("it was opened");
     assert_eq!(confirmed.confirmation, None);
+    // What is opened in the millisecond of the completion has ended too.
+    world.clock.advance(1);
 
     let back = linked(&world, own.id, 8)
         .await
