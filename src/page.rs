@@ -234,14 +234,18 @@ mod tests {
         assert_eq!(page.matches("</main>").count(), 1, "{page}");
         assert_eq!(page.matches("</title>").count(), 1, "{page}");
         assert!(page.contains("shop.example") && page.contains("Sandbox"));
-        assert!(page.contains("<a href=\"mailto:help@shop.example\">Contact</a>"), "{page}");
+        assert!(
+            page.contains("<a href=\"mailto:help@shop.example\">Contact</a>"),
+            "{page}"
+        );
         assert!(!POLICY.contains("unsafe") && !POLICY.contains("script-src"));
     }
 
     // Checks: a page loads nothing from another host.
     #[test]
     fn case_72_pages_load_own_resources_only() {
-        let page = PageFrame::new("https://shop.example", false, None).text(&Page::message(StatusCode::OK, "Title", &[]));
+        let page =
+            PageFrame::new("https://shop.example", false, None).text(&Page::message(StatusCode::OK, "Title", &[]));
         for (_, rest) in page
             .match_indices("href=\"")
             .map(|(at, found)| page.split_at(at + found.len()))

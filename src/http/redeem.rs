@@ -231,7 +231,10 @@ fn entered_expiry(form: Option<&str>) -> String {
     const MAX_BYTES: usize = 7;
     let query = Query::parse(form, &["payout_id", "key", "card_number", "expiry"]).ok();
     let entered = query.as_ref().and_then(|query| query.get("expiry"));
-    entered.filter(|text| text.len() <= MAX_BYTES).unwrap_or_default().to_owned()
+    entered
+        .filter(|text| text.len() <= MAX_BYTES)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// `MM/YY` or `MM/YYYY`.
