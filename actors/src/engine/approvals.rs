@@ -174,7 +174,8 @@ impl Engine {
     async fn daily_total(&self, operator: &str) -> Result<(u64, Usdc), StoreError> {
         let row = self.0.store.read(&table::operator_daily_total(operator)).await?;
         let revision = row.as_ref().map_or(0, |row| row.revision);
-        let given: Option<OperatorDailyTotal> = row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()?;
+        let given: Option<OperatorDailyTotal> =
+            row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()?;
         let day = self.0.clock.now().0 / DAY_MS;
         let today = given.filter(|given| given.day == day);
         Ok((revision, today.map_or(Usdc::ZERO, |given| given.sum)))

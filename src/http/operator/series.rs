@@ -253,7 +253,11 @@ mod tests {
         assert_eq!(state(3, 0, Some(SLOW_MS)), ProviderState::Ok);
         assert_eq!(state(2, 0, Some(10_000)), ProviderState::Ok);
         assert_eq!(state(3, 0, Some(10_000)), ProviderState::Slow);
-        assert_eq!(state(3, 0, None), ProviderState::Slow, "half took longer than the last bound");
+        assert_eq!(
+            state(3, 0, None),
+            ProviderState::Slow,
+            "half took longer than the last bound"
+        );
         assert_eq!(state(3, 1, Some(10_000)), ProviderState::Errors);
         assert_eq!(state(4, 2, Some(10_000)), ProviderState::Failing);
     }
