@@ -66,6 +66,8 @@ const server = http.createServer(async (request, answer) => {
     { host: target.hostname, port: target.port, path: request.url, method: request.method, headers: passedOn(request) },
     (reply) => {
       answer.writeHead(reply.statusCode, reply.headers);
+      // If the service ends meanwhile, its pages have to see that.
+      reply.on("close", () => reply.complete || answer.destroy());
       reply.pipe(answer);
     },
   );

@@ -343,7 +343,7 @@ const OPEN: Record<string, string[]> = {
 /** “International cards: 2, Payouts: 1” */
 const openWords = (customer: Customer): string =>
   customer.resources
-    .map((group) => ({ kind: group.kind, open: group.newest.filter((one) => OPEN[group.kind]?.includes(one.status)).length }))
+    .map((group) => ({ kind: group.kind, open: group.newest.filter((one) => OPEN[one.kind]?.includes(one.status)).length }))
     .filter((one) => one.open > 0)
     .map((one) => `${kindNames(one.kind)}: ${one.open}`)
     .join(", ");

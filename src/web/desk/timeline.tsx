@@ -59,7 +59,8 @@ function Sentence({ event, operators, isOver }: { event: StreamEvent; operators:
   let text = said.who === "You" ? forOperators(said.text).replaceAll("the holder’s", "their") : forOperators(said.text);
   const by = operators.join(" and ");
   const then = said.then && { ...said.then, word: by === "" ? said.then.word : said.then.word.replace(/^An operator is on it$/, `Claimed by ${by}`) };
-  const names = by !== "" && /^(A person at Purser|An operator)\b/.test(text);
+  // A claim can have ended since: who claimed it is said, not who works on it.
+  const names = by !== "" && !event.type.endsWith(".claimed") && /^(A person at Purser|An operator)\b/.test(text);
   if (names) text = text.replace(/^(A person at Purser|An operator)/, "");
   return (
     <>
