@@ -111,10 +111,7 @@ async fn statement_of_the_agent_wallet_has_what_it_received_and_paid() {
     assert_eq!(lines(&site, &own, "").await, all);
     let newest = lines(&site, &own, "&order=desc&limit=2").await;
     assert_eq!(newest, [all[5].clone(), all[4].clone()]);
-    let before = format!(
-        "&order=desc&starting_after={}",
-        newest[1]["entry_id"].as_str().unwrap()
-    );
+    let before = format!("&order=desc&starting_after={}", newest[1]["entry_id"].as_str().unwrap());
     assert_eq!(lines(&site, &own, &before).await[0], all[3]);
     let time = |n: usize| all[n]["created_at"].as_str().unwrap().to_owned();
     let period = format!("&from={}&until={}", time(2), time(4));
@@ -163,9 +160,7 @@ async fn statement_of_the_agent_wallet_is_for_its_owner_only() {
     let (_, with_balance) = agent_with_balance(&site, Network::Solana).await;
     assert!(lines(&site, &with_balance, "").await.is_empty(), "not the balance's");
     assert_error(
-        &site
-            .get_as(&own, "/get-account-statement?of=everything")
-            .await,
+        &site.get_as(&own, "/get-account-statement?of=everything").await,
         400,
         "parameter_invalid",
     );

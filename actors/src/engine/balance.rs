@@ -182,9 +182,8 @@ impl Engine {
             (Some(from), Some(until)) if until < from => opening.clone(),
             _ => closing,
         };
-        let sum = |line: &Option<L>, of: fn(&StatementLine) -> Usdc| {
-            line.as_ref().map_or(Usdc::ZERO, |row| of(row.line()))
-        };
+        let sum =
+            |line: &Option<L>, of: fn(&StatementLine) -> Usdc| line.as_ref().map_or(Usdc::ZERO, |row| of(row.line()));
         let less = |a: Usdc, b: Usdc| {
             let damaged = |_| StoreError::Corrupt("the sums of a statement".to_owned());
             a.checked_sub(b).map_err(damaged)

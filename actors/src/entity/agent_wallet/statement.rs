@@ -37,7 +37,10 @@ impl WalletSums {
     fn with(self, network: Network, balance: Usdc) -> Self {
         match network {
             Network::Base => Self { base: balance, ..self },
-            Network::Solana => Self { solana: balance, ..self },
+            Network::Solana => Self {
+                solana: balance,
+                ..self
+            },
         }
     }
 
