@@ -3,8 +3,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Amount, type AmountValue, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, failure, fullTime, isZero, money, onEvent, setQuery, toast, useRoute, present } from "../parts";
-import { account } from "./account";
-import { Transaction } from "./chain";
+import { account, mayAct } from "./account";
 import { type Slice, useLoad, usePages } from "./data/load";
 import { type Line, type Show, type Shown, causePage, dateOf, daysPeriod, effectOf, effectText, exportCsv, lineWords, monthPeriod, readForPaper, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
 import { LoadError, NoMatch, Pager } from "./pager";
@@ -146,7 +145,7 @@ export default function Statement() {
                 </Button>
               )}
             </div>
-            {(agents || account.value?.agent_wallet) && (
+            {(agents || (mayAct.value && account.value?.agent_wallet)) && (
               <Segments
                 label="Statement of"
                 options={[
@@ -262,7 +261,9 @@ function Lines({ lines, opening, marked }: { lines: Line[]; opening: { amount: A
                 <div class="small quiet row wrap">
                   {line.type === "debited" && line.wallet_payment && <span>by {line.api_key?.name ?? "an agent that signed in"}</span>}
                   {line.wallet_payment?.note && <span class="anywhere">“{line.wallet_payment.note}”</span>}
-                  <span class="no-print">{line.wallet_payment?.tx_hash ? <Transaction hash={line.wallet_payment.tx_hash} network={line.wallet_payment.network} /> : <Id value={line.cause} />}</span>
+                  <span class="no-print">
+                    <Id value={line.wallet_payment?.tx_hash ?? line.cause} />
+                  </span>
                   <span class="print-only mono">{line.wallet_payment?.tx_hash ?? line.cause}</span>
                   <span class="narrow-only no-print">
                     <Day at={line.created_at} />
