@@ -108,11 +108,12 @@ export function ClaimHead({ leased, at, subject, onChange, released }: ClaimHead
 }
 
 /** The button that claims. */
-export function ClaimButton({ at, subject, what, onChange }: { at: string; subject: Record<string, string>; what: string; onChange: (lease: number | null) => void }) {
+export function ClaimButton({ at, subject, what, main, onChange }: { at: string; subject: Record<string, string>; what: string; main?: boolean; onChange: (lease: number | null) => void }) {
   const { busy, act } = useAct();
   return (
     <Act
-      small
+      small={!main}
+      {...(main ? { kind: "primary" as const } : {})}
       busy={busy !== null}
       label={`Claim ${what}`}
       class="claim-button"

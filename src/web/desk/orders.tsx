@@ -315,7 +315,7 @@ function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; ord
             <Act kind="danger" disabled={!isFree(order)} onClick={() => setRejecting(order)}>
               Refuse order…
             </Act>
-            {isFree(order) && <ClaimButton at="/admin/intl-orders" subject={{ card_id: order.card_id }} what={`this ${usd(order.usd_amount)} order`} onChange={reload} />}
+            {isFree(order) && <ClaimButton at="/admin/intl-orders" subject={{ card_id: order.card_id }} what={`this ${usd(order.usd_amount)} order`} main onChange={reload} />}
           </div>
         </div>
       </Panel>

@@ -67,7 +67,7 @@ function Side({ row, reload }: { row: OpenCardWithdrawal | undefined; reload: ()
                 I have paid it…
               </Act>
             ) : (
-              isFree(row) && <ClaimButton at="/admin/card-withdrawals" subject={{ withdrawal_id: row.withdrawal_id }} what={`this withdrawal of ${usd(row.amount)}`} onChange={reload} />
+              isFree(row) && <ClaimButton at="/admin/card-withdrawals" subject={{ withdrawal_id: row.withdrawal_id }} what={`this withdrawal of ${usd(row.amount)}`} main onChange={reload} />
             )}
           </div>
         </div>
