@@ -194,7 +194,7 @@ impl Harness {
             Arc::new(|_| true),
         ))
         .unwrap()
-        .merge(version::router(&docs_version, true, &config.versions.deprecated_routes).unwrap())
+        .merge(version::router(&docs_version, &config).unwrap())
         .merge(health::router(Arc::new(AlwaysReady)))
         .merge(openapi::router(&document))
         .merge(events::router(EventState {
