@@ -4,7 +4,8 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::{AgentWallet, Command, Event, Rejection, UsableApproval, WalletHold, WalletSpend, counted_day, refusal_of};
 use super::{
-    AgentWalletAddresses, AgentWalletLimits, AgentWalletView, MerchantCaps, MerchantCapsView, RefusedSpendView, WalletSums,
+    AgentWalletAddresses, AgentWalletLimits, AgentWalletView, MerchantCaps, MerchantCapsView, RefusedSpendView,
+    WalletSums,
 };
 use crate::answer::ExactDecimal;
 use crate::entity::api_key::KeyAllowance;
