@@ -53,7 +53,7 @@ impl Sums<'_> {
         match line.change {
             StatementLineType::Debited if line.cause.starts_with("po_") => self.add_spent(line.at, line.amount),
             StatementLineType::Credited if is_return() => self.add(line.at, line.amount, |sum| &mut sum.credited),
-            // The chain dropped the payment behind a credit. The payment is no longer counted, so neither is the credit.
+            // The chain dropped the payment behind a credit. It is no longer counted, so neither is the credit.
             StatementLineType::Reversed => self.add_spent(line.at, line.amount),
             _ => {}
         }

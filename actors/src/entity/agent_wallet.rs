@@ -8,10 +8,10 @@
 //! Its addresses belong to the owner's account, by rows of the batch that creates the wallet: purchases that they pay
 //! for belong to the owner.
 //!
-//! Its money is on the chains and not in our ledger; balances are read from the chains, and its statement follows them. This entity has the caps that a
-//! person has set, and a reservation for each pending wallet payment. Every wallet payment begins with a command here,
-//! which checks the caps and reserves in one batch. Any number of concurrent payments therefore stays within the caps.
-//! A reservation ends by what the chain shows, never by time.
+//! Its money is on the chains and not in our ledger; balances are read from the chains, and its
+//! statement follows them. This entity has the caps that a person has set, and a reservation for each pending wallet
+//! payment. Every wallet payment begins with a command here, which checks the caps and reserves in one batch. Any number
+//! of concurrent payments therefore stays within the caps. A reservation ends by what the chain shows, never by time.
 
 mod address_book;
 mod job;

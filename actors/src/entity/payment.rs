@@ -394,8 +394,8 @@ impl Payment {
         table::owner_index_entry(owner, EntityKind::Payment, Timestamp(u64::MAX - claimed.0), id.0)
     }
 
-    /// Value of that row once the payment has settled, for sums without its snapshot. Before, and after the chain dropped
-    /// it, the row is empty.
+    /// Value of that row once the payment has settled, for sums without its snapshot. Before, and after the chain
+    /// dropped it, the row is empty.
     pub(crate) fn list_value(cost: Usdc) -> Vec<u8> {
         cost.atomic().to_be_bytes().to_vec()
     }
