@@ -54,7 +54,9 @@ const server = http.createServer(async (request, answer) => {
     return;
   }
   if (pathname.startsWith("/assets/")) {
-    const bytes = files.get(path.basename(pathname));
+    const name = path.basename(pathname);
+    // Pages that the service writes name the files that were built into it.
+    const bytes = files.get(name) ?? files.get(name.replace(/-[0-9A-Z]{8}(?=\.)/, ""));
     if (!bytes) return void answer.writeHead(404).end();
     answer.writeHead(200, { "content-type": TYPES[path.extname(pathname)], "cache-control": "no-store" }).end(bytes);
     return;
