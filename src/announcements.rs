@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use purser_actors::announcement::{Announcement, AnnouncementDelivery};
@@ -15,6 +16,7 @@ use purser_actors::kernel::table;
 use purser_actors::port::{
     Clock, Entropy, Timestamp, WebhookPostError, WebhookPostRequest, WebhookResponse, WebhookSender as _,
 };
+use purser_storage::stats::Counter;
 use purser_storage::{Batch, CommitError, RowKey, Store, StoreError, Write, codec};
 use serde_json::json;
 use tokio::sync::{Mutex, Notify, oneshot};
@@ -59,6 +61,37 @@ pub enum AnnouncementError {
     Commit(#[from] CommitError),
 }
 
+/// Counts of the attempts since the start, and of what waits for one.
+#[derive(Default)]
+pub struct AnnouncementStats {
+    delivered: Counter,
+    rejected: Counter,
+    not_sent: Counter,
+    given_up: Counter,
+    pending: AtomicU64,
+}
+
+impl AnnouncementStats {
+    /// Attempts by outcome.
+    pub fn attempts(&self) -> [(&'static str, u64); 3] {
+        [
+            ("delivered", self.delivered.sum()),
+            ("rejected", self.rejected.sum()),
+            ("not_sent", self.not_sent.sum()),
+        ]
+    }
+
+    /// Announcements that were given up after their last attempt.
+    pub fn given_up(&self) -> u64 {
+        self.given_up.sum()
+    }
+
+    /// Announcements that are not delivered yet.
+    pub fn pending(&self) -> u64 {
+        self.pending.load(Ordering::Relaxed)
+    }
+}
+
 /// Items that wait and attempts that are due, by row key.
 #[derive(Default)]
 struct State {
@@ -74,6 +107,7 @@ pub struct Announcer {
     webhook: Arc<OperatorWebhook>,
     /// Delay before each attempt.
     pauses_ms: Vec<u64>,
+    stats: Arc<AnnouncementStats>,
     state: Mutex<State>,
     recorded: Notify,
 }
@@ -86,6 +120,7 @@ impl Announcer {
         entropy: Arc<dyn Entropy>,
         webhook: Arc<OperatorWebhook>,
         pauses_ms: Vec<u64>,
+        stats: Arc<AnnouncementStats>,
     ) -> Self {
         Self {
             store,
@@ -93,6 +128,7 @@ impl Announcer {
             entropy,
             webhook,
             pauses_ms,
+            stats,
             state: Mutex::default(),
             recorded: Notify::new(),
         }
@@ -225,11 +261,21 @@ impl Announcer {
             Ok(response) if (200..300).contains(&response.status) => {
                 announcement.delivery = AnnouncementDelivery::Delivered(now);
                 announcement.last_error = None;
+                self.stats.delivered.add();
                 return;
             }
-            Ok(response) => (format!("it answered {}", response.status), response.retry_after_ms),
-            Err(WebhookPostError::Failed(reason)) => (reason.to_owned(), None),
-            Err(WebhookPostError::Internal(error)) => (error.operation.to_owned(), None),
+            Ok(response) => {
+                self.stats.rejected.add();
+                (format!("it answered {}", response.status), response.retry_after_ms)
+            }
+            Err(error) => {
+                self.stats.not_sent.add();
+                let reason = match error {
+                    WebhookPostError::Failed(reason) => reason,
+                    WebhookPostError::Internal(error) => error.operation,
+                };
+                (reason.to_owned(), None)
+            }
         };
         let attempts = usize::try_from(announcement.attempts).unwrap_or(usize::MAX);
         announcement.delivery = match self.pauses_ms.get(attempts) {
@@ -241,6 +287,7 @@ impl Announcer {
             None => {
                 let (id, queue) = (announcement.id, &announcement.queue);
                 tracing::error!(%id, queue, error, "an announcement could not be delivered to the operators' webhook");
+                self.stats.given_up.add();
                 AnnouncementDelivery::Failed(now)
             }
         };
@@ -272,6 +319,7 @@ impl Announcer {
             }
         }
         state.is_loaded = true;
+        self.count_pending(state);
         while !removed.is_empty() {
             let some = removed.split_off(removed.len().saturating_sub(PAGE));
             if let Err(error) = self.commit(some).await {
@@ -298,8 +346,15 @@ impl Announcer {
                     false => drop(state.open.remove(&key)),
                 }
             }
+            self.count_pending(state);
         }
         Ok(())
+    }
+
+    fn count_pending(&self, state: &State) {
+        let open = state.open.values();
+        let pending = open.filter(|one| matches!(one.delivery, AnnouncementDelivery::Pending(_)));
+        self.stats.pending.store(pending.count() as u64, Ordering::Relaxed);
     }
 
     async fn commit(&self, writes: Vec<Write>) -> Result<(), CommitError> {

@@ -58,7 +58,8 @@ pub mod schemas;
 mod sessions;
 pub mod sign_in;
 pub mod signup;
-mod statement_sums;
+mod spending;
+mod statement;
 pub mod token_authenticator;
 pub mod top_ups;
 pub mod version;
@@ -103,7 +104,8 @@ static APP: &[&route::Table<std::sync::Arc<app::App>>] = &[
     &sessions::ROUTES,
     &sign_in::ROUTES,
     &signup::ROUTES,
-    &statement_sums::ROUTES,
+    &spending::ROUTES,
+    &statement::ROUTES,
     &top_ups::ROUTES,
     &web_apps::ROUTES,
     &webhooks::ROUTES,

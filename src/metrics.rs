@@ -24,6 +24,7 @@ use exposition::Exposition;
 pub use exposition::CONTENT_TYPE;
 pub use table::{FACILITATORS, Metric, REAL_CHAINS, SERVICE};
 
+use crate::announcements::AnnouncementStats;
 use crate::checkout::PaidCallCounters;
 use crate::edge::rate_limit::RateLimiter;
 use crate::edge::request_metrics::RequestMetrics;
@@ -46,6 +47,8 @@ pub struct Metrics {
     pub mode: &'static str,
     /// The real chains; none in the sandbox.
     pub chains: Option<Arc<RealPorts>>,
+    /// Announcements at the operators' webhook.
+    pub announcements: Arc<AnnouncementStats>,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -139,6 +142,12 @@ impl Metrics {
             .is(self.engine.webhooks_pending().await?);
         page.metric(&table::WEBHOOK_DEGRADED_ATTEMPTS_IN_FLIGHT)
             .is(posting.degraded as u64);
+        page.metric(&table::ANNOUNCEMENT_ATTEMPTS)
+            .each(self.announcements.attempts());
+        page.metric(&table::ANNOUNCEMENTS_GIVEN_UP)
+            .is(self.announcements.given_up());
+        page.metric(&table::ANNOUNCEMENTS_PENDING)
+            .is(self.announcements.pending());
         Ok(())
     }
 }

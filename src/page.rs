@@ -48,6 +48,8 @@ pub struct PageFrame {
     /// Host under which clients reach the service.
     host: String,
     sandbox: bool,
+    /// Where people reach the operator: an e-mail address or an https:// URL.
+    contact: Option<String>,
 }
 
 /// Width of a page's content.
@@ -109,11 +111,12 @@ impl Page {
 
 impl PageFrame {
     /// The frame of a service at `public_url` (scheme, host and port).
-    pub fn new(public_url: &str, sandbox: bool) -> Self {
+    pub fn new(public_url: &str, sandbox: bool, contact: Option<&str>) -> Self {
         let host = public_url.split_once("://").map_or(public_url, |(_, host)| host);
         Self {
             host: host.to_owned(),
             sandbox,
+            contact: contact.map(str::to_owned),
         }
     }
 
@@ -157,6 +160,10 @@ impl PageFrame {
             ),
             false => Html::default(),
         };
+        let contact = match &self.contact {
+            Some(contact) => contact_link(contact, "Contact"),
+            None => Html::default(),
+        };
         let page = html(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -166,7 +173,7 @@ impl PageFrame {
              <a class=\"skip\" href=\"#main\">Skip to content</a>\n\
              <header><a class=\"brand\" href=\"/\">{}Purser</a><div class=\"row\">{}{}</div></header>\n\
              <main id=\"main\" class=\"{}\">\n{}\n</main>\n\
-             <footer><span>Run by {}</span><nav aria-label=\"About\"><a href=\"/#prices\">Prices</a>\
+             <footer><span>Run by {}</span><nav aria-label=\"About\">{}<a href=\"/#prices\">Prices</a>\
              <a href=\"/skill.md\">For agents</a><a href=\"/readyz\">Status</a></nav></footer>\n</body>\n</html>\n",
             &[
                 &robots,
@@ -179,10 +186,17 @@ impl PageFrame {
                 &width,
                 &page.content,
                 &self.host,
+                &contact,
             ],
         );
         page.into_text()
     }
+}
+
+/// A link to the operator's e-mail address or page. The settings permit nothing else.
+pub(crate) fn contact_link(contact: &str, text: &str) -> Html {
+    let scheme = if contact.starts_with("https://") { "" } else { "mailto:" };
+    html("<a href=\"{}{}\">{}</a>", &[&scheme, &contact, &text])
 }
 
 /// Whether a person's browser asks: it names HTML, and no kind of JSON.
@@ -209,7 +223,7 @@ mod tests {
     // style (case 72).
     #[test]
     fn case_72_texts_on_pages_are_escaped() {
-        let frame = PageFrame::new("https://shop.example", true);
+        let frame = PageFrame::new("https://shop.example", true, Some("help@shop.example"));
         let page = frame.text(&Page::message(StatusCode::OK, HOSTILE, &[HOSTILE]));
         assert!(
             FILES.style.ends_with(".css") && FILES.icon.ends_with(".svg"),
@@ -220,13 +234,18 @@ mod tests {
         assert_eq!(page.matches("</main>").count(), 1, "{page}");
         assert_eq!(page.matches("</title>").count(), 1, "{page}");
         assert!(page.contains("shop.example") && page.contains("Sandbox"));
+        assert!(
+            page.contains("<a href=\"mailto:help@shop.example\">Contact</a>"),
+            "{page}"
+        );
         assert!(!POLICY.contains("unsafe") && !POLICY.contains("script-src"));
     }
 
     // Checks: a page loads nothing from another host.
     #[test]
     fn case_72_pages_load_own_resources_only() {
-        let page = PageFrame::new("https://shop.example", false).text(&Page::message(StatusCode::OK, "Title", &[]));
+        let page =
+            PageFrame::new("https://shop.example", false, None).text(&Page::message(StatusCode::OK, "Title", &[]));
         for (_, rest) in page
             .match_indices("href=\"")
             .map(|(at, found)| page.split_at(at + found.len()))

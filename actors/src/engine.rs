@@ -40,6 +40,7 @@ mod registries;
 mod reloadable_cards;
 mod secret;
 mod spend_approvals;
+mod spending;
 pub mod stats;
 mod suspension;
 mod untracked_transfers;
@@ -94,6 +95,7 @@ pub use refunds::{RefundError, RefundParams};
 pub use registries::{charts, event_types};
 pub use reloadable_cards::AnyWithdrawal;
 pub use spend_approvals::{AgentSpend, SpendNotApproved};
+pub use spending::Spent;
 pub use suspension::SuspendedItem;
 pub use untracked_transfers::{
     Attribution, AttributionError, AttributionWait, FreezeEffect, GateHold, ReservationError, RestoreWindow,

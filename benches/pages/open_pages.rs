@@ -15,6 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
+use super::opening::EVERYTHING_SPENT;
 use crate::Fault;
 use crate::web::clients::request;
 use crate::web::driver::Connection;
@@ -159,7 +160,7 @@ const FIRST_REQUESTS: [&str; 6] = [
     "/list-card-transactions?limit=50",
     "/get-payment-status?order=desc&limit=50",
     "/get-withdrawal-status?order=desc&limit=50",
-    "/list-payments?limit=100",
+    EVERYTHING_SPENT,
     "/dashboard",
 ];
 

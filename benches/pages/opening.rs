@@ -8,7 +8,6 @@ use std::time::Instant;
 use purser::wallet::TestWallet;
 use purser_actors::id::Network;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::{login_link, post, session};
 use crate::Fault;
@@ -22,7 +21,6 @@ use crate::web::process::Service;
 struct View {
     name: &'static str,
     app: App,
-    /// `{payment}` is the last payment of the request before; left out if that had the last page.
     requests: &'static [&'static str],
     /// A part of the last answer for a busy account.
     shows: &'static str,
@@ -37,6 +35,9 @@ enum App {
 const APPROVALS: &str = "/account/approvals?limit=50";
 const BANK: &str = "POST /listBankingTransactions";
 
+/// The page asks for a month by day. One period reads as many rows, and here those of the whole account.
+pub(super) const EVERYTHING_SPENT: &str = "/account/spending-sums?starts=2020-01-01T00:00:00Z";
+
 const VIEWS: &[View] = &[
     View {
         name: "home",
@@ -47,9 +48,7 @@ const VIEWS: &[View] = &[
             "/list-card-transactions?limit=50",
             "/get-payment-status?order=desc&limit=50",
             "/get-withdrawal-status?order=desc&limit=50",
-            "/list-payments?limit=100",
-            "/list-payments?limit=100&starting_after={payment}",
-            "/list-payments?limit=100&starting_after={payment}",
+            EVERYTHING_SPENT,
             "/events?order=desc&limit=60",
         ],
         shows: "\"card.ready\"",
@@ -180,25 +179,15 @@ impl Visitor {
     /// Every answer must be one that the page expects; of a busy account it must also have what the page shows.
     async fn open(&mut self, view: &View, is_busy: bool) -> Result<Opened, Fault> {
         let begun = Instant::now();
-        let (mut bytes, mut payment, mut body) = (0, None::<String>, Vec::new());
+        let (mut bytes, mut body) = (0, Vec::new());
         for target in view.requests {
-            let target = match (&payment, target.contains("{payment}")) {
-                (None, true) => continue,
-                (Some(last), true) => target.replace("{payment}", last),
-                (_, false) => target.replace("{wallet}", &self.wallet),
-            };
+            let target = target.replace("{wallet}", &self.wallet);
             let answer = self.ask(view.app, &target).await?;
             if answer.status != 200 {
                 let text = String::from_utf8_lossy(&answer.body);
                 return Err(format!("{}: {} for {target}: {text}", view.name, answer.status).into());
             }
             bytes += answer.body.len();
-            if target.starts_with("/list-payments") {
-                let page: Value = serde_json::from_slice(&answer.body)?;
-                let last = page["payments"].as_array().and_then(|all| all.last());
-                let last = last.filter(|_| page["has_more"] == true);
-                payment = last.and_then(|one| one["payment_id"].as_str()).map(str::to_owned);
-            }
             body = answer.body;
         }
         let ms = begun.elapsed().as_secs_f64() * 1_000.0;

@@ -228,7 +228,10 @@ pub enum AdminCommand {
         /// Name of the operator token to confirm
         #[arg(long, value_name = "NAME", group = "good")]
         token: Option<String>,
-        /// Confirm all sessions, API keys and operator tokens: nothing was revoked since the backup
+        /// Passkey of an account owner to confirm
+        #[arg(long, value_name = "ID", group = "good")]
+        passkey: Option<String>,
+        /// Confirm all sessions, API keys, operator tokens and passkeys: nothing was revoked since the backup
         #[arg(long, group = "good")]
         everything: bool,
     },
@@ -345,9 +348,10 @@ async fn execute(args: Args, settings: LoadSettings) -> Result<(), CliError> {
         AdminCommand::Confirm {
             api_key,
             token,
+            passkey,
             everything,
         } => {
-            let body = json!({"api_key_id": api_key, "token": token, "everything": everything});
+            let body = json!({"api_key_id": api_key, "token": token, "passkey_id": passkey, "everything": everything});
             admin.post("/admin/suspended/confirm", body).await?
         }
         AdminCommand::Audit { verify: true, .. } => admin.get("/admin/audit/verify").await?,

@@ -47,8 +47,6 @@ const PORTS: [&str; 9] = [
     "rates",
     "merchants",
 ];
-/// Timeout for the body of a form.
-const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum body size of the sandbox controls.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 /// Events that are read at once.
@@ -170,10 +168,9 @@ fn chains(
 fn control_routes(sandbox: &SandboxProviders, host: &str) -> Router {
     let controls = Arc::new(ProviderControls {
         providers: sandbox.clone(),
-        frame: PageFrame::new(host, true),
+        frame: PageFrame::new(host, true, None),
         entropy: Arc::new(SystemEntropy),
         max_body_bytes: MAX_BODY_BYTES,
-        body_timeout: BODY_TIMEOUT,
     });
     // The pages load their style from here.
     route::router(&[&identity::PAGES, &bank::ROUTES, &reloadable_cards::ROUTES], controls)

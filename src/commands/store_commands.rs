@@ -433,6 +433,7 @@ fn print_restore_summary(mark: &RestoreMarker, data: &DataDir, known: LogCoverag
          are in the ledger (`purser admin dead-letters`)",
         "lost: what operators decided, sent or entered since the backup, sign-ups and sign-ins, saved recipients, endpoints and settings; \
          `purser admin reconciliation` lists what providers have",
+        "as in the backup: the limits of owners. One that was lowered since is the old one again, and nothing has the new one",
     ] {
         terminal::result(line)?;
     }

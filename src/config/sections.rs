@@ -32,6 +32,7 @@ pub struct Server {
     #[serde(skip)]
     pub moves_on: bool,
     pub public_url: String,
+    pub contact: String,
     pub max_body_bytes: usize,
     pub max_url_bytes: usize,
     pub max_header_bytes: usize,
@@ -54,6 +55,11 @@ impl Server {
             return format!("http://localhost:{}", bound.port());
         }
         format!("http://{bound}")
+    }
+
+    /// Where account owners reach the operator, if the operator has said so.
+    pub fn contact(&self) -> Option<&str> {
+        Some(self.contact.as_str()).filter(|contact| !contact.is_empty())
     }
 
     pub fn body_timeout(&self) -> Duration {

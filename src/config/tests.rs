@@ -216,6 +216,10 @@ fn check_typos_in_names_and_addresses() -> Vec<(ConfigSources, &'static str)> {
             "`server.public_url`: must begin with",
         ),
         (
+            file("[server]\ncontact = \"call us\""),
+            "`server.contact`: must be an e-mail address or an https:// URL",
+        ),
+        (
             env("PURSER_STREAM__MESSAGES_PER_MINUTE", "4"),
             "`stream.messages_per_minute`: must allow more",
         ),
@@ -372,6 +376,34 @@ fn the_public_url_follows_the_socket_unless_it_is_set() {
         .unwrap()
         .server;
     assert_eq!(named.public_url("0.0.0.0:9".parse().unwrap()), "https://pay.example");
+}
+
+// Checks: only what a page can link to is accepted as the operator's contact, and an empty one is none.
+#[test]
+fn the_contact_is_an_address_that_pages_can_link_to() {
+    let contact = |text: &str| Config::load(&file(&format!("[server]\ncontact = \"{text}\"")));
+    for good in [
+        "help@pay.example",
+        "ops+purser@pay.example",
+        "https://pay.example/help?from=purser",
+    ] {
+        assert_eq!(contact(good).unwrap().server.contact(), Some(good));
+    }
+    for wrong in [
+        "help",
+        "@pay.example",
+        "help@",
+        "a@b@c",
+        "help@pay.example?bcc=x",
+        "http://pay.example",
+        "https://",
+        "https://ops@pay.example",
+        "javascript:alert(1)",
+        "help@pay.example ",
+    ] {
+        assert!(contact(wrong).is_err(), "{wrong}");
+    }
+    assert_eq!(contact("").unwrap().server.contact(), None);
 }
 
 // Checks: rates are exact, an operator's table replaces ours, and an unusable rate is rejected.

@@ -110,6 +110,13 @@ fn sandbox(config: &Config, found: &mut ConfigErrors) {
 fn server(config: &Config, found: &mut ConfigErrors) {
     let server = &config.server;
     public_url(&server.public_url, found);
+    if let Some(text) = server.contact() {
+        found.require(
+            is_contact(text),
+            "server.contact",
+            "must be an e-mail address or an https:// URL",
+        );
+    }
     found.require(
         server.max_connections > 0,
         "server.max_connections",
@@ -230,6 +237,27 @@ fn public_url(url: &str, found: &mut ConfigErrors) {
         key,
         "must be scheme, host and port only",
     );
+}
+
+/// Whether pages can link to it: an e-mail address of characters that need no escaping in a `mailto:` URL, or an https:// URL
+/// without credentials.
+fn is_contact(text: &str) -> bool {
+    const MAX_BYTES: usize = 254;
+    if text.len() > MAX_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return false;
+    }
+    if text.starts_with("https://") {
+        let uri = text.parse::<http::Uri>();
+        return !text.contains('@') && uri.is_ok_and(|uri| uri.host().is_some_and(|host| !host.is_empty()));
+    }
+    let is_plain = |part: &str, also: &[u8]| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || also.contains(&byte))
+    };
+    let parts = text.split_once('@');
+    parts.is_some_and(|(name, host)| is_plain(name, b"._+-") && is_plain(host, b".-"))
 }
 
 fn engine(config: &Config, found: &mut ConfigErrors) {

@@ -46,6 +46,8 @@ pub struct ErrorFields {
     pub retry_after_seconds: Option<u64>,
     /// Contract: present when the account is frozen.
     pub frozen_message: Option<String>,
+    /// The frozen account, for its owner.
+    pub user_id: Option<String>,
     /// Names of what the request or the account lacks.
     pub missing: Vec<Text>,
     /// Whether the same request can never succeed.
@@ -85,6 +87,7 @@ impl ApiError {
             hint: None,
             retry_after_seconds: None,
             frozen_message: None,
+            user_id: None,
             missing: Vec::new(),
             terminal: code.retry() == Retry::Never,
             reason: None,
@@ -164,6 +167,15 @@ impl ApiError {
         let mut error = Self::new(ErrorCode::AccountFrozen, "This account is frozen.");
         error.0.frozen_message = Some(message.into());
         error
+    }
+
+    /// Names the frozen account, so that its owner can quote it.
+    #[must_use]
+    pub fn naming_frozen(mut self, user_id: impl FnOnce() -> String) -> Self {
+        if self.frozen_message.is_some() {
+            self.0.user_id = Some(user_id());
+        }
+        self
     }
 
     /// 405 with the permitted methods.
@@ -265,6 +277,7 @@ impl ApiError {
             hint: fields.hint,
             retry_after_seconds: fields.retry_after_seconds,
             frozen_message: None,
+            user_id: None,
             missing: fields.missing,
             terminal: fields.terminal,
             reason: None,

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::response::Response;
+use bytes::Bytes;
 use futures_util::FutureExt;
 use http::header::{ACCEPT, ALLOW, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST};
 use http::request::Parts;
@@ -24,6 +25,7 @@ use super::deprecation::DeprecationHeaders;
 use super::error::{ApiError, ErrorCode, ErrorFormat, JSON, PROBLEM, PendingError, PrebuiltBody};
 use super::forwarded::TrustedProxies;
 use super::headers::{FixedHeaders, write_preflight};
+use super::json;
 use super::rate_limit::{RateLimitKey, RateLimitStatus, RateLimiter};
 use super::request_metrics::RequestMetrics;
 use purser_config::Config;
@@ -79,6 +81,7 @@ pub struct Front {
     max_url_bytes: usize,
     max_header_bytes: usize,
     max_body_bytes: usize,
+    body_timeout: Duration,
     request_timeout: Duration,
 }
 
@@ -102,6 +105,7 @@ impl Front {
             max_url_bytes: config.server.max_url_bytes,
             max_header_bytes: config.server.max_header_bytes,
             max_body_bytes: config.server.max_body_bytes,
+            body_timeout: config.server.body_timeout(),
             request_timeout: config.server.request_timeout(),
         }
     }
@@ -143,14 +147,25 @@ impl Front {
         } else if let Some(error) = self.early_error(&parts, &budget, free).await {
             error.render(id, form)
         } else {
-            parts.extensions.insert(RequestExtensions { bearer, id, ip });
-            let work = async move {
-                tracing::debug!(method = %parts.method, path = parts.uri.path(), "asked");
-                self.route(Request::from_parts(parts, body)).await
-            };
-            // Its log lines name the request.
-            let answer = request_context::in_request(purser_actors::id::RequestId(id.0), work).await;
-            finish(answer, id, form)
+            match self.received(&parts, body).await {
+                Err(error) => error.render(id, form),
+                Ok(received) => {
+                    // What was valid when the headers came can have been revoked while the body did.
+                    let bearer = match received {
+                        None => bearer,
+                        Some(_) => BearerAuth::authenticate(&parts.headers, &*self.authenticator),
+                    };
+                    let body = received.map_or_else(Body::empty, Body::from);
+                    parts.extensions.insert(RequestExtensions { bearer, id, ip });
+                    let work = async move {
+                        tracing::debug!(method = %parts.method, path = parts.uri.path(), "asked");
+                        self.route(Request::from_parts(parts, body)).await
+                    };
+                    // Its log lines name the request.
+                    let answer = request_context::in_request(purser_actors::id::RequestId(id.0), work).await;
+                    finish(answer, id, form)
+                }
+            }
         };
         if let Some(announced) = announced {
             response.headers_mut().extend(announced.clone());
@@ -218,17 +233,30 @@ impl Front {
             .get(CONTENT_LENGTH)
             .and_then(|v| v.to_str().ok())
             .and_then(|v| v.parse().ok());
-        let large = self
-            .rules
-            .body_limits
-            .iter()
-            .find(|(path, _)| *path == parts.uri.path());
-        let most = large.map_or(self.max_body_bytes, |(_, bytes)| *bytes);
+        let most = self.body_limit(parts);
         if declared.is_some_and(|bytes: u64| bytes > most as u64) {
             let hint = format!("At most {most} bytes.");
             return Err(ApiError::of_status(StatusCode::PAYLOAD_TOO_LARGE, &none).hint(hint));
         }
         Ok(())
+    }
+
+    fn body_limit(&self, parts: &Parts) -> usize {
+        let mut own = self.rules.body_limits.iter();
+        let own = own.find(|(path, _)| *path == parts.uri.path());
+        own.map_or(self.max_body_bytes, |(_, bytes)| *bytes)
+    }
+
+    /// The whole body, if there is one. No handler waits for its client: between what a handler reads of credentials and
+    /// what it does, the client cannot gain time.
+    async fn received(&self, parts: &Parts, body: Body) -> Result<Option<Bytes>, ApiError> {
+        if body.is_end_stream() {
+            return Ok(None);
+        }
+        match tokio::time::timeout(self.body_timeout, json::collect(body, self.body_limit(parts))).await {
+            Ok(received) => received.map(Some),
+            Err(_elapsed) => Err(ApiError::of_status(StatusCode::REQUEST_TIMEOUT, &HeaderMap::new())),
+        }
     }
 
     /// 405 goes before 429: even a caller over its limit learns that the method is not supported.

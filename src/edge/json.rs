@@ -1,7 +1,5 @@
 //! JSON in and out: inert answers, bounded bodies.
 
-use std::time::Duration;
-
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -54,32 +52,27 @@ pub fn private(mut response: Response) -> Response {
     response
 }
 
-/// Reads a JSON body within a size and a time.
+/// Reads a JSON body of at most this size. The front has received it in time.
 ///
 /// # Errors
-/// 413 `body_too_large`, 408 `request_timeout`, 400 `body_malformed`, or `parameter_…` with the field at fault.
-pub async fn read<T: DeserializeOwned>(body: Body, max_bytes: usize, within: Duration) -> Result<T, ApiError> {
-    deserialize(&collect(body, max_bytes, within).await?)
+/// 413 `body_too_large`, 400 `body_malformed`, or `parameter_…` with the field at fault.
+pub async fn read<T: DeserializeOwned>(body: Body, max_bytes: usize) -> Result<T, ApiError> {
+    deserialize(&collect(body, max_bytes).await?)
 }
 
-/// Reads a body within a size and a time.
+/// Reads a body of at most this size.
 ///
 /// # Errors
-/// 413 `body_too_large`, 408 `request_timeout`, 400 `body_malformed`.
-pub async fn collect(body: Body, max_bytes: usize, within: Duration) -> Result<bytes::Bytes, ApiError> {
+/// 413 `body_too_large`, 400 `body_malformed`.
+pub async fn collect(body: Body, max_bytes: usize) -> Result<bytes::Bytes, ApiError> {
     use http_body_util::{BodyExt, LengthLimitError, Limited};
-    let collected = tokio::time::timeout(within, Limited::new(body, max_bytes).collect());
-    match collected.await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
+    match Limited::new(body, max_bytes).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => {
             let none = http::HeaderMap::new();
             Err(ApiError::of_status(StatusCode::PAYLOAD_TOO_LARGE, &none))
         }
-        Ok(Err(_)) => Err(malformed("The body broke off.")),
-        Err(_) => {
-            let none = http::HeaderMap::new();
-            Err(ApiError::of_status(StatusCode::REQUEST_TIMEOUT, &none))
-        }
+        Err(_) => Err(malformed("The body broke off.")),
     }
 }
 
@@ -158,7 +151,7 @@ mod tests {
     // Checks: a body one byte past the limit is 413, one at the limit is read.
     #[tokio::test]
     async fn body_over_the_limit_is_rejected() {
-        let read_at = |limit| read::<String>(Body::from(r#""1,2""#), limit, Duration::from_secs(60));
+        let read_at = |limit| read::<String>(Body::from(r#""1,2""#), limit);
         assert_eq!(read_at(5).await.unwrap(), "1,2");
         assert_eq!(read_at(4).await.unwrap_err().code, ErrorCode::BodyTooLarge);
     }

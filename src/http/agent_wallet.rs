@@ -19,7 +19,7 @@ use purser_actors::money::Cents;
 use serde::Deserialize;
 
 use super::app::App;
-use super::auth::AuthClaims;
+use super::auth::{AuthClaims, TokenError};
 use super::error::{ApiError, ErrorCode};
 use super::rate_limit::RateLimitKey;
 use super::readable::is_readable;
@@ -128,6 +128,7 @@ pub(super) fn payment_error(rejection: &Rejection) -> ApiError {
     match rejection {
         Rejection::NotFound => unknown(),
         Rejection::AgentsStopped => ApiError::agents_stopped(),
+        Rejection::AccessEnded => TokenError::Revoked.into(),
         Rejection::PerCallCap { cap } => {
             let error = format!("One call may spend {} US dollars.", cap.decimal());
             policy_filtered(error).hint("The account's owner sets the cap on the account page.")

@@ -172,7 +172,8 @@ struct ListApiKeysResult {
 
 /// List the API keys of the account
 ///
-/// Active keys, oldest first, each with the beginning and the last four characters of its text.
+/// Active keys, oldest first, each with the beginning and the last four characters of its text. A token of a key sees that
+/// key, a token issued for a payment none.
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/listAgentApiKeys", operation_id = "listAgentApiKeys", tag = "API keys", security(("bearer" = [])), request_body = inline(EmptyRequest),
     responses((status = 200, description = "`keys`.", body = ListApiKeysResult),
@@ -187,7 +188,10 @@ async fn list_agent_api_keys(
     state.admit(&claims, &call).await?;
     let keys = state.engine.api_keys_of(&claims.wallet).await;
     let keys = keys.map_err(|_| ApiError::internal())?;
-    let keys = keys.iter().map(|(id, key)| render(&state.api_keys, *id, key));
+    let keys = keys
+        .iter()
+        .filter(|(id, _)| claims.amr.is_owner() || claims.amr.key() == Some(*id))
+        .map(|(id, key)| render(&state.api_keys, *id, key));
     Ok(result(&ListApiKeysResult { keys: keys.collect() }))
 }
 

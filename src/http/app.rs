@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use bytes::Bytes;
 use purser_actors::engine::Engine;
 use purser_actors::port::{Clock, Entropy};
 use purser_storage::Store;
@@ -97,15 +96,6 @@ impl App {
     /// # Errors
     /// As [`json::read`].
     pub async fn body<T: DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
-        let server = &self.config.server;
-        json::read(body, server.max_body_bytes, server.body_timeout()).await
-    }
-
-    /// Reads a body of this size within the server's time.
-    ///
-    /// # Errors
-    /// As [`json::collect`].
-    pub async fn collect(&self, body: Body, max_bytes: usize) -> Result<Bytes, ApiError> {
-        json::collect(body, max_bytes, self.config.server.body_timeout()).await
+        json::read(body, self.config.server.max_body_bytes).await
     }
 }

@@ -104,9 +104,9 @@ impl<'a> ApprovalRequiredResponse<'a> {
 }
 
 /// What an agent does with a 202 that waits for the owner.
-pub(super) const NEXT: &str = "The account's owner decides on the account page. Once `status` of the approval is \
-    `approved`, make the same call again, with the same Idempotency-Key or the same arguments, within 15 minutes. Nothing \
-    was signed or reserved.";
+pub(super) const NEXT: &str = "The account's owner decides on the account page, signed in with the wallet or a passkey. Once \
+    `status` of the approval is `approved`, make the same call again, with the same Idempotency-Key or the same arguments, \
+    within 15 minutes. Nothing was signed or reserved.";
 
 /// The approval that a spend waits for, if it waits.
 pub(super) const fn pending(why: &SpendNotApproved) -> Option<SpendApprovalId> {

@@ -9,7 +9,7 @@ use purser_actors::money::Usdc;
 use super::agent_wallet;
 use super::agent_wallet::payments::ApprovalRequired;
 use super::approvals::{self, ApprovalRequiredResponse, approval_id};
-use super::auth::AuthClaims;
+use super::auth::{AuthClaims, TokenError};
 use super::callable;
 use super::error::ApiError;
 use super::idempotency::RecordedReply;
@@ -73,6 +73,7 @@ pub(super) async fn denied(
     form: AnswerForm,
 ) -> Result<RecordedReply, ApiError> {
     let id = match why {
+        SpendDenied::AccessEnded => return Err(TokenError::Revoked.into()),
         SpendDenied::OverLimit(over) => return Err(agent_wallet::payment_error(&refusal_of(over))),
         SpendDenied::NotApproved(why) => match approvals::pending(why) {
             Some(id) => id,

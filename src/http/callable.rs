@@ -127,7 +127,7 @@ impl App {
         body: Body,
         max_bytes: usize,
     ) -> Result<CallableCall<T>, ApiError> {
-        call(&self.collect(body, max_bytes).await?)
+        call(&json::collect(body, max_bytes).await?)
     }
 
     /// Admits the call: `userId`, if given, is the caller, and the account is not frozen.

@@ -79,7 +79,7 @@ impl App {
         headers: &HeaderMap,
         body: Body,
     ) -> Result<Response, ApiError> {
-        let body = self.collect(body, MAX_CALLBACK_BYTES).await?;
+        let body = json::collect(body, MAX_CALLBACK_BYTES).await?;
         signed(key.ok_or_else(unsigned)?, headers, &body, self.clock.now())?;
         let _told: CallbackBody<T> = json::deserialize(&body)?;
         Ok(json::ok(&CallbackReceived { received: true }))

@@ -145,7 +145,7 @@ enum IdentityCallbackType {
         (status = 404, description = "No such check."), (status = 408, description = "The body did not come."),
         (status = 409, description = "It was decided otherwise."), (status = 413, description = "Too long."))))]
 async fn post_callback(State(app): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let body = app.collect(body, MAX_CALLBACK_BYTES).await?;
+    let body = json::collect(body, MAX_CALLBACK_BYTES).await?;
     let key = app.callback_keys.identity.as_ref().ok_or_else(unsigned)?;
     signed(key, &headers, &body, app.clock.now())?;
     let IdentityCallback {

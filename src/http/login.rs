@@ -7,7 +7,6 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
-use http_body_util::{BodyExt, Limited};
 use purser_actors::answer::UserId;
 use purser_actors::engine::OperationError;
 use purser_actors::entity::account::LoginCode;
@@ -86,7 +85,7 @@ pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretT
     let unavailable = |_| ApiError::internal();
     let account = app.engine.account(&claims.wallet).await.map_err(unavailable)?;
     if account.is_some_and(|account| account.agents_stopped_at().is_some())
-        && app.engine.usable_passkeys(&claims.wallet).await.map_err(unavailable)? > 0
+        && app.engine.has_passkeys(&claims.wallet).await.map_err(unavailable)?
     {
         return Err(ApiError::agents_stopped()
             .hint("The owner signs in with a passkey. If all are lost, POST /recover-account."));
@@ -203,12 +202,7 @@ fn is_same_origin_form(app: &App, headers: &HeaderMap) -> bool {
 }
 
 async fn open_session(app: &App, body: Body) -> Option<HeaderValue> {
-    let read = Limited::new(body, MAX_FORM_BYTES).collect();
-    let form = tokio::time::timeout(app.config.server.body_timeout(), read)
-        .await
-        .ok()?
-        .ok()?
-        .to_bytes();
+    let form = json::collect(body, MAX_FORM_BYTES).await.ok()?;
     // The alphabet of codes needs no percent-decoding.
     let code = std::str::from_utf8(&form)
         .ok()?

@@ -8,18 +8,31 @@ use http::{HeaderValue, StatusCode, header};
 
 use super::web_apps::{self, LINK_USED, LOGIN, SIGNED_IN};
 use crate::identity::login::login_code_hash;
+use crate::page::contact_link;
 
 /// Placeholder of the code in the form.
 const NO_CODE: &str = "name=\"code\" id=\"code\" value=\"\"";
 /// Placeholder of what an owner is shown without scripts.
 const OWNER: &str = "<!--owner-->";
 
-#[derive(Clone, Default)]
-pub struct LoginPage;
+/// Placeholder of the operator's contact.
+const CONTACT: &str = "<!--contact-->";
+
+#[derive(Clone)]
+pub struct LoginPage {
+    /// Of a link that was used or has expired.
+    link_used: String,
+}
 
 impl LoginPage {
-    pub fn new() -> Self {
-        Self
+    pub fn new(contact: Option<&str>) -> Self {
+        let contact = match contact {
+            Some(contact) => contact_link(contact, "Contact").into_text(),
+            None => String::new(),
+        };
+        Self {
+            link_used: LINK_USED.html().replace(CONTACT, &contact),
+        }
     }
 
     /// The page with its form filled with the code of the query. Without a code it says where links come from.
@@ -46,7 +59,7 @@ impl LoginPage {
 
     /// The link was used or has expired, with any status. The bytes do not depend on the request.
     pub fn response(&self, status: StatusCode) -> Response {
-        web_apps::filled_page(status, LINK_USED.html().to_owned())
+        web_apps::filled_page(status, self.link_used.clone())
     }
 }
 
@@ -64,7 +77,7 @@ mod tests {
     // Checks: the form without a script carries the link's code, and nothing else of the query gets into the page.
     #[tokio::test]
     async fn case_72_form_contains_only_a_code() {
-        let page = LoginPage::new();
+        let page = LoginPage::new(None);
         let filled = text(page.sign_in(Some("code=AAECAwQFBgcICQoLDA0ODw"))).await;
         assert!(filled.contains("id=\"code\" value=\"AAECAwQFBgcICQoLDA0ODw\""));
         assert!(filled.contains("<form method=\"post\" action=\"/login\""));
@@ -76,14 +89,23 @@ mod tests {
             Some("code=AAECAwQFBgcICQoLDA0O\">"),
             Some("other=AAECAwQFBgcICQoLDA0ODw"),
         ] {
-            assert_eq!(text(page.sign_in(other)).await, LINK_USED.html(), "{other:?}");
+            let link_used = LINK_USED.html().replace(CONTACT, "");
+            assert_eq!(text(page.sign_in(other)).await, link_used, "{other:?}");
         }
+    }
+
+    // Checks: a link that does not work says whom to contact, if the operator has named somebody.
+    #[tokio::test]
+    async fn link_used_page_names_the_contact() {
+        let page = LoginPage::new(Some("https://pay.example/help"));
+        let link = "<a href=\"https://pay.example/help\">Contact</a>";
+        assert!(text(page.response(StatusCode::FORBIDDEN)).await.contains(link));
     }
 
     // Checks: the page loads nothing from other addresses, and external text can't become markup in it (case 72).
     #[tokio::test]
     async fn case_72_page_loads_no_other_resources() {
-        let response = LoginPage::new().sign_in(None);
+        let response = LoginPage::new(None).sign_in(None);
         let policy = response.headers()[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
         assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"));
         assert!(policy.contains("require-trusted-types-for 'script'") && !policy.contains("unsafe"));

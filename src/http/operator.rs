@@ -39,7 +39,6 @@ mod untracked_transfers;
 mod webhooks;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -101,8 +100,6 @@ pub struct AdminState {
     /// Duration of a lease, in milliseconds.
     pub lease_ms: u64,
     pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
 }
 
 type SharedState = State<Arc<AdminState>>;
@@ -112,7 +109,7 @@ routes! { static ROUTES: Arc<AdminState>, undocumented;
 }
 
 /// Tables of the operator address. A new area is a line here.
-static TABLES: [&Table<Arc<AdminState>>; 32] = [
+static TABLES: [&Table<Arc<AdminState>>; 34] = [
     &ROUTES,
     &super::web_apps::OPERATOR_ROUTES,
     &copies::ROUTES,
@@ -134,7 +131,9 @@ static TABLES: [&Table<Arc<AdminState>>; 32] = [
     &card_withdrawals::ROUTES,
     &webhooks::ROUTES,
     &tokens::ROUTES,
-    &desk::ROUTES,
+    &desk::sign_in::ROUTES,
+    &desk::sessions::ROUTES,
+    &desk::passkeys::ROUTES,
     &suspended::ROUTES,
     &search::ROUTES,
     &timeline::ROUTES,

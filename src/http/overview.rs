@@ -216,7 +216,8 @@ struct AccountOverview<'a> {
 async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
     require_own_page(&Method::GET, &headers, &app.pages.origins())?;
     let claims = session(&app, &headers).await?;
-    refuse_frozen(&app.engine, &claims).await?;
+    let frozen = refuse_frozen(&app.engine, &claims).await;
+    frozen.map_err(|error| error.naming_frozen(|| claims.wallet.user_id()))?;
     let (engine, wallet) = (&app.engine, claims.wallet);
     // Read before the state: an event in between arrives on the stream again, rather than never.
     let seq = stream::newest(&*app.store, &wallet.key()).await;

@@ -22,7 +22,7 @@ use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::login::link_of_session;
 use super::owner::{confirmed_owner, unavailable};
-use super::passkeys::NoMembers;
+use super::passkeys::{NoMembers, errors};
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
@@ -104,11 +104,16 @@ async fn post_recover(
     }
     let is_recovered = app.engine.recovery_session(&wallet).await;
     let is_recovered = is_recovered.map_err(|_| ApiError::internal())?.is_some();
-    let passkeys = app.engine.usable_passkeys(&wallet).await;
-    if passkeys.map_err(|_| ApiError::internal())? == 0 && !is_recovered {
-        let error = "The account has no passkey that can be used, so a login link opens it.";
+    let has_passkeys = app.engine.has_passkeys(&wallet).await;
+    if !has_passkeys.map_err(|_| ApiError::internal())? && !is_recovered {
+        let error = "The account has no passkey, so a login link opens it.";
         return Err(ApiError::new(ErrorCode::RecoveryNotNeeded, error)
             .hint("Sign in with GET /auth, then call GET /get-auth-link."));
+    }
+    // Its owner could not cancel it.
+    let are_suspended = app.engine.are_passkeys_suspended(&wallet).await;
+    if are_suspended.map_err(|_| ApiError::internal())? {
+        return Err(errors::suspended());
     }
     let ready = app.recovery_of(&wallet).await?.is_some_and(|known| known.is_ready(now));
     let session = app.credentials.new_session(&wallet);

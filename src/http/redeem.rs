@@ -11,7 +11,6 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use http_body_util::{BodyExt as _, Limited};
 use purser_actors::engine::OperationError;
 use purser_actors::entity::payout::{Payout, Status};
 use purser_actors::id::{CardId, PayoutId};
@@ -20,6 +19,7 @@ use zeroize::Zeroizing;
 
 use super::app::App;
 use super::error::with_prebuilt_body;
+use super::json;
 use super::query::Query;
 use super::route::routes;
 use crate::page::Page;
@@ -106,11 +106,10 @@ impl App {
         if !matches!(site, None | Some(b"same-origin" | b"none")) {
             return pages::other_site();
         }
-        let read = Limited::new(body, MAX_FORM_BYTES).collect();
-        let Ok(Ok(form)) = tokio::time::timeout(self.config.server.body_timeout(), read).await else {
+        let Ok(form) = json::collect(body, MAX_FORM_BYTES).await else {
             return pages::invalid_link();
         };
-        let form = Zeroizing::new(form.to_bytes().to_vec());
+        let form = Zeroizing::new(form.to_vec());
         let form = std::str::from_utf8(&form).ok();
         let Some(link) = link(self, form) else {
             return pages::invalid_link();
@@ -122,7 +121,8 @@ impl App {
         if payout.status != Status::AwaitingDetails {
             return pages::payout(StatusCode::CONFLICT, &link, &payout);
         }
-        let wrong = |errors| pages::form(StatusCode::UNPROCESSABLE_ENTITY, &link, &payout, errors);
+        let entered = entered_expiry(form);
+        let wrong = |errors| pages::form(StatusCode::UNPROCESSABLE_ENTITY, &link, &payout, errors, &entered);
         let card = match self.parse_debit_card(form) {
             Ok(card) => card,
             Err(errors) => return wrong(errors),
@@ -222,6 +222,18 @@ impl App {
             Err(_) => pages::unavailable(),
         }
     }
+}
+
+/// The expiry as it was entered, for the form that is shown again. A longer text could be a card number, and none of
+/// those is repeated.
+fn entered_expiry(form: Option<&str>) -> String {
+    const MAX_BYTES: usize = 7;
+    let query = Query::parse(form, &["payout_id", "key", "card_number", "expiry"]).ok();
+    let entered = query.as_ref().and_then(|query| query.get("expiry"));
+    entered
+        .filter(|text| text.len() <= MAX_BYTES)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// `MM/YY` or `MM/YYYY`.

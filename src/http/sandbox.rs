@@ -12,7 +12,6 @@ pub mod reloadable_cards;
 pub mod remote_guard;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -54,8 +53,6 @@ pub struct ProviderControls {
     pub frame: PageFrame,
     pub entropy: Arc<dyn Entropy>,
     pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
 }
 
 /// State of the other controls.
@@ -154,7 +151,7 @@ fn answer<T: Serialize>(outcome: Result<T, ControlError>) -> Result<Response, Ap
 
 impl ProviderControls {
     async fn body<T: DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
-        json::read(body, self.max_body_bytes, self.body_timeout).await
+        json::read(body, self.max_body_bytes).await
     }
 }
 

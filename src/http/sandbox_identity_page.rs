@@ -12,7 +12,11 @@ pub fn page(frame: &PageFrame, shown: CheckPage, wrong: Option<InvalidField>, st
     let back = "<p><a class=\"button wide\" href=\"/dashboard/settings\">Back to your account</a></p>";
     let sheet = match shown {
         CheckPage::Open => html("{}<div>{}</div>", &[&introduction(), &form(wrong)]),
-        CheckPage::Answered => message("Thank you", "Thank you. The check is in progress.", Fixed(back)),
+        CheckPage::Answered => message(
+            "Thank you",
+            "The check is in progress. Its result is on your account page.",
+            Fixed(back),
+        ),
         CheckPage::Expired => message(
             "This check has ended",
             "This check was given up. Begin another one.",

@@ -106,7 +106,7 @@ async fn post_signup(State(state): SharedState, ClientIp(ip): ClientIp, body: Bo
 }
 
 async fn sign_up(state: &App, body: Body) -> Result<Response, ApiError> {
-    let body = state.collect(body, state.config.server.max_body_bytes).await?;
+    let body = json::collect(body, state.config.server.max_body_bytes).await?;
     let request: SignupRequest = match body.is_empty() {
         true => SignupRequest::default(),
         false => json::deserialize(&body)?,

@@ -1,4 +1,4 @@
-//! `GET /version`: the contract's version and its change policy, for programs.
+//! `GET /version`: the contract's version, its change policy, and whom to contact.
 
 use axum::Router;
 use axum::extract::State;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::headers::API_VERSION;
 use super::json;
 use super::route::routes;
-use crate::config::DeprecatedRoute;
+use crate::config::{Config, DeprecatedRoute};
 
 /// The version and its change policy.
 #[derive(Serialize)]
@@ -22,6 +22,9 @@ struct VersionResponse<'a> {
     /// `sandbox` or `production`.
     #[cfg_attr(feature = "documents", schema(value_type = super::schemas::ServiceMode))]
     mode: &'a str,
+    /// E-mail address or https:// URL of the people who run the service; null if they named none.
+    #[cfg_attr(feature = "documents", schema(required))]
+    contact: Option<&'a str>,
     /// What may change and how it is announced.
     policy: VersionPolicy<'a>,
 }
@@ -53,18 +56,19 @@ routes! { pub(super) static ROUTES: VersionPage, openapi;
 
 /// # Errors
 /// Never: the parts are text.
-pub fn router(docs_version: &str, sandbox: bool, retiring: &[DeprecatedRoute]) -> Result<Router, serde_json::Error> {
+pub fn router(docs_version: &str, config: &Config) -> Result<Router, serde_json::Error> {
     let version = VersionResponse {
         api_version: API_VERSION,
         docs_version,
-        mode: if sandbox { "sandbox" } else { "production" },
+        mode: if config.is_sandbox() { "sandbox" } else { "production" },
+        contact: config.server.contact(),
         policy: VersionPolicy {
             version_format: "YYYY-MM-DD",
             compatible_changes: ["new_route", "new_optional_request_field", "new_response_field"],
             breaking_changes: "new_api_version",
             deprecation_headers: ["Deprecation", "Sunset", "Link; rel=\"successor-version\""],
             notice_period: None,
-            deprecated_routes: retiring,
+            deprecated_routes: &config.versions.deprecated_routes,
         },
     };
     let page = VersionPage(serde_json::to_vec(&version)?.into());
@@ -73,7 +77,7 @@ pub fn router(docs_version: &str, sandbox: bool, retiring: &[DeprecatedRoute]) -
 
 /// Read the version of the contract
 ///
-/// The same value as the header `X-Service-Api-Version`, with the policy about changes.
+/// The same value as the header `X-Service-Api-Version`, with the policy about changes and the operator's contact.
 #[cfg_attr(feature = "documents", utoipa::path(get, path = "/version", operation_id = "getVersion", tag = "Service",
     responses((status = 200, description = "Version and policy.", body = inline(VersionResponse<'static>)))))]
 async fn get_version(State(page): State<VersionPage>) -> Response {

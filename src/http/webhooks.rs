@@ -260,7 +260,7 @@ impl App {
     }
 }
 
-/// One endpoint, or all.
+/// One endpoint, or all that the caller sees.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(untagged)]
@@ -289,13 +289,14 @@ struct WebhookList<'a> {
 
 /// Read the webhook endpoints of the account
 ///
-/// One endpoint, including a deleted one, or all that are not deleted. Without their secrets.
+/// One endpoint, including a deleted one, or all that are not deleted. Without their secrets. A token of an API key sees
+/// those that tokens of that key registered last, a token issued for a payment those that it registered itself.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-webhook", operation_id = "getWebhook", tag = "Webhooks", security(("bearer" = [])),
     params(("webhook_id" = Option<String>, Query, description = "One endpoint; without it all, oldest first.")),
     responses((status = 200, description = "`webhook`, or `webhooks`.", body = GetWebhookResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's endpoint, or a frozen account."),
+        (status = 403, description = "Another wallet's endpoint, a frozen account, or a token issued for a payment or an API key and an endpoint that another session registered."),
         (status = 404, description = "No such endpoint."))))]
 async fn get_webhook(
     State(state): SharedState,
@@ -306,11 +307,16 @@ async fn get_webhook(
     refuse_frozen(&state.engine, &claims).await?;
     let Some(text) = query.get("webhook_id") else {
         let found = state.engine.webhooks_of(&claims.wallet).await;
+        let mut webhooks = Vec::new();
         let found = found.map_err(|_| ApiError::internal())?;
-        let webhooks = found.iter().map(|(id, endpoint)| endpoint.view(id)).collect();
+        for (id, endpoint) in &found {
+            if state.is_own_webhook(&claims, endpoint).await? {
+                webhooks.push(endpoint.view(id));
+            }
+        }
         return Ok(json::private_ok(&GetWebhookResponse::All(WebhookList { webhooks })));
     };
-    let (id, endpoint) = state.load_owned_webhook(&claims, text).await?;
+    let (id, endpoint) = state.load_seen_webhook(&claims, text).await?;
     let webhook = endpoint.view(&id);
     Ok(json::private_ok(&GetWebhookResponse::One(WebhookResponse { webhook })))
 }
@@ -394,7 +400,7 @@ pub(super) fn already_deleted(why: Rejection) -> ApiError {
 
 impl App {
     /// Rejects an agent for an endpoint that another session registered: it would learn a secret that signs, or take it over.
-    /// An API key's tokens change what tokens of that key registered, a payment's token what it registered itself.
+    /// An API key's tokens see and change what tokens of that key registered, a payment's token what it registered itself.
     ///
     /// # Errors
     /// 403 `sign_in_required`.
@@ -403,14 +409,30 @@ impl App {
         claims: &AuthClaims,
         endpoint: &WebhookEndpoint,
     ) -> Result<(), ApiError> {
-        let may = self
-            .engine
-            .may_change_webhook(endpoint, claims.session, claims.amr)
-            .await;
-        match may.map_err(|_| ApiError::internal())? {
+        match self.is_own_webhook(claims, endpoint).await? {
             true => Ok(()),
             false => Err(of_another_session(claims)),
         }
+    }
+
+    /// Whether the caller may see and change the endpoint.
+    async fn is_own_webhook(&self, claims: &AuthClaims, endpoint: &WebhookEndpoint) -> Result<bool, ApiError> {
+        let is_own = self.engine.is_own_webhook(endpoint, claims.session, claims.amr).await;
+        is_own.map_err(|_| ApiError::internal())
+    }
+
+    /// Loads an endpoint that the caller may see.
+    async fn load_seen_webhook(
+        &self,
+        claims: &AuthClaims,
+        text: &str,
+    ) -> Result<(WebhookId, WebhookEndpoint), ApiError> {
+        let (id, endpoint) = self.load_owned_webhook(claims, text).await?;
+        if !self.is_own_webhook(claims, &endpoint).await? {
+            let error = "Another session registered this webhook.";
+            return Err(ApiError::new(ErrorCode::WebhookAccessDenied, error));
+        }
+        Ok((id, endpoint))
     }
 }
 

@@ -1,5 +1,4 @@
-//! Withdrawals: `POST /withdraw`, `GET /get-withdrawal-status`, and `GET /get-account-statement`, which lists all
-//! changes of the balance.
+//! Withdrawals: `POST /withdraw` and `GET /get-withdrawal-status`.
 
 use std::sync::Arc;
 
@@ -8,10 +7,10 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationError, TreasuryReservation};
-use purser_actors::entity::account::{Account, Rejection, StatementLine, StatementLineView};
+use purser_actors::entity::account::{Account, Rejection};
 use purser_actors::entity::spend_approval::{SpendAct, SpendPayee};
 use purser_actors::entity::withdrawal;
-use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
+use purser_actors::id::{Network, Wallet, WithdrawalId};
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::{AmountError, Cents, Usdc};
 use purser_actors::port::Timestamp;
@@ -47,9 +46,6 @@ routes! { pub static ROUTES: Arc<App>, openapi;
     }
     GET "/get-withdrawal-status" => get_withdrawal_status {
         Token, refuses [TokenMissing, ParameterUnrecognized, AccountFrozen, WithdrawalNotFound, WithdrawalAccessDenied]
-    }
-    GET "/get-account-statement" => get_account_statement {
-        Token, refuses [TokenMissing, ParameterUnrecognized, AccountFrozen, ParameterInvalid]
     }
 }
 
@@ -439,73 +435,6 @@ async fn load_owned(
         return Err(ApiError::new(ErrorCode::WithdrawalAccessDenied, error));
     }
     Ok((id, withdrawal))
-}
-
-/// A page of the account statement.
-#[derive(Serialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-struct StatementResponse<'a> {
-    /// Entries, oldest first unless `order=desc`.
-    entries: Vec<StatementLineView<'a>>,
-    /// Whether more lines follow.
-    has_more: bool,
-}
-
-/// Read the account statement
-///
-/// Every credit, hold, payout and release, with its cause and the balance after it, oldest first, or newest first with
-/// `order=desc`. `from` and `until` limit the time of the entries.
-#[cfg_attr(feature = "documents", utoipa::path(
-    get, path = "/get-account-statement", operation_id = "getAccountStatement", tag = "Account", security(("bearer" = [])),
-    params(("order" = inline(Option<schemas::ListOrder>), Query, description = "`asc`, the default, or `desc`."),
-        ("from" = Option<String>, Query, description = "Only entries at or after this time (RFC 3339 in UTC)."),
-        ("until" = Option<String>, Query, description = "Only entries before this time (RFC 3339 in UTC)."),
-        ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
-        ("starting_after" = Option<String>, Query, description = "The last `entry_id` of the page before.")),
-    responses((status = 200, description = "`entries`, `has_more`.", body = StatementResponse),
-        (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
-        (status = 403, description = "Frozen."))))]
-async fn get_account_statement(
-    State(state): SharedState,
-    BearerClaims(claims): BearerClaims,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["order", "from", "until", "limit", "starting_after"])?;
-    refuse_frozen(&state.engine, &claims).await?;
-    let newest_first = query.choice("order", &ORDERS)? == "desc";
-    let (from, until) = (time_param(&query, "from")?, time_param(&query, "until")?);
-    let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
-    let cursor: Option<StatementLineId> = query.get("starting_after").map(str::parse).transpose().map_err(|_| {
-        ApiError::parameter(
-            ErrorCode::ParameterInvalid,
-            "starting_after",
-            "`starting_after` is not an `entry_id`.",
-        )
-    })?;
-    let (engine, owner) = (&state.engine, &claims.wallet);
-    let failed = |_| ApiError::internal();
-    // Without a cursor the page begins at that end of the period which comes first.
-    let begin = match (cursor, newest_first) {
-        (Some(_), _) => cursor,
-        (None, false) => match from {
-            Some(from) => Some(engine.statement_position(owner, from).await.map_err(failed)?),
-            None => None,
-        },
-        (None, true) => match until {
-            Some(until) => Some(engine.statement_position(owner, until).await.map_err(failed)?),
-            None => None,
-        },
-    };
-    let found = engine.statement(owner, list_start(newest_first, begin), limit).await;
-    let (mut lines, mut has_more) = found.map_err(failed)?;
-    let is_inside = |(_, line): &(StatementLineId, StatementLine)| {
-        from.is_none_or(|from| line.at >= from) && until.is_none_or(|until| line.at < until)
-    };
-    // The first line beyond the period ends the list.
-    has_more &= lines.last().is_none_or(is_inside);
-    lines.retain(is_inside);
-    let entries = lines.iter().map(|(id, entry)| entry.view(id)).collect();
-    Ok(json::private_ok(&StatementResponse { entries, has_more }))
 }
 
 /// A time in the query.

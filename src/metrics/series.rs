@@ -117,6 +117,8 @@ pub struct Health {
     pub is_chain: bool,
     pub calls: u64,
     pub failures: u64,
+    /// Half of the calls took at most this, in milliseconds; `None` also if that is more than the histogram's last bound.
+    pub p50_ms: Option<u64>,
     /// 99 of 100 calls took at most this, in milliseconds.
     pub p99_ms: Option<u64>,
 }
@@ -126,7 +128,15 @@ pub struct SeriesRecorder {
     metrics: Arc<Metrics>,
     chains: Arc<ChainMeters>,
     paid_routes: Vec<&'static str>,
-    samples: Mutex<VecDeque<Sample>>,
+    recorded: Mutex<Recorded>,
+}
+
+/// The samples of the last hour.
+#[derive(Default)]
+struct Recorded {
+    samples: VecDeque<Sample>,
+    /// Older samples, which are gone.
+    removed: usize,
 }
 
 impl SeriesRecorder {
@@ -136,7 +146,7 @@ impl SeriesRecorder {
             metrics,
             chains,
             paid_routes,
-            samples: Mutex::default(),
+            recorded: Mutex::default(),
         }
     }
 
@@ -153,12 +163,13 @@ impl SeriesRecorder {
 
     fn sample(&self) {
         let sample = self.current();
-        let mut samples = self.samples.lock();
+        let mut recorded = self.recorded.lock();
         // The service's clock can be moved in the sandbox: an hour of samples is an hour of intervals.
-        while samples.len() >= SAMPLES {
-            samples.pop_front();
+        while recorded.samples.len() >= SAMPLES {
+            recorded.samples.pop_front();
+            recorded.removed += 1;
         }
-        samples.push_back(sample);
+        recorded.samples.push_back(sample);
     }
 
     fn current(&self) -> Sample {
@@ -203,34 +214,32 @@ impl SeriesRecorder {
         }
     }
 
-    /// Paid calls of the last hour by the minute, oldest first. The oldest part may be shorter.
+    /// Paid calls of the last hour by the minute, oldest first. A part that has ended does not change; the newest may still
+    /// go on, and the oldest may have lost its beginning.
     pub fn points(&self) -> Vec<Point> {
-        let samples = self.samples.lock();
-        let mut points = Vec::new();
-        let mut newest = samples.len().saturating_sub(1);
-        while newest > 0 {
-            let oldest = newest.saturating_sub(PER_POINT);
-            if let (Some(before), Some(after)) = (samples.get(oldest), samples.get(newest)) {
-                let calls = after.paid.since(&before.paid);
-                points.push(Point {
-                    at: after.at,
-                    ms: (newest - oldest) as u64 * STEP.as_secs() * 1_000,
-                    calls: calls.durations.count(),
-                    failures: calls.failures,
-                    p50_us: calls.durations.at_most(50),
-                    p99_us: calls.durations.at_most(99),
-                });
-            }
-            newest = oldest;
-        }
-        points.reverse();
-        points
+        let recorded = self.recorded.lock();
+        let ends = part_ends(recorded.removed, recorded.samples.len());
+        let parts = ends.windows(2).filter_map(|part| {
+            let &[first, last] = part else { return None };
+            let (before, after) = (recorded.samples.get(first)?, recorded.samples.get(last)?);
+            let calls = after.paid.since(&before.paid);
+            Some(Point {
+                at: after.at,
+                ms: (last - first) as u64 * STEP.as_secs() * 1_000,
+                calls: calls.durations.count(),
+                failures: calls.failures,
+                p50_us: calls.durations.at_most(50),
+                p99_us: calls.durations.at_most(99),
+            })
+        });
+        parts.collect()
     }
 
     /// Providers, then chains. Counted to this moment, so that a failure shows without delay.
     pub fn health(&self) -> Vec<Health> {
         let now = self.current();
-        let samples = self.samples.lock();
+        let recorded = self.recorded.lock();
+        let samples = &recorded.samples;
         let Some(before) = samples
             .get(samples.len().saturating_sub(PER_WINDOW))
             .or_else(|| samples.front())
@@ -245,6 +254,7 @@ impl SeriesRecorder {
                 // An attempt that is retried for a failure is counted when it fails, and as finished a moment later.
                 calls: calls.durations.count().max(calls.failures),
                 failures: calls.failures,
+                p50_ms: calls.durations.at_most(50),
                 p99_ms: calls.durations.at_most(99),
             }
         };
@@ -268,6 +278,13 @@ impl Calls {
             },
         }
     }
+}
+
+/// Samples between which the parts of the hour are, of this many after those that were removed. Parts end at fixed samples:
+/// counted back from the newest, each reading would show other ones.
+fn part_ends(removed: usize, samples: usize) -> Vec<usize> {
+    let is_end = |at: &usize| *at == 0 || at + 1 == samples || (removed + at).is_multiple_of(PER_POINT);
+    (0..samples).filter(is_end).collect()
 }
 
 fn empty(like: &HistogramSnapshot) -> HistogramSnapshot {
@@ -306,6 +323,21 @@ mod tests {
             assert!(!known.contains(job), "{job} is that of two providers");
             known.push(*job);
         }
+    }
+
+    // Checks: the parts of an hour end at the same samples however many follow and however many were removed.
+    #[test]
+    fn parts_end_at_fixed_samples() {
+        assert_eq!(part_ends(0, 0), [0; 0]);
+        assert_eq!(part_ends(0, 1), [0]);
+        assert_eq!(part_ends(0, 6), [0, 5]);
+        assert_eq!(part_ends(0, 9), [0, 6, 8]);
+        assert_eq!(part_ends(2, 12), [0, 4, 10, 11]);
+        let recorded = |removed: usize, samples: usize| {
+            let ends = part_ends(removed, samples);
+            ends.into_iter().map(|at| at + removed).collect::<Vec<_>>()
+        };
+        assert_eq!(recorded(5, 15), [5, 6, 12, 18, 19]);
     }
 
     // Checks: a difference counts what is new, also when nothing was counted before.

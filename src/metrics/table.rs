@@ -173,6 +173,12 @@ metrics! {
             "Pending webhook deliveries, counted over at most 10,000 jobs.";
         WEBHOOK_DEGRADED_ATTEMPTS_IN_FLIGHT: Gauge(One) purser_webhook_degraded_attempts_in_flight[]
             "Attempts in the degraded pool; limit `webhooks.max_concurrent_degraded`.";
+        ANNOUNCEMENT_ATTEMPTS: Counter(One) purser_announcement_attempts_total[outcome]
+            "Attempts to announce at `operator.webhook_url` what waits for operators, by outcome: `delivered` (2xx), \
+             `rejected` (any other status), `not_sent` (no response, no connection, or a blocked address).";
+        ANNOUNCEMENTS_GIVEN_UP: Counter(One) purser_announcements_given_up_total[]
+            "Announcements whose last attempt failed.";
+        ANNOUNCEMENTS_PENDING: Gauge(One) purser_announcements_pending[] "Announcements not delivered yet.";
     }
 
     /// Metrics of the real chains, in production only.

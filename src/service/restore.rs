@@ -223,7 +223,9 @@ async fn replay(engine: &Engine, log: LogCoverage<'_>) -> Result<(), ServiceErro
             Entry::Frozen { account, message } => drop(accounts.insert(account, Some(message.clone()))),
             Entry::Unfrozen { account } => drop(accounts.insert(account, None)),
             Entry::AccessEnded { account } => {
-                engine.end_access(&account.parse().map_err(|_| wrong(account))?).await?;
+                let account = account.parse().map_err(|_| wrong(account))?;
+                // A complete log has no entry from before the backup.
+                engine.end_access(&account, thaws).await?;
             }
             Entry::AgentsStopped { account } => stops.entry(account).or_insert_with(Vec::new).push(true),
             Entry::AgentsResumed { account } => stops.entry(account).or_insert_with(Vec::new).push(false),

@@ -140,7 +140,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
     };
     let mut routes = Router::new()
         .merge(pricing::router(prices).map_err(json)?)
-        .merge(version::router(&docs_version, config.is_sandbox(), &config.versions.deprecated_routes).map_err(json)?)
+        .merge(version::router(&docs_version, config).map_err(json)?)
         .merge(health::router(readiness))
         .merge(openapi::router(&described.clients))
         .merge(discovery::router(discovery))
@@ -215,7 +215,7 @@ fn app(
         signups: entrance.signups,
         signup_limiter: SignupRateLimiter::new(&config.signup.rate_limits(&config.limits)),
         signup_waiters: entrance.signup_waiters,
-        login_page: LoginPage::new(),
+        login_page: LoginPage::new(config.server.contact()),
         frame: frame(state),
         callback_keys: ProviderCallbackKeys {
             identity: keys.identity.or_else(|| Some(identity_callback())),
@@ -231,7 +231,8 @@ fn app(
 
 /// The frame of the pages of this service.
 pub(super) fn frame(state: &AppState) -> PageFrame {
-    PageFrame::new(&state.public_url, state.config.is_sandbox())
+    let server = &state.config.server;
+    PageFrame::new(&state.public_url, state.config.is_sandbox(), server.contact())
 }
 
 fn sold(state: &AppState) -> pricing::Sold {
@@ -330,6 +331,7 @@ fn metrics(state: &AppState, limiter: &Arc<RateLimiter>, checkout: &Checkout) ->
             "production"
         },
         chains: state.deps.real.clone(),
+        announcements: Arc::default(),
         clock: state.deps.clock.clone(),
     }
 }

@@ -11,11 +11,12 @@ use tokio::sync::oneshot;
 /// Version that this program reads and writes. Raise it when an older program would misread what this one writes, or
 /// this one could not read what an older one wrote: with a [`Migration`] from the first release on, and until then with
 /// `OLDEST_VERSION`, because no released Purser wrote the version before.
-pub const STORE_VERSION: u32 = 5;
+pub const STORE_VERSION: u32 = 6;
 
 /// Oldest version that can be upgraded. Version 1 had jobs in another form, version 2 events, version 3 accounts and all
-/// numbers, version 4 sessions, agent wallets and API keys without approvals and limits; none was in a release.
-const OLDEST_VERSION: u32 = 5;
+/// numbers, version 4 sessions, agent wallets and API keys without approvals and limits, version 5 agent wallets without a
+/// statement and lists of payments without amounts; none was in a release.
+const OLDEST_VERSION: u32 = 6;
 
 /// Steps from each version that can be upgraded to the next, in order.
 pub const MIGRATIONS: &[Migration] = &[];

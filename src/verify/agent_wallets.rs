@@ -137,7 +137,8 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
             | agent_wallet::Event::AddressSaved(_)
             | agent_wallet::Event::AddressDeleted(_)
             | agent_wallet::Event::SpendRefused(_)
-            | agent_wallet::Event::MerchantCapsChanged(_) => None,
+            | agent_wallet::Event::MerchantCapsChanged(_)
+            | agent_wallet::Event::BalanceObserved(..) => None,
         }));
     }
     if kind == EntityKind::WalletPayment as u8 {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::entity::api_key::{self, ApiKey};
+use purser_actors::entity::api_key::{self, ApiKey, KeyUsage};
 use purser_actors::id::ApiKeyId;
 use purser_actors::kernel::{EntityKind, table};
 use purser_storage::codec::{self, DecodeError};
@@ -16,6 +16,8 @@ pub(crate) struct ApiKeys {
     keys: BTreeMap<ApiKeyId, ApiKey>,
     /// The key in each slot, by the digest of the owner.
     slots: Vec<(u128, ApiKeyId)>,
+    /// What each key has spent on one day; `None` if the row is corrupt.
+    usages: BTreeMap<ApiKeyId, Option<KeyUsage>>,
 }
 
 const fn name_of(key: &ApiKey) -> &'static str {
@@ -40,8 +42,18 @@ impl ApiKeys {
         })
     }
 
-    /// Reads the slots.
+    /// What a key has spent on one day.
+    pub(super) fn usage(&self, id: &ApiKeyId) -> Option<KeyUsage> {
+        self.usages.get(id).copied().flatten()
+    }
+
+    /// Reads the slots and the usages.
     pub(super) async fn read_rows(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+        each_row(store, &[table::KEY_USAGE], |key, row| {
+            let id = key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
+            self.usages.insert(ApiKeyId(id), codec::decode(&row.value).ok());
+        })
+        .await?;
         each_row(store, &[table::API_KEY_SLOT], |key, row| {
             let number = |bytes: Option<&[u8; 16]>| bytes.map_or(0, |bytes| u128::from_be_bytes(*bytes));
             let owner = number(key.get(1..17).and_then(<[u8]>::first_chunk));
@@ -70,7 +82,14 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 
 /// Compares keys with slots, and sessions with the keys that created them.
 pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
-    let ApiKeys { keys, slots: places } = &contents.api_keys;
+    let ApiKeys {
+        keys,
+        slots: places,
+        usages,
+    } = &contents.api_keys;
+    for (id, _) in usages.iter().filter(|(_, usage)| usage.is_none()) {
+        report.report("api_key.usage_corrupt", id, "what it has spent cannot be read");
+    }
     let mut living: Vec<(u128, ApiKeyId)> = keys
         .iter()
         .filter(|(_, key)| key.revoked_at.is_none() && key.rejected_at.is_none())

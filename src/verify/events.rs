@@ -11,6 +11,7 @@ use purser_actors::kernel::event_record::EventRecord;
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
+use super::cap_counts::CapCounts;
 use super::money_history::MoneyHistory;
 use super::{
     StoreContents, VerifyReport, agent_wallets, api_keys, banking, discrepancies, identity, incoming, late_returns,
@@ -42,6 +43,7 @@ pub(super) async fn check(
         ..MoneyHistory::default()
     };
     let mut trails: BTreeMap<(u8, Vec<u8>), EntityEvents> = BTreeMap::new();
+    let mut cap_counts = CapCounts::default();
     let mut after: Seq = 0;
     loop {
         let page = match store.events(after, PAGE, None).await {
@@ -59,11 +61,17 @@ pub(super) async fn check(
             report.events += 1;
             match EventRecord::read(&event.subject, &event.payload) {
                 Err(error) => report.report("journal.corrupt", event.seq, error.to_string()),
-                Ok(record) => fold_event(&record, &mut trails, &mut history, report),
+                Ok(record) => {
+                    fold_event(&record, &mut trails, &mut history, report);
+                    if let Err(error) = cap_counts.count(&record) {
+                        report.report("journal.event_mismatch", hex::encode(&record.id), error.to_string());
+                    }
+                }
             }
         }
     }
     compare(&trails, contents, &history, report);
+    cap_counts.compare(contents, report);
     Ok(history)
 }
 

@@ -9,6 +9,7 @@ mod api_keys;
 mod approvals;
 mod audit_log;
 mod banking;
+mod cap_counts;
 mod discrepancies;
 mod events;
 mod finality;

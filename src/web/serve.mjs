@@ -36,11 +36,14 @@ async function rebuild() {
 }
 await rebuild();
 
-const passedOn = (headers) => ({ ...headers, host: target.host });
+// The operators' part believes that its address is the one that is asked for, so sign-in and passkeys work from here.
+const passedOn = ({ url, headers }) => (/^\/(desk|admin)\b/.test(url) ? headers : { ...headers, host: target.host });
 
 const server = http.createServer(async (request, answer) => {
   const { pathname } = new URL(request.url, "http://localhost");
-  const found = request.method === "GET" && APP_OF.find(([pattern]) => pattern.test(pathname));
+  // Routes of the operators' API are below /desk too: a page is what a browser goes to.
+  const isPage = request.method === "GET" && /\btext\/html\b/.test(request.headers.accept ?? "");
+  const found = isPage && APP_OF.find(([pattern]) => pattern.test(pathname));
   if (found && APPS.some((app) => app.name === found[1])) {
     try {
       await rebuild();
@@ -53,28 +56,31 @@ const server = http.createServer(async (request, answer) => {
     answer.end(page(app, firstScreen(metafile, app.name), iconOf(metafile)));
     return;
   }
-  if (pathname.startsWith("/assets/")) {
-    const name = path.basename(pathname);
-    // Pages that the service writes name the files that were built into it.
-    const bytes = files.get(name) ?? files.get(name.replace(/-[0-9A-Z]{8}(?=\.)/, ""));
-    if (!bytes) return void answer.writeHead(404).end();
+  const name = pathname.startsWith("/assets/") ? path.basename(pathname) : "";
+  // The service's own pages name the files of its build. They get those of the same entry.
+  const bytes = files.get(name) ?? files.get(name.replace(/-[0-9A-Z]{8}(?=\.)/, ""));
+  if (bytes) {
     answer.writeHead(200, { "content-type": TYPES[path.extname(pathname)], "cache-control": "no-store" }).end(bytes);
     return;
   }
   const onward = http.request(
-    { host: target.hostname, port: target.port, path: request.url, method: request.method, headers: passedOn(request.headers) },
+    { host: target.hostname, port: target.port, path: request.url, method: request.method, headers: passedOn(request) },
     (reply) => {
       answer.writeHead(reply.statusCode, reply.headers);
+      // If the service ends meanwhile, its pages have to see that.
+      reply.on("close", () => reply.complete || answer.destroy());
       reply.pipe(answer);
     },
   );
-  onward.on("error", () => answer.writeHead(502).end("The service does not answer."));
+  onward.on("error", () => (answer.headersSent ? answer.destroy() : answer.writeHead(502).end("The service does not answer.")));
+  // A stream goes on until its page is closed.
+  answer.on("close", () => onward.destroy());
   request.pipe(onward);
 });
 
 server.on("upgrade", (request, socket, head) => {
   const onward = net.connect(Number(target.port), target.hostname, () => {
-    const lines = Object.entries(passedOn(request.headers)).map(([name, value]) => `${name}: ${value}`);
+    const lines = Object.entries(passedOn(request)).map(([name, value]) => `${name}: ${value}`);
     onward.write(`${request.method} ${request.url} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
     onward.write(head);
     socket.pipe(onward).pipe(socket);

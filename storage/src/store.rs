@@ -23,7 +23,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// A stored value with the revision that its writer gave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Counts the writes of an entity's snapshot; 0 for rows that are not snapshots.
+    /// Counts the writes of an entity's snapshot, or changes with a row whose change others must notice; 0 for all other
+    /// rows.
     pub revision: u64,
     /// Bytes as the writer gave them.
     pub value: Arc<[u8]>,

@@ -65,6 +65,7 @@ async fn version_is_the_same_in_header_and_page() {
     assert_eq!(json["api_version"], answer.header("x-service-api-version"));
     assert_eq!(json["docs_version"], answer.header("x-service-docs-version"));
     assert_eq!(json["policy"]["deprecated_routes"][0]["successor"], "/auth");
+    assert_eq!(json["contact"], serde_json::Value::Null);
 }
 
 // Checks: the document is OpenAPI 3.1. Its hash changes with its text, but not with the address that serves it.

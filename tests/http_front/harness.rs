@@ -194,7 +194,7 @@ impl Harness {
             Arc::new(|_| true),
         ))
         .unwrap()
-        .merge(version::router(&docs_version, true, &config.versions.deprecated_routes).unwrap())
+        .merge(version::router(&docs_version, &config).unwrap())
         .merge(health::router(Arc::new(AlwaysReady)))
         .merge(openapi::router(&document))
         .merge(events::router(EventState {
@@ -276,9 +276,9 @@ impl Harness {
 }
 
 fn test_routes(config: &Config, paid: Arc<AtomicUsize>, (inside, gate): (Arc<Semaphore>, Arc<Semaphore>)) -> Router {
-    let (most, within) = (config.server.max_body_bytes, config.server.body_timeout());
+    let most = config.server.max_body_bytes;
     let echo = move |body: Body| async move {
-        let value: serde_json::Value = json::read(body, most, within).await?;
+        let value: serde_json::Value = json::read(body, most).await?;
         Ok::<response::Response, ApiError>(json::ok(&value))
     };
     let waits = move || async move {

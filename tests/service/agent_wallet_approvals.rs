@@ -48,7 +48,7 @@ fn waiting(answer: &Response) -> String {
 }
 
 /// An API key of the account and a token of it.
-async fn key_of(site: &ServiceClient<'_>, token: &str, name: &str) -> (String, String) {
+pub(crate) async fn key_of(site: &ServiceClient<'_>, token: &str, name: &str) -> (String, String) {
     let made = result(site, token, "createAgentApiKey", json!({ "name": name })).await;
     let key = made["apiKey"].as_str().unwrap();
     let exchanged = result(site, key, "agentAuth", json!({})).await;

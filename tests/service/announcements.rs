@@ -3,12 +3,14 @@
 use purser::secret::SecretText;
 use purser::webhooks::SigningSecret;
 use purser_actors::id::Network;
+use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::admin::admin;
 use super::agent::Agent;
 use super::host::Host;
 use super::http::{ServiceClient, until};
+use super::metrics::scrape;
 use super::operator_client::OperatorClient;
 use super::receiver::{ReceivedMessage, Receiver};
 use super::webhooks::arrives;
@@ -65,6 +67,10 @@ async fn announcements_are_signed_retried_and_survive_a_kill() {
         list.first().is_some_and(|one| one["attempt_count"].as_u64() >= Some(2))
     })
     .await;
+    let (_, page) = scrape(&service).await;
+    let rejected = page.value("purser_announcement_attempts_total{outcome=\"rejected\"}");
+    assert!(rejected >= Decimal::TWO, "{rejected}");
+    assert_eq!(page.value("purser_announcements_pending"), Decimal::ONE);
     assert_eq!(
         (&waiting[0]["status"], &waiting[0]["item"], &waiting[0]["last_error"]),
         (&json!("pending"), &json!(order), &json!("it answered 500"))
@@ -129,6 +135,18 @@ async fn announcements_are_signed_retried_and_survive_a_kill() {
     let after = second["next_after"].as_str().unwrap();
     let rest = reader.get(&format!("/admin/announcements?after={after}")).await.body;
     assert_eq!(rest["announcements"].as_array().unwrap().len(), 3);
+
+    // Since the kill: the order, two closed lines and the test.
+    let (_, page) = scrape(&service).await;
+    let delivered = page.value("purser_announcement_attempts_total{outcome=\"delivered\"}");
+    assert_eq!(delivered, Decimal::from(4));
+    for series in [
+        "purser_announcement_attempts_total{outcome=\"rejected\"}",
+        "purser_announcements_given_up_total",
+        "purser_announcements_pending",
+    ] {
+        assert_eq!(page.value(series), Decimal::ZERO, "{series}");
+    }
 
     // Fulfilled, so it has left its queue.
     let lease = operator.claim(&order).await;

@@ -268,7 +268,8 @@ async fn every_route_that_gives_money_needs_the_second_operator() {
 #[tokio::test(flavor = "multi_thread")]
 async fn single_operator_credits_count_toward_the_daily_limit() {
     // Checks: Small actions of every kind add up, also over a kill, until a second operator must approve. Each operator
-    // has separate limits, and approved actions count for neither. The next day starts at zero.
+    // has separate limits, and approved actions count for neither. The next day starts at zero. Each operator reads the
+    // limits and the sum of the day.
     let host = host_with_short_retries().with("PURSER_OPERATOR__ALONE_DAY_MAX_USD", "11");
     let service = host.start();
     let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
@@ -282,6 +283,13 @@ async fn single_operator_credits_count_toward_the_daily_limit() {
     let service = host.start();
     let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let ben = OperatorClient::of(&service, &bens);
+    let limits = async |one: &OperatorClient<'_>| {
+        let session = one.get("/admin/session").await.body;
+        let names = ["alone_max_usd", "alone_day_max_usd", "given_alone_today_usd"];
+        names.map(|name| session[name].clone())
+    };
+    assert_eq!(limits(&operator).await, [Value::Null, json!(11), json!(10)]);
+    assert_eq!(limits(&ben).await, [Value::Null, json!(11), json!(0)]);
     let third = operator.post("/admin/jobs/credit", credit(&made[2].1)).await;
     let id = waits(&third, "credit_back", "5");
     ben.done("/admin/approvals/approve", json!({"approval_id": id, "amount": 5}))
@@ -303,6 +311,7 @@ async fn single_operator_credits_count_toward_the_daily_limit() {
     );
     ben.done("/admin/jobs/credit", credit(&made[3].1)).await;
     site.advance(86_400).await;
+    assert_eq!(limits(&operator).await, [Value::Null, json!(11), json!(0)]);
     let rejected = json!({"refund_id": requested.str("refund_id"), "reason": "Too late."});
     operator.done("/admin/refunds/reject", rejected).await;
     let again = operator.done("/admin/refunds", refund("5")).await;

@@ -122,7 +122,9 @@ async fn case_49_frozen_account_is_rejected_on_every_route() {
     for path in FORMS {
         assert_frozen(&owner.act_without_fields(&site, &service.url, path).await, path);
     }
-    assert_frozen(&owner.account(&site).await, "/account");
+    let account = owner.account(&site).await;
+    assert_frozen(&account, "/account");
+    assert_eq!(account.str("user_id"), Some(person.agent.address().as_str()));
     let signed_in = person.agent.sign_in(&site).await;
     let refreshed = refresh(&site, &field(&signed_in, "/auth/refresh_token")).await;
     assert_eq!(refreshed.status, 200, "{}", refreshed.text);

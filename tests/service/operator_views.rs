@@ -92,7 +92,8 @@ async fn operator_search_finds_what_is_quoted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn timeline_has_events_steps_and_operator_actions() {
     // Checks: Page by page, newest first, the timeline has every event of the owner once, the steps between them and
-    // what operators did, with their requests. With an id it has what names that id only. It shows no secret.
+    // what operators did, with their requests, also where the record names more than the account or the refund. With an id
+    // it has what names that id only. It shows no secret.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -107,6 +108,11 @@ async fn timeline_has_events_steps_and_operator_actions() {
         .post("/admin/freeze", json!({"wallet": wallet, "message": "Call us."}))
         .await;
     operator.done("/admin/unfreeze", json!({"wallet": wallet})).await;
+    let refund = json!({
+        "payment_id": bought.str("payment_id"), "amount": 2, "reason": "It came too late.", "holder_keeps_product": true,
+    });
+    let refund = operator.done("/admin/refunds", refund).await["refund_id"].clone();
+    site.wait_for_events(&token, &["refund.credited"]).await;
     let (mut entries, mut before): (Vec<Value>, String) = (Vec::new(), String::new());
     loop {
         let page = read(&operator, &format!("/admin/timeline?wallet={wallet}&limit=3{before}")).await;
@@ -139,8 +145,17 @@ async fn timeline_has_events_steps_and_operator_actions() {
         .iter()
         .map(|entry| &entry["operator_action"]["action"])
         .collect();
-    assert_eq!(names, [&json!("account.unfreeze"), &json!("account.freeze")]);
-    assert_eq!(actions[1]["request_id"], json!(frozen.header("request-id").unwrap()));
+    let expected = ["refund.request", "account.unfreeze", "account.freeze"].map(|name| json!(name));
+    assert_eq!(names, expected.each_ref());
+    assert_eq!(actions[2]["request_id"], json!(frozen.header("request-id").unwrap()));
+    let of_refund = read(&operator, &format!("/admin/timeline?id={}", refund.as_str().unwrap())).await;
+    let of_refund = of_refund["entries"].as_array().unwrap();
+    assert!(
+        of_refund
+            .iter()
+            .any(|entry| entry["operator_action"]["action"] == "refund.request"),
+        "{of_refund:?}"
+    );
     let of_card = read(&operator, &format!("/admin/timeline?id={card}")).await;
     let of_card = of_card["entries"].as_array().unwrap();
     assert!(of_card.len() >= 2 && of_card.len() < entries.len());
@@ -199,7 +214,8 @@ async fn series_has_provider_health_and_balanced_sums() {
     for name in ["card_issuer", "base", "solana"] {
         let one = provider(&series, name);
         assert_eq!((&one["state"], &one["failures"]), (&json!("ok"), &json!(0)), "{one}");
-        assert!(one["p99_within_ms"].is_u64(), "{one}");
+        let (half, most) = (one["half_within_ms"].as_u64(), one["p99_within_ms"].as_u64());
+        assert!(half.is_some() && half <= most, "{one}");
     }
     assert_eq!(provider(&series, "bank")["state"], "idle");
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;

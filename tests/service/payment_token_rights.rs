@@ -1,5 +1,7 @@
 //! What a token issued for a payment can change. A hostile seller may have relayed that payment.
 
+use std::collections::BTreeSet;
+
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
@@ -87,11 +89,59 @@ async fn payment_token_controls_only_what_its_payment_bought() {
     host.assert_verified();
 }
 
+/// The first delivery to an endpoint.
+async fn delivery_to(site: &ServiceClient<'_>, token: &str, webhook: &str) -> String {
+    let path = format!("/webhook-deliveries?webhook_id={webhook}");
+    until("a delivery", async || {
+        let page = site.get_as(token, &path).await;
+        page.body["deliveries"][0]["delivery_id"].as_str().map(str::to_owned)
+    })
+    .await
+}
+
+/// Asserts that a token sees these endpoints with their deliveries, in lists and by their ids, and not the others.
+async fn sees_webhooks(site: &ServiceClient<'_>, token: &str, seen: &[(&str, &str)], hidden: &[(&str, &str)]) {
+    let listed = site.get_as(token, "/get-webhook").await;
+    let ids = listed.body["webhooks"].as_array().unwrap().iter();
+    let ids: BTreeSet<_> = ids.map(|one| one["webhook_id"].as_str().unwrap()).collect();
+    assert_eq!(ids, seen.iter().map(|(id, _)| *id).collect(), "{}", listed.text);
+    let page = site.get_as(token, "/webhook-deliveries?limit=100").await;
+    let to = page.body["deliveries"].as_array().unwrap().iter();
+    let to: BTreeSet<_> = to.map(|one| one["webhook_id"].as_str().unwrap()).collect();
+    assert_eq!(to, ids, "{}", page.text);
+    let every = seen
+        .iter()
+        .map(|one| (one, true))
+        .chain(hidden.iter().map(|one| (one, false)));
+    for ((webhook, delivery), is_seen) in every {
+        for (query, code) in [
+            (format!("/get-webhook?webhook_id={webhook}"), "webhook_access_denied"),
+            (
+                format!("/webhook-deliveries?webhook_id={webhook}"),
+                "webhook_access_denied",
+            ),
+            (
+                format!("/webhook-deliveries?delivery_id={delivery}"),
+                "delivery_access_denied",
+            ),
+            (
+                format!("/webhook-deliveries?starting_after={delivery}"),
+                "delivery_access_denied",
+            ),
+        ] {
+            let answer = site.get_as(token, &query).await;
+            let expected = if is_seen { (200, "") } else { (403, code) };
+            let code = if answer.status == 200 { "" } else { answer.code() };
+            assert_eq!((answer.status, code), expected, "{query}: {}", answer.text);
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn payment_token_manages_only_its_own_webhooks() {
-    // Checks: the token creates an endpoint and changes that one. An endpoint of another session keeps its secret and
-    // deliveries, also under the same idempotency key. A URL that a session of the wallet registered belongs to that
-    // session.
+    // Checks: the token creates an endpoint, and sees and changes that one. An endpoint of another session keeps its secret
+    // and deliveries, also under the same idempotency key, and is not shown. A URL that a session of the wallet registered
+    // belongs to that session.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -126,7 +176,10 @@ async fn payment_token_manages_only_its_own_webhooks() {
     let same = post(&site, &own, "/register-webhook", Some("kept"), &endpoint).await;
     assert_eq!(same.str("secret"), registered.str("secret"), "nothing was replaced");
 
+    sees_webhooks(&site, &token, &[], &[(&id, &delivery)]).await;
     let (its_own, first) = register(&site, &token, OTHER, &[]).await;
+    let its_delivery = delivery_to(&site, &token, &its_own).await;
+    sees_webhooks(&site, &token, &[(&its_own, &its_delivery)], &[(&id, &delivery)]).await;
     let (again, second) = register(&site, &token, OTHER, &[]).await;
     assert!(its_own == again && first != second, "its own it may register again");
     register(&site, &own, OTHER, &[]).await;
@@ -141,7 +194,8 @@ async fn payment_token_manages_only_its_own_webhooks() {
 #[tokio::test(flavor = "multi_thread")]
 async fn agent_of_a_key_manages_only_the_webhooks_of_its_key() {
     // Checks: an endpoint of the owner, or of another key, keeps its secret and its registrant, also under the same
-    // idempotency key. What a token of the key registered, another token of it changes, and so does the owner.
+    // idempotency key, and neither it nor its deliveries nor its URL are shown. What a token of the key registered, another
+    // token of it sees and changes, and so does the owner.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -190,6 +244,24 @@ async fn agent_of_a_key_manages_only_the_webhooks_of_its_key() {
             );
         }
     }
+    let owners = delivery_to(&site, &own, &id).await;
+    let couriers = delivery_to(&site, &own, &of_courier).await;
+    sees_webhooks(&site, &own, &[(&id, &owners), (&of_courier, &couriers)], &[]).await;
+    for token in [&courier, &again] {
+        sees_webhooks(&site, token, &[(&of_courier, &couriers)], &[(&id, &owners)]).await;
+    }
+    sees_webhooks(&site, &buyer, &[], &[(&id, &owners), (&of_courier, &couriers)]).await;
+    // Events name the host only, in the list and at the agent's own endpoint.
+    for (token, shows) in [(&own, true), (&courier, false), (&buyer, false)] {
+        let page = site.get_as(token, "/events?types=webhook.*&limit=100").await;
+        assert!(page.text.contains("webhook.registered"), "{}", page.text);
+        let urls = page.body["events"].as_array().unwrap().iter();
+        let urls = urls.map(|event| event["data"]["object"]["url"].as_str().unwrap());
+        for url in urls {
+            assert_eq!([HOOK, OTHER].contains(&url), shows, "{url}");
+            assert!([HOOK, OTHER].iter().any(|whole| whole.starts_with(url)), "{url}");
+        }
+    }
     let same = post(&site, &own, "/register-webhook", Some("kept"), &json!({"url": HOOK})).await;
     assert_eq!(same.str("secret"), registered.str("secret"), "nothing was replaced");
     let (same, _) = register(&site, &again, OTHER, &[]).await;
@@ -205,6 +277,7 @@ async fn agent_of_a_key_manages_only_the_webhooks_of_its_key() {
     )
     .await;
     assert_eq!(refused.status, 403, "the owner has taken it over: {}", refused.text);
+    sees_webhooks(&site, &courier, &[], &[(&id, &owners), (&of_courier, &couriers)]).await;
     service.stop();
     host.assert_verified();
 }

@@ -3,6 +3,7 @@
 use purser_actors::id::Network;
 use serde_json::json;
 
+use super::access::field;
 use super::agent::Agent;
 use super::http::ServiceClient;
 use super::precedence_table::{PrecedenceTable, snapshot};
@@ -107,6 +108,7 @@ async fn withdrawal_read_errors_follow_precedence() {
     let mut precedence = PrecedenceTable::of("GET /get-account-statement", "get-account-statement");
     let mut ask = Request::new("GET", "/get-account-statement")
         .with("colour", "red")
+        .with("of", "everything")
         .with("order", "up")
         .with("until", "noon")
         .with("limit", "0")
@@ -118,6 +120,13 @@ async fn withdrawal_read_errors_follow_precedence() {
     precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
     precedence.assert_next(&ask.send(&site).await);
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    ask.set("of", "agent_wallet");
+    ask.bearer(&field(&bought, "/auth/id_token"));
+    precedence.assert_next(&ask.send(&site).await);
+    ask.bearer(&token);
+    precedence.assert_next(&ask.send(&site).await);
+    ask.drop("of");
     ask.drop("order");
     precedence.assert_next(&ask.send(&site).await);
     ask.drop("until");

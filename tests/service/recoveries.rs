@@ -65,6 +65,30 @@ async fn event_types(site: &ServiceClient<'_>, agent: &Agent) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn freeze_cancels_a_recovery_that_the_owner_cannot_cancel() {
+    // Checks: a recovery is not completed after a freeze in which its wait ended. The operator sees before the freeze that it
+    // is cancelled.
+    let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
+    let service = host.start_behind(PUBLIC);
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let agent = Agent::new(Network::Base);
+    let mut device = Authenticator::new(9, PUBLIC);
+    with_passkey(&site, &agent, &mut device).await;
+    assert_eq!(recover(&site, &agent).await.str("status"), Some("waiting"));
+    let preview = format!("/admin/freeze/preview?wallet={}", agent.address());
+    assert_eq!(operator.get(&preview).await.body["stops"]["recovery"], true);
+    site.freeze(&agent.address(), Some("Please write to us.")).await;
+    assert_eq!(operator.get(&preview).await.body["stops"]["recovery"], false);
+    advance(&site, DAY + 60).await;
+    site.freeze(&agent.address(), None).await;
+    let again = recover(&site, &agent).await;
+    assert_eq!(again.str("status"), Some("waiting"), "{}", again.text);
+    let types = event_types(&site, &agent).await;
+    assert!(types.iter().any(|kind| kind == "recovery.cancelled"), "{types:?}");
+    assert_eq!(sign_in(&site, &mut device).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn owner_who_lost_every_passkey_returns_after_a_day() {
     // Checks: a recovery begins by a signature that the wallet makes for this; it is on the account's stream at once and
     // changes nothing for a day. Then a second signature removes the lost passkey, ends its sessions, and gives a link by
@@ -95,6 +119,10 @@ async fn owner_who_lost_every_passkey_returns_after_a_day() {
         assert_eq!(event["event"]["type"], "recovery.requested", "{event}");
         let again = recover(&site, &agent).await;
         assert_eq!(again.body, begun.body, "the wait does not begin anew");
+        let signed = proof(&site, &agent).await;
+        assert_eq!(recover_with(&site, &signed).await.body, begun.body);
+        let seen = recover_with(&site, &signed).await;
+        assert_error(&seen, 402, "nonce_used", "a signature that was sent during the wait");
         let shown = own.account(&site).await.body;
         assert_eq!(shown["recovery"]["ready_at"], begun.body["ready_at"], "{shown}");
         // Early, nothing has changed.

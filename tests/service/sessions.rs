@@ -159,7 +159,7 @@ async fn sessions_act_for_their_own_account_only() {
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_see_their_own_sessions_and_key_only() {
     // Checks: A page of a link of an API key's token, or of a payment's, lists the sessions of that key or payment, and
-    // no other key. The owner's page lists all.
+    // no other key. So do the tokens. The owner's page lists all, and so does the wallet's token.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -170,10 +170,42 @@ async fn agents_see_their_own_sessions_and_key_only() {
         let made = result(&site, &own, "createAgentApiKey", json!({ "name": name })).await;
         let entered = result(&site, made["apiKey"].as_str().unwrap(), "agentAuth", json!({})).await;
         let page = Owner::by_token(&site, entered["idToken"].as_str().unwrap()).await;
+        let listed = result(
+            &site,
+            entered["idToken"].as_str().unwrap(),
+            "listAgentApiKeys",
+            json!({}),
+        )
+        .await;
+        let listed = listed["keys"].as_array().unwrap();
+        assert_eq!(
+            (listed.len(), &listed[0]["apiKeyId"]),
+            (1, &made["key"]["apiKeyId"]),
+            "{listed:?}"
+        );
+        let of_key = entered["idToken"].as_str().unwrap();
+        let events = site
+            .get_as(of_key, "/events?types=api_key.*,session.*&limit=100")
+            .await
+            .body;
+        let events = events["events"].as_array().unwrap();
+        let is_own = |event: &Value| event["data"]["object"]["api_key_id"] == made["key"]["apiKeyId"];
+        assert!(!events.is_empty() && events.iter().all(is_own), "{events:#?}");
         keys.push((made["key"]["apiKeyId"].clone(), page));
     }
+    let listed = result(&site, &own, "listAgentApiKeys", json!({})).await;
+    assert_eq!(
+        listed["keys"].as_array().unwrap().len(),
+        2,
+        "the wallet sees all: {listed}"
+    );
     let bought = agent.buy(&site, "/get-card?amount=5").await;
-    let payer = Owner::by_token(&site, bought.body["auth"]["id_token"].as_str().unwrap()).await;
+    let of_payment = bought.body["auth"]["id_token"].as_str().unwrap();
+    let listed = result(&site, of_payment, "listAgentApiKeys", json!({})).await;
+    assert_eq!(listed["keys"], json!([]));
+    let events = site.get_as(of_payment, "/events?types=api_key.*,session.*").await;
+    assert_eq!(events.body["events"], json!([]), "{}", events.text);
+    let payer = Owner::by_token(&site, of_payment).await;
     for (key, page) in &keys {
         let seen = list(&site, page).await;
         assert_eq!(seen.len(), 2, "its token and its page: {seen:#?}");

@@ -428,6 +428,7 @@ impl Clients {
             },
             call,
             chain_balance: holds,
+            known_lines: None,
             agent: SpendAgent::default(),
             call_digest: [(nth % SECOND_AGENT) as u8; 32],
             purchase: None,

@@ -248,8 +248,17 @@ impl Engine {
             None => account::Command::Unfreeze { act },
         };
         let account = (&self.0.registries.accounts, wallet);
+        let unavailable = |_| OperationError::Unavailable;
+        // Before the account can be used again, whatever froze it.
+        if message.is_none() {
+            self.cancel_recovery_by_freeze(wallet).await.map_err(unavailable)?;
+        }
         self.ask_as_operator_or_owner(account, (act.as_ref(), None), command)
-            .await
+            .await?;
+        if message.is_some() {
+            self.cancel_recovery_by_freeze(wallet).await.map_err(unavailable)?;
+        }
+        Ok(())
     }
 
     /// Records that the owner is shown a card's number.

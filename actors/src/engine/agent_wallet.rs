@@ -139,6 +139,10 @@ impl Engine {
                 Some(key) => Some(self.key_allowance(key).await.map_err(unreadable)?),
                 None => None,
             };
+            // A seller can take its time with the offer that is paid.
+            if self.has_agent_access_ended(spend.agent).await.map_err(unreadable)? {
+                return Err(OperationError::Rejected(Rejection::AccessEnded));
+            }
             let command = agent_wallet::Command::Hold {
                 spend: Box::new(spend.clone()),
                 spent_before: before,

@@ -6,6 +6,7 @@ use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::entity::api_key::{ApiKey, Command, Rejection};
 use crate::entity::payment::SessionSeed;
 use crate::entity::session::{self, AgentInfo, Session};
+use crate::entity::spend_approval::SpendAgent;
 use crate::id::{ApiKeyId, SessionId, Wallet};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, table};
@@ -147,6 +148,8 @@ impl Engine {
     /// # Errors
     /// When the key does not exist.
     pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<(), OperationError<Rejection>> {
+        // A spend that has begun ends first; a later one finds the key revoked.
+        let _turn = self.key_turn(Some(id)).await;
         self.ask_api_key(id, &Command::Revoke).await
     }
 
@@ -193,6 +196,24 @@ impl Engine {
         }
         match session.amr.passkey() {
             Some(id) => Ok(self.passkey(&id).await?.is_none_or(|passkey| !passkey.is_active())),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether the session or the API key of an agent has ended.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub(super) async fn has_agent_access_ended(&self, agent: SpendAgent) -> Result<bool, LoadError> {
+        if let Some(key) = agent.key
+            && self.api_key(&key).await?.is_none_or(|key| !key.is_active())
+        {
+            return Ok(true);
+        }
+        let Some(id) = agent.session else { return Ok(false) };
+        match self.session(&id).await? {
+            Some(session) => self.has_session_ended(&id, &session).await,
+            // A token of the history that a restore has lost. Its key goes on.
             None => Ok(false),
         }
     }

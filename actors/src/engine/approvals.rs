@@ -9,7 +9,7 @@ use super::{
     ApprovalPending, Attribution, AttributionError, Engine, IncomingDecision, IncomingDecisionError, JobOutcome,
     JobResolution, ListPosition, OperationError, ResolveError,
 };
-use crate::approval::{ApprovableAction, OperatorDailyTotal, PendingApproval};
+use crate::approval::{ApprovableAction, ApprovalLimits, OperatorDailyTotal, PendingApproval};
 use crate::entity::{card_withdrawal, intl_order};
 use crate::id::{ApprovalId, ShardId};
 use crate::kernel::{Context, Entity, table};
@@ -162,26 +162,43 @@ impl Engine {
         decided.is_ok_and(|decision| !decision.is_empty())
     }
 
+    /// What the operator gave alone today.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn given_alone_today(&self, operator: &str) -> Result<Usdc, StoreError> {
+        self.daily_total(operator).await.map(|(_, today)| today)
+    }
+
+    /// Revision of the operator's daily total, and its sum if it is today's.
+    async fn daily_total(&self, operator: &str) -> Result<(u64, Usdc), StoreError> {
+        let row = self.0.store.read(&table::operator_daily_total(operator)).await?;
+        let revision = row.as_ref().map_or(0, |row| row.revision);
+        let given: Option<OperatorDailyTotal> =
+            row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()?;
+        let day = self.0.clock.now().0 / DAY_MS;
+        let today = given.filter(|given| given.day == day);
+        Ok((revision, today.map_or(Usdc::ZERO, |given| given.sum)))
+    }
+
+    /// Limits of what one operator may give alone.
+    pub fn approval_limits(&self) -> ApprovalLimits {
+        self.0.settings.approvals
+    }
+
     /// The write that counts the action against the operator's own limits, if it is within them.
     pub(super) async fn check_own_limits(
         &self,
         act: &OperatorAction,
         amount: Usdc,
     ) -> Result<Option<AuditExtras>, StoreError> {
-        let key = table::operator_daily_total(&act.operator);
-        let row = self.0.store.read(&key).await?;
-        let revision = row.as_ref().map_or(0, |row| row.revision);
-        let before: Option<OperatorDailyTotal> =
-            row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()?;
-        let day = self.0.clock.now().0 / DAY_MS;
-        let today = before
-            .filter(|given| given.day == day)
-            .map_or(Usdc::ZERO, |given| given.sum);
+        let (revision, today) = self.daily_total(&act.operator).await?;
         if !self.0.settings.approvals.allow(today, amount) {
             return Ok(None);
         }
         let sum = today.checked_add(amount).map_err(corrupt)?;
-        let by = act.operator.clone();
+        let (key, by) = (table::operator_daily_total(&act.operator), act.operator.clone());
+        let day = self.0.clock.now().0 / DAY_MS;
         Ok(Some(AuditExtras {
             approved_by: None,
             conditions: vec![Condition::Revision(key.clone(), revision)],

@@ -1,11 +1,13 @@
-//! The owner's use of the balance: withdrawals and statement.
+//! The owner's use of the balance: withdrawals and statement; and the statement of the agent wallet.
 
+use purser_storage::codec::Stored;
 use purser_storage::{Row, RowKey, StoreError, codec};
 
 use super::balance_spends::{BalanceSpend, SpendDenied};
 use super::spend_approvals::AgentSpend;
 use super::{Engine, ListStart, OperationError};
 use crate::entity::account::{self, Account, StatementLine};
+use crate::entity::agent_wallet::WalletStatementLine;
 use crate::entity::spend_approval::SpendUse;
 use crate::entity::withdrawal::Withdrawal;
 use crate::id::{StatementLineId, Wallet, WithdrawalId};
@@ -94,48 +96,40 @@ impl Engine {
         start: impl Into<ListStart<StatementLineId>>,
         limit: usize,
     ) -> Result<(Vec<(StatementLineId, StatementLine)>, bool), StoreError> {
-        match start.into() {
-            ListStart::After(after) => self.statement_after(owner, after, limit).await,
-            ListStart::Before(before) => self.statement_before(owner, before, limit).await,
-        }
+        self.lines_of(owner, start.into(), limit).await
     }
 
-    async fn statement_after(
+    /// The statement of an owner's agent wallet, as [`Engine::statement`].
+    ///
+    /// # Errors
+    /// As [`Engine::statement`].
+    pub async fn wallet_statement(
         &self,
         owner: &Wallet,
-        after: Option<StatementLineId>,
+        start: impl Into<ListStart<StatementLineId>>,
         limit: usize,
-    ) -> Result<(Vec<(StatementLineId, StatementLine)>, bool), StoreError> {
-        let start = after.map(|id| table::statement_line(owner, id));
-        let rows = self
-            .0
-            .store
-            .scan(
-                &table::statement_lines(owner),
-                start.as_deref(),
-                limit.saturating_add(1),
-            )
-            .await?;
-        let more = rows.len() > limit;
-        let lines: Result<Vec<_>, StoreError> = rows
-            .iter()
-            .take(limit)
-            .map(|(key, row)| decode_line(key, row))
-            .collect();
-        Ok((lines?, more))
+    ) -> Result<(Vec<(StatementLineId, WalletStatementLine)>, bool), StoreError> {
+        self.lines_of(owner, start.into(), limit).await
     }
 
-    /// Newest first.
-    async fn statement_before(
+    pub(super) async fn lines_of<L: StatementRow>(
         &self,
         owner: &Wallet,
-        before: Option<StatementLineId>,
+        start: ListStart<StatementLineId>,
         limit: usize,
-    ) -> Result<(Vec<(StatementLineId, StatementLine)>, bool), StoreError> {
-        // An id begins with the line's number. Lines of the same number do not exist, so its first id is as good.
-        let end = before.map(|id| table::statement_line(owner, StatementLineId::at_index(id.index(), 0)));
-        let (lines, wanted) = (table::statement_lines(owner), limit.saturating_add(1));
-        let rows = self.0.store.scan_back(&lines, end.as_deref(), wanted).await?;
+    ) -> Result<(Vec<(StatementLineId, L)>, bool), StoreError> {
+        let (prefix, wanted) = (L::prefix(owner), limit.saturating_add(1));
+        let rows = match start {
+            ListStart::After(after) => {
+                let after = after.map(|id| L::key(owner, id));
+                self.0.store.scan(&prefix, after.as_deref(), wanted).await?
+            }
+            // An id begins with the line's number. Lines of the same number do not exist, so its first id is as good.
+            ListStart::Before(before) => {
+                let end = before.map(|id| L::key(owner, StatementLineId::at_index(id.index(), 0)));
+                self.0.store.scan_back(&prefix, end.as_deref(), wanted).await?
+            }
+        };
         let more = rows.len() > limit;
         let lines: Result<Vec<_>, StoreError> = rows
             .iter()
@@ -156,22 +150,45 @@ impl Engine {
         from: Option<Timestamp>,
         until: Option<Timestamp>,
     ) -> Result<StatementSums, StoreError> {
+        self.sums_of::<StatementLine>(owner, from, until).await
+    }
+
+    /// Sums of the statement of an owner's agent wallet, as [`Engine::statement_sums`].
+    ///
+    /// # Errors
+    /// As [`Engine::statement_sums`].
+    pub async fn wallet_statement_sums(
+        &self,
+        owner: &Wallet,
+        from: Option<Timestamp>,
+        until: Option<Timestamp>,
+    ) -> Result<StatementSums, StoreError> {
+        self.sums_of::<WalletStatementLine>(owner, from, until).await
+    }
+
+    async fn sums_of<L: StatementRow>(
+        &self,
+        owner: &Wallet,
+        from: Option<Timestamp>,
+        until: Option<Timestamp>,
+    ) -> Result<StatementSums, StoreError> {
         let opening = match from {
-            Some(from) => self.last_line_before(owner, Some(from)).await?,
+            Some(from) => self.last_line_before::<L>(owner, Some(from)).await?,
             None => None,
         };
-        let closing = self.last_line_before(owner, until).await?;
+        let closing = self.last_line_before::<L>(owner, until).await?;
         // A period that ends before it begins has no lines.
         let closing = match (from, until) {
             (Some(from), Some(until)) if until < from => opening.clone(),
             _ => closing,
         };
-        let sum = |line: &Option<StatementLine>, of: fn(&StatementLine) -> Usdc| line.as_ref().map_or(Usdc::ZERO, of);
+        let sum =
+            |line: &Option<L>, of: fn(&StatementLine) -> Usdc| line.as_ref().map_or(Usdc::ZERO, |row| of(row.line()));
         let less = |a: Usdc, b: Usdc| {
             let damaged = |_| StoreError::Corrupt("the sums of a statement".to_owned());
             a.checked_sub(b).map_err(damaged)
         };
-        let spent = |line: &Option<StatementLine>| less(sum(line, |l| l.total_deposits), sum(line, |l| l.balance));
+        let spent = |line: &Option<L>| less(sum(line, |l| l.total_deposits), sum(line, |l| l.balance));
         Ok(StatementSums {
             opening: sum(&opening, |line| line.balance),
             credited: less(sum(&closing, |l| l.total_deposits), sum(&opening, |l| l.total_deposits))?,
@@ -182,28 +199,27 @@ impl Engine {
     }
 
     /// The newest line before a time; without a time the newest.
-    async fn last_line_before(
+    async fn last_line_before<L: StatementRow>(
         &self,
         owner: &Wallet,
         time: Option<Timestamp>,
-    ) -> Result<Option<StatementLine>, StoreError> {
+    ) -> Result<Option<L>, StoreError> {
         let end = match time {
-            Some(time) => Some(self.statement_position(owner, time).await?),
+            Some(time) => Some(self.position_of::<L>(owner, time).await?),
             None => None,
         };
-        let end = end.map(|id| table::statement_line(owner, id));
-        let lines = table::statement_lines(owner);
-        let rows = self.0.store.scan_back(&lines, end.as_deref(), 1).await?;
-        let line = rows.first().map(|(key, row)| decode_line(key, row)).transpose()?;
-        Ok(line.map(|(_, line)| line))
+        Ok(self.newest_line::<L>(owner, end).await?.map(|(_, line)| line))
     }
 
-    async fn statement_line_count(&self, owner: &Wallet) -> Result<u64, StoreError> {
-        let account = self
-            .account(owner)
-            .await
-            .map_err(|e| StoreError::Corrupt(e.to_string()))?;
-        Ok(account.map_or(0, |account| account.statement_line_count()))
+    /// The last line before an id; without one the newest. Reads one row.
+    async fn newest_line<L: StatementRow>(
+        &self,
+        owner: &Wallet,
+        before: Option<StatementLineId>,
+    ) -> Result<Option<(StatementLineId, L)>, StoreError> {
+        let end = before.map(|id| L::key(owner, id));
+        let rows = self.0.store.scan_back(&L::prefix(owner), end.as_deref(), 1).await?;
+        rows.first().map(|(key, row)| decode_line(key, row)).transpose()
     }
 
     /// The id before the first line at or after this time. Later lines have later times, so it is found by halving.
@@ -211,19 +227,78 @@ impl Engine {
     /// # Errors
     /// When storage fails or a line is corrupt.
     pub async fn statement_position(&self, owner: &Wallet, time: Timestamp) -> Result<StatementLineId, StoreError> {
-        let (mut low, mut high) = (0, self.statement_line_count(owner).await?);
+        self.position_of::<StatementLine>(owner, time).await
+    }
+
+    /// The same in the statement of an owner's agent wallet.
+    ///
+    /// # Errors
+    /// As [`Engine::statement_position`].
+    pub async fn wallet_statement_position(
+        &self,
+        owner: &Wallet,
+        time: Timestamp,
+    ) -> Result<StatementLineId, StoreError> {
+        self.position_of::<WalletStatementLine>(owner, time).await
+    }
+
+    pub(super) async fn position_of<L: StatementRow>(
+        &self,
+        owner: &Wallet,
+        time: Timestamp,
+    ) -> Result<StatementLineId, StoreError> {
+        let newest = self.newest_line::<L>(owner, None).await?;
+        let (mut low, mut high) = (0, newest.map_or(0, |(id, _)| id.index().saturating_add(1)));
         while low < high {
             let middle = low.midpoint(high);
             let after = middle
                 .checked_sub(1)
                 .map(|last| StatementLineId::at_index(last, u128::MAX));
-            let (read, _) = self.statement_after(owner, after, 1).await?;
+            let (read, _) = self.lines_of::<L>(owner, ListStart::After(after), 1).await?;
             match read.first() {
-                Some((_, line)) if line.at < time => low = middle.saturating_add(1),
+                Some((_, row)) if row.line().at < time => low = middle.saturating_add(1),
                 _ => high = middle,
             }
         }
         Ok(StatementLineId::at_index(low, 0))
+    }
+}
+
+/// A row of a statement: of the balance, or of the agent wallet.
+pub(super) trait StatementRow: Stored + Clone + Send {
+    /// Prefix of an owner's rows.
+    fn prefix(owner: &Wallet) -> RowKey;
+    /// Key of one.
+    fn key(owner: &Wallet, id: StatementLineId) -> RowKey;
+    /// The change.
+    fn line(&self) -> &StatementLine;
+}
+
+impl StatementRow for StatementLine {
+    fn prefix(owner: &Wallet) -> RowKey {
+        table::statement_lines(owner)
+    }
+
+    fn key(owner: &Wallet, id: StatementLineId) -> RowKey {
+        table::statement_line(owner, id)
+    }
+
+    fn line(&self) -> &StatementLine {
+        self
+    }
+}
+
+impl StatementRow for WalletStatementLine {
+    fn prefix(owner: &Wallet) -> RowKey {
+        table::wallet_statement_lines(owner)
+    }
+
+    fn key(owner: &Wallet, id: StatementLineId) -> RowKey {
+        table::wallet_statement_line(owner, id)
+    }
+
+    fn line(&self) -> &StatementLine {
+        &self.line
     }
 }
 
@@ -242,7 +317,7 @@ pub struct StatementSums {
     pub held: Usdc,
 }
 
-fn decode_line(key: &RowKey, row: &Row) -> Result<(StatementLineId, StatementLine), StoreError> {
+fn decode_line<L: StatementRow>(key: &RowKey, row: &Row) -> Result<(StatementLineId, L), StoreError> {
     let id = key.last_chunk().map_or(0, |b| u128::from_be_bytes(*b));
     let entry = codec::decode(&row.value).map_err(|e| StoreError::Corrupt(e.to_string()))?;
     Ok((StatementLineId(id), entry))

@@ -27,6 +27,8 @@ pub enum SpendDenied {
     OverLimit(ExceededLimit),
     /// It needs an approval of the owner.
     NotApproved(SpendNotApproved),
+    /// The session or the API key that spends has ended since the call began.
+    AccessEnded,
 }
 
 /// A spend from a balance of an account.
@@ -118,6 +120,9 @@ impl Engine {
         let _key_turn = self.key_turn(asked.agent.key).await;
         for _ in 0..MAX_CONFLICT_RETRIES {
             let allowance = self.balance_allowance(&owner, asked).await.map_err(unread)?;
+            if self.has_agent_access_ended(asked.agent).await.map_err(unread)? {
+                return Err(OperationError::Specific(SpendDenied::AccessEnded));
+            }
             let (amount, now) = (asked.terms.amount, self.0.clock.now());
             let exceeded = allowance.exceeded(asked, now);
             let passes = |approval: &&UsableApproval| {

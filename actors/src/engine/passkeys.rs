@@ -2,6 +2,7 @@
 
 use purser_storage::StoreError;
 
+use super::recoveries::access_cutoff;
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::credential::{AnsweredChallenge, Credential, MAX_PASSKEYS};
 use crate::entity::passkey::{Command, Passkey, Rejection};
@@ -62,32 +63,50 @@ impl Engine {
         Ok(self.0.registries.passkeys.read(id).await?.map(|(passkey, _)| passkey))
     }
 
-    /// A wallet's active passkeys, oldest first.
+    /// A wallet's active passkeys, oldest first, without those that a completed recovery is about to remove.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn passkeys_of(&self, owner: &Wallet) -> Result<Vec<(PasskeyId, Passkey)>, LoadError> {
         let mut found = Vec::new();
         for (_, id) in self.passkey_slots(owner).await? {
-            if let Some(passkey) = self.passkey(&id).await? {
-                found.push((id, passkey));
-            }
+            found.extend(self.passkey(&id).await?.map(|passkey| (id, passkey)));
+        }
+        // Read after the passkeys: a recovery that completes meanwhile has its row before they are removed.
+        if let Some(cutoff) = access_cutoff(&*self.0.store, owner).await? {
+            found.retain(|(_, passkey)| !cutoff.has_ended_passkey(passkey));
         }
         found.sort_by_key(|(id, passkey)| (passkey.created_at, *id));
         Ok(found)
     }
 
-    /// Number of the wallet's passkeys that can be used now.
+    /// Whether the wallet has a passkey. One that is suspended after a restore is the owner's, too.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn usable_passkeys(&self, owner: &Wallet) -> Result<usize, LoadError> {
-        let passkeys = self.passkeys_of(owner).await?;
-        Ok(passkeys.iter().filter(|(_, passkey)| self.is_usable(passkey)).count())
+    pub async fn has_passkeys(&self, owner: &Wallet) -> Result<bool, LoadError> {
+        Ok(!self.passkeys_of(owner).await?.is_empty())
     }
 
-    fn is_usable(&self, passkey: &Passkey) -> bool {
-        passkey.is_active() && !self.is_suspended(passkey.created_at.seconds())
+    /// Whether the wallet has passkeys, and all of them are suspended after a restore.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn are_passkeys_suspended(&self, owner: &Wallet) -> Result<bool, LoadError> {
+        let passkeys = self.passkeys_of(owner).await?;
+        for (id, passkey) in &passkeys {
+            if !self.is_passkey_suspended(*id, passkey.created_at).await? {
+                return Ok(false);
+            }
+        }
+        Ok(!passkeys.is_empty())
+    }
+
+    /// Whether the passkey was removed, or a completed recovery is about to remove it. If not, what the running request
+    /// commits needs that none completes meanwhile.
+    async fn has_passkey_ended(&self, passkey: &Passkey) -> Result<bool, StoreError> {
+        let cutoff = self.relied_on_cutoff(&passkey.owner).await?;
+        Ok(!passkey.is_active() || cutoff.is_some_and(|cutoff| cutoff.has_ended_passkey(passkey)))
     }
 
     async fn passkey_slots(&self, owner: &Wallet) -> Result<Vec<(u8, PasskeyId)>, StoreError> {
@@ -196,7 +215,13 @@ impl Engine {
         session: Option<SessionSeed>,
     ) -> Result<(), OperationError<Rejection>> {
         let passkey = self.passkey(&used.id).await.map_err(|_| OperationError::Unavailable)?;
-        if passkey.is_some_and(|passkey| passkey.is_active() && !self.is_usable(&passkey)) {
+        let passkey = passkey.ok_or(OperationError::Rejected(Rejection::NotFound))?;
+        let has_ended = self.has_passkey_ended(&passkey).await;
+        if has_ended.map_err(|_| OperationError::Unavailable)? {
+            return Err(OperationError::Rejected(Rejection::Removed));
+        }
+        let is_suspended = self.is_passkey_suspended(used.id, passkey.created_at).await;
+        if is_suspended.map_err(|_| OperationError::Unavailable)? {
             return Err(OperationError::Rejected(Rejection::Suspended));
         }
         let command = Command::Use {
@@ -256,11 +281,15 @@ impl Engine {
         let now = self.0.clock.now();
         if let Some(confirmation) = session.confirmation.filter(|confirmed| now < confirmed.until)
             && let Some(passkey) = self.passkey(&confirmation.passkey).await?
-            && self.is_usable(&passkey)
+            && !self.has_passkey_ended(&passkey).await?
+            && !self
+                .is_passkey_suspended(confirmation.passkey, passkey.created_at)
+                .await?
         {
             return Ok(Confirmation::Until(confirmation.until));
         }
-        if self.usable_passkeys(&session.owner).await? > 0 {
+        // Also if all are suspended: an agent with the wallet's key adds none beside them.
+        if self.has_passkeys(&session.owner).await? {
             return Ok(Confirmation::PasskeyNeeded);
         }
         // After a recovery, only who has its link: a token from before, or of another signature, does not count. Read

@@ -9,28 +9,46 @@ use crate::entity::payment::SessionSeed;
 use crate::entity::recovery::{AccessCutoff, CancelledBy, Command, Recovery, Rejection};
 use crate::id::{SessionId, Wallet};
 use crate::kernel::registry::LoadError;
-use crate::kernel::{AskError, table};
+use crate::kernel::{AskError, request_context, table};
 
 /// Since when earlier access to the account has ended by a recovery, if it has.
 ///
 /// # Errors
 /// When storage fails.
 pub(super) async fn access_cutoff(store: &dyn Store, account: &Wallet) -> Result<Option<AccessCutoff>, StoreError> {
+    Ok(cutoff_row(store, account).await?.map(|(cutoff, _)| cutoff))
+}
+
+/// The same with the revision of its row.
+async fn cutoff_row(store: &dyn Store, account: &Wallet) -> Result<Option<(AccessCutoff, u64)>, StoreError> {
     let Some(row) = store.read(&table::access_cutoff(account)).await? else {
         return Ok(None);
     };
     let read = AccessCutoff::from_bytes(&row.value);
-    read.map(Some)
+    read.map(|cutoff| Some((cutoff, row.revision)))
         .ok_or_else(|| StoreError::Corrupt("the end of access to an account".to_owned()))
 }
 
 impl Engine {
-    /// Whether a recovery of its account has ended this session. One that is not known has ended too.
+    /// Since when earlier access to the account has ended, for a request that uses access to it: what the request
+    /// commits from now on needs that no recovery of the account completes meanwhile.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub(super) async fn relied_on_cutoff(&self, account: &Wallet) -> Result<Option<AccessCutoff>, StoreError> {
+        let found = cutoff_row(&*self.0.store, account).await?;
+        let revision = found.map_or(0, |(_, revision)| revision);
+        request_context::rely_on_access(*account, revision);
+        Ok(found.map(|(cutoff, _)| cutoff))
+    }
+
+    /// Whether a recovery of its account has ended this session. One that is not known has ended too. If it has not, what
+    /// the running request commits needs that none ends it meanwhile.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn has_recovery_ended(&self, account: &Wallet, session: &SessionId) -> Result<bool, LoadError> {
-        let Some(cutoff) = access_cutoff(&*self.0.store, account).await? else {
+        let Some(cutoff) = self.relied_on_cutoff(account).await? else {
             return Ok(false);
         };
         let known = self.session(session).await?;
@@ -50,16 +68,23 @@ impl Engine {
             .ok_or_else(|| StoreError::Corrupt("the session of a recovery".to_owned()))
     }
 
-    /// After a restore that lost the completion of a recovery: access from before it ends again.
+    /// After a restore that lost the completion of a recovery: access from before it ends again. If it is known that
+    /// the whole store is from before it (`is_all_earlier`), so do all passkeys, also if the lost history ended before it
+    /// removed them.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn end_access(&self, account: &Wallet) -> Result<(), StoreError> {
+    pub async fn end_access(&self, account: &Wallet, is_all_earlier: bool) -> Result<(), StoreError> {
+        if is_all_earlier {
+            for (id, _) in self.passkeys_of(account).await.map_err(corrupt)? {
+                self.end_passkey(id).await?;
+            }
+        }
         let cutoff = AccessCutoff::restored(self.0.clock.now());
         let batch = Batch {
             writes: vec![Write::Put {
                 key: table::access_cutoff(account),
-                revision: 0,
+                revision: cutoff.revision(),
                 value: cutoff.to_bytes(),
             }],
             ..Batch::default()
@@ -121,6 +146,16 @@ impl Engine {
     pub async fn cancel_recovery(&self, account: Wallet) -> Result<(), OperationError<Rejection>> {
         self.ask_recovery(account, &Command::Cancel(CancelledBy::Owner), None)
             .await
+    }
+
+    /// Cancels a recovery of an account that is or was frozen. Its owner could not cancel it, and whoever asked for it can
+    /// ask again.
+    pub(super) async fn cancel_recovery_by_freeze(&self, account: Wallet) -> Result<(), OperationError<Rejection>> {
+        let cancelled = self.ask_recovery(account, &Command::Cancel(CancelledBy::Freeze), None);
+        match cancelled.await {
+            Ok(()) | Err(OperationError::Rejected(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// After a restore, cancels all recoveries in progress: their owners may have done that in the lost history. Who has

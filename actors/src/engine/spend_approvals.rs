@@ -155,6 +155,20 @@ impl Engine {
         Ok(self.0.store.read(&table::approved_spend(id)).await?.is_some())
     }
 
+    /// After a restore, ends the approvals that were given and not used: the lost history may have used them.
+    pub(super) async fn end_restored_approvals(&self) -> Result<(), StoreError> {
+        let rows = self.0.store.scan(&[table::APPROVED_SPEND], None, usize::MAX).await?;
+        for (key, _) in rows {
+            let id = key.last_chunk().map(|id| SpendApprovalId(u128::from_be_bytes(*id)));
+            let id = id.ok_or_else(|| StoreError::Corrupt("an approval without an id".to_owned()))?;
+            match self.decide_spend(id, Command::EndByRestore).await {
+                Ok(()) | Err(OperationError::Rejected(_)) => {}
+                Err(error) => return Err(StoreError::Io(format!("{error:?}"))),
+            }
+        }
+        Ok(())
+    }
+
     /// The approval that an agent names for a spend.
     pub(super) async fn named_consent(
         &self,
@@ -173,12 +187,7 @@ impl Engine {
     }
 
     async fn consent_of(&self, id: SpendApprovalId, approval: &SpendApproval) -> Result<Consent, LoadError> {
-        // The history that a restore lost may have used a consent that it gave or had.
-        let lost = self.0.lost_history.map(|lost| lost.until);
-        let may_be_used = approval
-            .decided_at
-            .is_some_and(|at| lost.is_some_and(|until| at <= until));
-        let is_over = self.0.clock.now() >= approval.expires_at || may_be_used;
+        let is_over = self.0.clock.now() >= approval.expires_at;
         Ok(match approval.end() {
             Some(Rejection::Declined) => Consent::Missing(SpendNotApproved::Declined(id)),
             Some(Rejection::Used) => Consent::Missing(SpendNotApproved::Used(id)),

@@ -42,14 +42,16 @@ pub enum SuspendedItem {
     ApiKey(ApiKeyId),
     /// One operator token, by its name.
     Token(String),
+    /// One passkey of an account owner.
+    Passkey(PasskeyId),
     /// All credentials: nothing was revoked in the lost history.
     Everything,
 }
 
 impl Engine {
-    /// First start on a restored store, once per restore. Login codes and operators' sessions from before are deleted, and
-    /// recoveries cancelled, since they may have been used or ended. Without the log of revocations, all earlier credentials are suspended. Returns the time of that start by
-    /// the service's clock.
+    /// First start on a restored store, once per restore. Login codes and operators' sessions from before are deleted,
+    /// recoveries cancelled, and approvals ended, since they may have been used or ended. Without the log of revocations, all
+    /// earlier credentials are suspended. Returns the time of that start by the service's clock.
     ///
     /// # Errors
     /// When storage fails.
@@ -58,6 +60,7 @@ impl Engine {
             return Ok(at);
         }
         self.cancel_restored_recoveries().await?;
+        self.end_restored_approvals().await?;
         let (store, key) = (&*self.0.store, table::meta(FIRST_START_KEY));
         let now = self.0.clock.now();
         let put = |key, value| Write::Put {
@@ -134,6 +137,14 @@ impl Engine {
         Ok(self.is_suspended(made.seconds()) && self.0.store.read(&table::confirmed_token(hash)).await?.is_none())
     }
 
+    /// Whether a passkey is suspended and not confirmed.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub(super) async fn is_passkey_suspended(&self, id: PasskeyId, made: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.is_suspended(made.seconds()) && self.0.store.read(&table::confirmed_passkey(id)).await?.is_none())
+    }
+
     /// Confirms suspended credentials by an administrator. Confirming a single one ends all earlier sessions; their
     /// users sign in again.
     ///
@@ -161,6 +172,11 @@ impl Engine {
                 let hash = self.token_named(name).await.map_err(|_| OperationError::Unavailable)?;
                 let (hash, _) = hash.ok_or(OperationError::AlreadyUsed)?;
                 (name.clone(), good(table::confirmed_token(&hash)))
+            }
+            SuspendedItem::Passkey(id) => {
+                let known = self.passkey(id).await.map_err(|_| OperationError::Unavailable)?;
+                known.ok_or(OperationError::AlreadyUsed)?;
+                (id.to_string(), good(table::confirmed_passkey(*id)))
             }
             SuspendedItem::Everything => ("everything".to_owned(), Write::Delete { key: since.clone() }),
         };

@@ -2,6 +2,7 @@
 
 mod settings;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use purser_storage::{StoreError, codec};
@@ -87,6 +88,8 @@ pub enum RegistrationError {
 pub struct DeliveryQuery {
     /// Only deliveries to this endpoint.
     pub endpoint: Option<WebhookId>,
+    /// Only deliveries to endpoints of this session, which began like this: see [`Engine::is_own_webhook`].
+    pub reader: Option<(SessionId, AuthMethod)>,
     /// Only deliveries with this status.
     pub status: Option<String>,
     /// Only deliveries after this one.
@@ -141,7 +144,7 @@ impl Engine {
             let failed = |_| RegistrationError::Operation(OperationError::Unavailable);
             if let Some(known) = self.webhook(&id).await.map_err(failed)?
                 && !self
-                    .may_change_webhook(&known, wanted.session, wanted.amr)
+                    .is_own_webhook(&known, wanted.session, wanted.amr)
                     .await
                     .map_err(failed)?
             {
@@ -173,12 +176,12 @@ impl Engine {
         result.map(|()| id).map_err(RegistrationError::Operation)
     }
 
-    /// Whether a session that began like this may change an endpoint: every one of the owner, and those of the agent that
-    /// registered it last.
+    /// Whether a session that began like this may see and change an endpoint: all are the owner's, and an agent's are
+    /// those that it registered last.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn may_change_webhook(
+    pub async fn is_own_webhook(
         &self,
         endpoint: &WebhookEndpoint,
         session: SessionId,
@@ -190,6 +193,18 @@ impl Engine {
         let Some(key) = amr.key() else { return Ok(false) };
         let registrant = self.session(&endpoint.session).await?;
         Ok(registrant.is_some_and(|registrant| registrant.amr.key() == Some(key)))
+    }
+
+    async fn may_read_deliveries(
+        &self,
+        to: &WebhookId,
+        reader: Option<(SessionId, AuthMethod)>,
+    ) -> Result<bool, LoadError> {
+        let Some((session, amr)) = reader else { return Ok(true) };
+        match self.webhook(to).await? {
+            Some(endpoint) => self.is_own_webhook(&endpoint, session, amr).await,
+            None => Ok(false),
+        }
     }
 
     async fn webhook_rows(&self, owner: &Wallet) -> Result<Vec<(purser_storage::RowKey, WebhookId)>, StoreError> {
@@ -322,7 +337,7 @@ impl Engine {
                 known.map(|delivery| WebhookDelivery::list_key(&delivery.owner, delivery.created_at, id))
             }
         };
-        let mut looked = 0;
+        let (mut looked, mut own) = (0, HashMap::new());
         while looked < MAX_ROWS_SCANNED {
             let rows = self
                 .0
@@ -349,6 +364,18 @@ impl Engine {
                 let Some(delivery) = self.webhook_delivery(&id).await? else {
                     continue;
                 };
+                let to = delivery.message.endpoint;
+                let is_seen = match own.get(&to) {
+                    Some(is_own) => *is_own,
+                    None => {
+                        let is_own = self.may_read_deliveries(&to, wanted.reader).await?;
+                        own.insert(to, is_own);
+                        is_own
+                    }
+                };
+                if !is_seen {
+                    continue;
+                }
                 use crate::kernel::Entity as _;
                 if wanted.status.as_deref().is_none_or(|state| state == delivery.status()) {
                     page.found.push((id, delivery));

@@ -455,11 +455,6 @@ impl Account {
         self.balance.checked_sub(self.held).unwrap_or(Usdc::ZERO)
     }
 
-    /// Lines of the statement: the number of the next one.
-    pub const fn statement_line_count(&self) -> u64 {
-        self.statement_line_count
-    }
-
     /// Since when agents are stopped, if they are.
     pub fn agents_stopped_at(&self) -> Option<Timestamp> {
         self.agent_stop.filter(|stop| stop.is_active).map(|stop| stop.at)

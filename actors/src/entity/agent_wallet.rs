@@ -8,7 +8,7 @@
 //! Its addresses belong to the owner's account, by rows of the batch that creates the wallet: purchases that they pay
 //! for belong to the owner.
 //!
-//! Its money is on the chains and not in our ledger; balances are read from the chains. This entity has the caps that a
+//! Its money is on the chains and not in our ledger; balances are read from the chains, and its statement follows them. This entity has the caps that a
 //! person has set, and a reservation for each pending wallet payment. Every wallet payment begins with a command here,
 //! which checks the caps and reserves in one batch. Any number of concurrent payments therefore stays within the caps.
 //! A reservation ends by what the chain shows, never by time.
@@ -19,12 +19,14 @@ mod limits;
 mod machine;
 mod merchants;
 mod refusal;
+mod statement;
 mod view;
 
 pub use self::limits::refusal_of;
 use self::merchants::MerchantUse;
 pub use self::merchants::{MerchantCap, MerchantCapView, MerchantCaps, MerchantCapsView};
 pub use self::refusal::{RefusedSpend, RefusedSpendView};
+pub use self::statement::{WalletStatementLine, WalletSums};
 pub use self::view::{AgentWalletAddresses, AgentWalletLimits, AgentWalletView};
 use purser_storage::codec::Stored;
 
@@ -66,6 +68,8 @@ pub struct AgentWallet {
     merchant_uses: Vec<MerchantUse>,
     /// The latest spend that a limit refused.
     pub last_refusal: Option<RefusedSpend>,
+    /// What the lines of its statement add up to.
+    sums: WalletSums,
 }
 
 /// Caps of an agent wallet in US dollars; USDC counts one to one.
@@ -116,6 +120,9 @@ pub struct WalletSpend {
     pub call: Vec<u8>,
     /// Balance of the wallet on that chain.
     pub chain_balance: Usdc,
+    /// [`AgentWallet::statement_line_count`] from before that balance was read; `None` leaves the balance out of the
+    /// statement.
+    pub known_lines: Option<u64>,
     /// Agent that spends.
     pub agent: SpendAgent,
     /// Keyed digest of the call for the owner's approval: URL, method and body. Zeros for a transfer.
@@ -222,6 +229,9 @@ pub enum Event {
     SpendRefused(Box<RefusedSpend>),
     /// The caps per merchant were replaced.
     MerchantCapsChanged(MerchantCaps),
+    /// The chain had another balance than the statement: USDC was received, or a history that a restore lost has spent
+    /// some.
+    BalanceObserved(Network, Usdc),
 }
 
 crate::state_machine! { AgentWallet, Event;
@@ -235,6 +245,7 @@ crate::state_machine! { AgentWallet, Event;
         AddressDeleted "address_deleted" { Active }
         SpendRefused "spend_refused" { Active }
         MerchantCapsChanged "caps_updated" { Active }
+        BalanceObserved - { Active }
     }
 }
 
@@ -251,6 +262,8 @@ pub enum Rejection {
     NotFound,
     /// The account owner has stopped all agents.
     AgentsStopped,
+    /// The session or the API key that spends has ended since the call began.
+    AccessEnded,
     /// The cap per call would be exceeded.
     PerCallCap {
         /// The cap that would be exceeded.
@@ -334,6 +347,11 @@ impl AgentWallet {
     /// Amount reserved or spent on the day of `at`, or on a later day that has already been counted.
     pub fn used_on(&self, at: Timestamp) -> Usdc {
         if self.is_counted_day(at) { self.used } else { Usdc::ZERO }
+    }
+
+    /// Day (UTC) that is counted, since the epoch, and the amount reserved or spent on it.
+    pub const fn day_usage(&self) -> (u32, Usdc) {
+        (self.day, self.used)
     }
 
     /// Whether spends of `at` count toward the day that is counted.

@@ -41,7 +41,7 @@ use crate::entity::account::CapReservation;
 use crate::entity::card::CardPurchase;
 use crate::entity::{Purchase, PurchasedProduct};
 use crate::id::{ApiKeyId, JobId, PaymentId, SessionId, Wallet};
-use crate::kernel::{EntityKind, table};
+use crate::kernel::{Decision, EntityKind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::port::{Authorization, ChainStatus, Decline, Finality, PreparedTransaction, Timestamp};
@@ -392,6 +392,24 @@ impl Payment {
     /// Row key in the account's list of payments, newest first.
     pub fn list_key(owner: &Wallet, claimed: Timestamp, id: PaymentId) -> RowKey {
         table::owner_index_entry(owner, EntityKind::Payment, Timestamp(u64::MAX - claimed.0), id.0)
+    }
+
+    /// Value of that row once the payment has settled, for sums without its snapshot. Before, and after the chain dropped
+    /// it, the row is empty.
+    pub(crate) fn list_value(cost: Usdc) -> Vec<u8> {
+        cost.atomic().to_be_bytes().to_vec()
+    }
+
+    /// What a payment cost, by the value of its row in the list.
+    pub(crate) fn listed_cost(value: &[u8]) -> Usdc {
+        let cost = value.try_into().map(u64::from_be_bytes).unwrap_or_default();
+        Usdc::from_atomic(cost)
+    }
+
+    /// The same row with what the payment cost; `None` if it cost nothing.
+    pub(super) fn list_cost(&self, id: &PaymentId, cost: Option<Usdc>, decision: Decision<Self>) -> Decision<Self> {
+        let row = Self::list_key(&self.account(), self.claim.at, *id);
+        decision.put(row, cost.map(Self::list_value).unwrap_or_default())
     }
 
     /// Account that owns the purchase, its credits and refunds. Its caps and freeze apply.

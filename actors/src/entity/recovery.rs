@@ -73,6 +73,8 @@ named_enum! {
         Owner = "owner",
         /// A restore: the owner may have cancelled it in the lost history.
         Restore = "restore",
+        /// A freeze of the account: the owner cannot cancel it meanwhile.
+        Freeze = "freeze",
     }
 }
 
@@ -134,8 +136,8 @@ crate::state_machine! { Recovery, Status, Event;
         Ready "ready" { Waiting => Ready: "24 hours" }
         Completed "completed" { Ready => Completed: "second request that the wallet signed" }
         Cancelled "cancelled" {
-            Waiting => Cancelled: "the owner's passkey, or a restore",
-            Ready => Cancelled: "the owner's passkey, or a restore",
+            Waiting => Cancelled: "the owner's passkey, a restore, or a freeze of the account",
+            Ready => Cancelled: "the owner's passkey, a restore, or a freeze of the account",
         }
         Expired "expired" { Ready => Expired: "7 days" }
     }

@@ -257,6 +257,8 @@ pub enum Command {
         /// Job that is due.
         job: JobId,
     },
+    /// After a restore: ends it if it is approved. The lost history may have used it.
+    EndByRestore,
     /// The spend was made: its batch has deleted the row of the approval.
     RecordUse {
         /// Job that reports it.
@@ -316,7 +318,7 @@ crate::state_machine! { SpendApproval, Status, Event;
         }
         Expired "expired" {
             Pending => Expired: "no decision within 24 hours",
-            Approved => Expired: "no use within 15 minutes",
+            Approved => Expired: "no use within 15 minutes, or a restore",
         }
         Used "used" { Approved => Used: "the spend that it was given for" }
         DeclineEnded - { Declined }

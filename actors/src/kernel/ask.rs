@@ -155,6 +155,8 @@ pub(crate) struct Ask<E: Entity> {
     extra: Option<ExtraWrite<E>>,
     /// Account in whose name an agent sends the command.
     agent_of: Option<Wallet>,
+    /// Account whose access the sender has, and the revision of its cutoff when that was checked.
+    access: Option<(Wallet, u64)>,
     /// Who sent the request.
     actor: Option<Arc<EventActor>>,
     /// `None` until it is decided.
@@ -175,6 +177,7 @@ impl<E: Entity> Ask<E> {
             command: Some(command),
             extra,
             agent_of: request_context::agent_account(),
+            access: request_context::access(),
             actor: request_context::current_actor(),
             result: None,
             reply,
@@ -220,6 +223,11 @@ impl<E: Entity> Task for Ask<E> {
         // Whatever was read before: a batch that is committed after the stop has no effect.
         if let Some(account) = &self.agent_of {
             batch.conditions.push(Condition::Absent(table::agents_stopped(account)));
+        }
+        // The same for a recovery, which ends the access that was checked.
+        if let Some((account, revision)) = &self.access {
+            let cutoff = table::access_cutoff(account);
+            batch.conditions.push(Condition::Revision(cutoff, *revision));
         }
         batch.writes.append(&mut decision.writes);
         batch.writes.extend(decision.jobs.iter().map(OutboxJob::put));

@@ -121,6 +121,13 @@ impl<E: Entity> Decision<E> {
         self
     }
 
+    /// Writes a row with this revision, by which others notice that it changed.
+    #[must_use]
+    pub fn put_as(mut self, key: RowKey, revision: u64, value: Vec<u8>) -> Self {
+        self.writes.push(Write::Put { key, revision, value });
+        self
+    }
+
     /// Writes a row that must be at this revision; 0 if it did not exist.
     #[must_use]
     pub fn put_revision(mut self, key: RowKey, revision: u64, value: Vec<u8>) -> Self {

@@ -14,7 +14,7 @@ pub use crate::answer::rfc3339;
 use crate::id::{EventId, ShardId, Wallet};
 use crate::kernel::Context;
 use crate::kernel::event_actor;
-use crate::kernel::stored_view::{Reader, StoredView, put_bytes, put_number, without_member};
+use crate::kernel::stored_view::{Reader, StoredView, put_bytes, put_number, with_text, without_member};
 use crate::kernel::words;
 use crate::port::Timestamp;
 
@@ -147,6 +147,13 @@ impl PublicEvent {
     #[must_use]
     pub fn without_member(self, member: &str) -> Option<Self> {
         let views = without_member(&self.views, 0, member)?;
+        Some(Self { views, ..self })
+    }
+
+    /// The same event with another text in this member of its object.
+    #[must_use]
+    pub fn with_text(self, member: &str, change: impl Fn(&str) -> String) -> Option<Self> {
+        let views = with_text(&self.views, 0, member, change)?;
         Some(Self { views, ..self })
     }
 

@@ -16,6 +16,8 @@ struct Origin {
     answers: bool,
     /// Account in whose name an agent sends the commands, once that is known.
     agent_of: Cell<Option<Wallet>>,
+    /// Account whose access the request has, and the revision of its cutoff when that was checked.
+    access: Cell<Option<(Wallet, u64)>>,
     /// Who sent the request, once that is known.
     actor: RefCell<Option<Arc<EventActor>>>,
 }
@@ -26,6 +28,7 @@ impl Origin {
             request,
             answers,
             agent_of: Cell::new(None),
+            access: Cell::new(None),
             actor: RefCell::new(None),
         }
     }
@@ -67,6 +70,23 @@ pub fn current_request() -> RequestId {
 pub fn act_as_agent_of(account: Wallet) {
     // An error means that there is no request.
     let _ = ORIGIN.try_with(|origin| origin.agent_of.set(Some(account)));
+}
+
+/// States that the request has access to this account, and at which revision of the account's access cutoff that was
+/// checked. What the running task and those that continue it commit from then on needs that no recovery completes
+/// meanwhile. The first check counts: a later one cannot give back access that has ended. Outside of a request it does
+/// nothing.
+pub(crate) fn rely_on_access(account: Wallet, cutoff_revision: u64) {
+    // An error means that there is no request.
+    let _ = ORIGIN.try_with(|origin| {
+        let first = origin.access.get().unwrap_or((account, cutoff_revision));
+        origin.access.set(Some(first));
+    });
+}
+
+/// Account whose access the running task has, and the revision of its cutoff when that was checked.
+pub(crate) fn access() -> Option<(Wallet, u64)> {
+    ORIGIN.try_with(|origin| origin.access.get()).ok().flatten()
 }
 
 /// States who sent the request: the events of the commands that follow name the sender. Outside of a request it does

@@ -124,9 +124,36 @@ impl StoredView {
 
 /// Objects in their stored form, the one at this place without the member of this name. `None` if the bytes are none.
 pub(crate) fn without_member(objects: &[u8], place: usize, member: &str) -> Option<Vec<u8>> {
-    let (mut from, mut scratch) = (Reader(objects), String::new());
+    edit_member(objects, place, member, |_, _, _| Some(()))
+}
+
+/// The same with another text in this member. `None` also if the member is no text.
+pub(crate) fn with_text(
+    objects: &[u8],
+    place: usize,
+    member: &str,
+    change: impl Fn(&str) -> String,
+) -> Option<Vec<u8>> {
+    edit_member(objects, place, member, |kept, name, json| {
+        let text: String = serde_json::from_str(json).ok()?;
+        kept.extend_from_slice(name);
+        kept.push(tag::TEXT);
+        put_bytes(kept, change(&text).as_bytes());
+        Some(())
+    })
+}
+
+/// Objects in their stored form. In the one at this place, `edit` appends what replaces the member of this name; it gets
+/// the member's name as stored and its value as JSON.
+fn edit_member(
+    objects: &[u8],
+    place: usize,
+    member: &str,
+    edit: impl Fn(&mut Vec<u8>, &[u8], &str) -> Option<()>,
+) -> Option<Vec<u8>> {
+    let (mut from, mut json) = (Reader(objects), String::new());
     for _ in 0..place {
-        from.object(&mut scratch)?;
+        from.object(&mut json)?;
     }
     let mut kept = objects[..objects.len() - from.0.len()].to_vec();
     loop {
@@ -139,9 +166,13 @@ pub(crate) fn without_member(objects: &[u8], place: usize, member: &str) -> Opti
             TEXT_NAME => from.text()?,
             number => words::word(number - WORD_NAME)?,
         };
+        let stored_name = &rest[..rest.len() - from.0.len()];
         let tag = from.byte()?;
-        from.value(tag, &mut scratch, MAX_DEPTH)?;
-        if name != member {
+        json.clear();
+        from.value(tag, &mut json, MAX_DEPTH)?;
+        if name == member {
+            edit(&mut kept, stored_name, &json)?;
+        } else {
             kept.extend_from_slice(&rest[..rest.len() - from.0.len()]);
         }
     }

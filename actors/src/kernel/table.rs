@@ -6,7 +6,7 @@ use purser_storage::RowKey;
 
 use crate::id::{
     ApiKeyId, ApprovalId, BankDestinationId, CardId, DepositId, DiscrepancyId, EventId, JobId, LateReturnId,
-    OutgoingTransferId, PaymentId, RefundId, RequestId, SessionId, SpendApprovalId, StatementLineId, Wallet,
+    OutgoingTransferId, PasskeyId, PaymentId, RefundId, RequestId, SessionId, SpendApprovalId, StatementLineId, Wallet,
     WalletPaymentId, WithdrawalId,
 };
 use crate::kernel::EntityKind;
@@ -96,6 +96,8 @@ tables! {
     IDEMPOTENCY_EXPIRY = b'x',
     /// Statement lines of accounts.
     STATEMENT_LINE = b's',
+    /// Statement lines of agent wallets.
+    WALLET_STATEMENT_LINE = b'6',
     /// Late returns, oldest first.
     LATE_RETURN = b'j',
     /// Open discrepancies, oldest first; the value is the number of the kind.
@@ -118,7 +120,7 @@ tables! {
     REQUEST_INDEX = b'Q',
     /// Addresses of agent wallets; the value is the key of the owner's account.
     ADDRESS = b'A',
-    /// API keys and operator tokens from before a restore that an administrator confirmed.
+    /// API keys, operator tokens and passkeys from before a restore that an administrator confirmed.
     CONFIRMED = b'J',
     /// Checked before money leaves: frozen accounts, accounts whose agents are stopped, non-final payments, transfers
     /// attributed to wallet payments.
@@ -404,6 +406,16 @@ pub fn statement_line(owner: &Wallet, id: StatementLineId) -> RowKey {
     key(&[&statement_lines(owner), &id.0.to_be_bytes()])
 }
 
+/// Prefix of the statement lines of an owner's agent wallet.
+pub fn wallet_statement_lines(owner: &Wallet) -> RowKey {
+    key(&[&[WALLET_STATEMENT_LINE], &owner.digest().to_be_bytes()])
+}
+
+/// One statement line of an owner's agent wallet.
+pub fn wallet_statement_line(owner: &Wallet, id: StatementLineId) -> RowKey {
+    key(&[&wallet_statement_lines(owner), &id.0.to_be_bytes()])
+}
+
 /// Prefix of the HTTP records of a wallet payment.
 pub fn http_records_of(spend: WalletPaymentId) -> RowKey {
     key(&[&[HTTP_RECORD], &spend.0.to_be_bytes()])
@@ -521,6 +533,11 @@ pub fn confirmed_key(id: ApiKeyId) -> RowKey {
 /// The same for an operator token, by its hash.
 pub fn confirmed_token(token_hash: &[u8; 32]) -> RowKey {
     key(&[&[CONFIRMED, 1], token_hash])
+}
+
+/// The same for a passkey of an account owner.
+pub fn confirmed_passkey(id: PasskeyId) -> RowKey {
+    key(&[&[CONFIRMED, 2], &id.0.to_be_bytes()])
 }
 
 /// A metadata row by name.

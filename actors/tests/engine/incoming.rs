@@ -423,3 +423,55 @@ async fn declined_top_up_sent_after_the_backup_is_not_credited() {
     let account = world.engine.account(&payer).await.unwrap().expect("it has paid");
     assert_eq!(account.balance.atomic(), 0);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn transfer_of_a_payment_in_progress_is_not_unknown_when_the_clock_moves() {
+    // Checks: the chain shows the transfer of a payment before its settlement is answered, and the clock is moved by a day.
+    // Nothing is recorded while the payment is in progress, nor once it has settled. A transfer behind it that no payment
+    // claims is recorded. Without a grace period it is recorded at once, and becomes the payment's when that settles.
+    use crate::support::ports::PaymentBehavior;
+    for grace_ms in [600_000, 0] {
+        let lists = Arc::new(FakeLists::default());
+        let mut reconciling = lists.reconciling();
+        reconciling.settings.grace_ms = grace_ms;
+        let world = Harness::new().await.reconciling(reconciling).await;
+        let request = card_for(evm(1), 1);
+        world.chain.set_behavior(&request.authorization, PaymentBehavior::Waits);
+        let (engine, paid) = (world.engine.clone(), request.clone());
+        let paying = tokio::spawn(async move { engine.pay(paid).await });
+        eventually("it is at the chain", async || world.chain.at_gate() == 1).await;
+        let at = purser_actors::port::Clock::now(&*world.clock);
+        lists.show(ChainMovement {
+            transaction: "early".to_owned(),
+            index: 0,
+            incoming: true,
+            counterparty: evm(1),
+            amount: request.authorization.value(),
+            at,
+            fingerprint: request.authorization.fingerprint(),
+        });
+        lists.show(incoming_movement("behind", 1, 1_000_000, at));
+        world.clock.advance(86_400_000);
+        if grace_ms == 0 {
+            wait_for_status(&world, "early", 0, "found").await;
+        } else {
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            assert!(
+                incoming(&world, "early", 0).await.is_none(),
+                "its payment is in progress"
+            );
+            assert!(
+                incoming(&world, "behind", 1).await.is_none(),
+                "the cursor waits before it"
+            );
+        }
+        world.chain.open_gate();
+        let paid = crate::support::in_time("its end", paying).await.unwrap().unwrap();
+        bought_card(&paid);
+        wait_for_status(&world, "behind", 1, "waiting").await;
+        match grace_ms {
+            0 => wait_for_status(&world, "early", 0, "claimed").await,
+            _ => assert!(incoming(&world, "early", 0).await.is_none()),
+        }
+    }
+}

@@ -104,7 +104,7 @@ async fn sums_of_a_period_are_those_of_its_lines() {
             let before = rows_read();
             let sums = world.engine.statement_sums(&OWNER, *from, *until).await;
             let sums = sums.expect("readable");
-            // At each end: the account, two lines at each of seven steps, and the line before that time.
+            // At each end: the newest line, two lines at each of seven steps, and the line before that time.
             assert!(rows_read() - before <= 2 * 16, "few rows are read");
             assert_eq!((sums.credited.atomic(), sums.debited), (credited, Usdc::ZERO));
             let closing = sums.opening.checked_add(sums.credited).expect("it fits");

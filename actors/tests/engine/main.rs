@@ -40,6 +40,7 @@ mod prepaid;
 mod prepared_claims;
 mod reconciliation;
 mod reconciliation_lists;
+mod recoveries;
 mod refunded_cards;
 mod reloadable_cards;
 mod reorg_decisions;

@@ -12,6 +12,7 @@ use purser_actors::entity::wallet_payment::{PaymentMethod, WalletPaymentOrder};
 use purser_actors::id::{ApiKeyId, PaymentId, SessionId, SpendApprovalId, Wallet, WalletPaymentId, WithdrawalId};
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::Clock as _;
 
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::ports::IssuerBehavior;
@@ -610,4 +611,33 @@ async fn owner_may_let_a_spend_pass_the_limits_of_its_key() {
     let spent = world.engine.api_key_spent_today(key).await.expect("readable");
     assert_eq!(spent.atomic(), 12_000_000);
     assert_ne!(pending(&world, by(key, transfer(4, 12))).await, id);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn approval_from_before_a_restore_passes_nothing() {
+    // Checks: a consent that the backup has as unused, and that the lost history has used. It passes no spend after the
+    // restore, neither by its name nor by its terms: the owner is asked anew, and that consent passes one.
+    let world = asking(10, None).await;
+    let id = pending(&world, transfer(1, 12)).await;
+    world.engine.approve_spend(id).await.expect("it is approved");
+    world.wait_until_idle().await;
+    let backup = world.store.backup();
+    ask(&world, transfer(2, 12), None).await.expect("it is used");
+    world.wait_until_idle().await;
+    let world = world.back_to(backup).await;
+    let restored = world.clock.now();
+    world.engine.start_restored(restored, true).await.unwrap();
+    until(&world, id, Status::Expired).await;
+    let named = ask(&world, transfer(3, 12), Some(id)).await;
+    let is_over = matches!(
+        named,
+        Err(OperationError::Specific(SpendNotApproved::Expired(same))) if same == id
+    );
+    assert!(is_over, "{named:?}");
+    let anew = pending(&world, transfer(4, 12)).await;
+    assert_ne!(anew, id);
+    world.engine.approve_spend(anew).await.expect("it is approved");
+    ask(&world, transfer(5, 12), None)
+        .await
+        .expect("the new consent passes");
 }

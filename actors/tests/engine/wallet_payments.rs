@@ -61,6 +61,7 @@ pub(crate) fn spend(payment: WalletPaymentId, chain_balance: Usdc, order: Wallet
         order,
         call,
         chain_balance,
+        known_lines: None,
         agent: SpendAgent::default(),
         call_digest: [0; 32],
         purchase: None,

@@ -62,6 +62,7 @@ fn spend(id: u128, host: Option<&str>, amount: u64) -> WalletSpend {
         },
         call: vec![1],
         chain_balance: dollars(1_000_000),
+        known_lines: None,
         agent: SpendAgent::default(),
         call_digest: [0; 32],
         purchase: None,

@@ -1,8 +1,10 @@
 //! Recovery state machine: every command in every state, the wait, and what the batches require and write.
 
+use purser_actors::credential::Credential;
+use purser_actors::entity::passkey::{self, Passkey};
 use purser_actors::entity::recovery::{AccessCutoff, CancelledBy, Command, Event, READY_MS, Recovery, WAIT_MS};
 use purser_actors::entity::session::{AuthMethod, Session};
-use purser_actors::id::SessionId;
+use purser_actors::id::{PasskeyId, SessionId};
 use purser_actors::kernel::{Entity, table, to_json};
 use purser_actors::port::Timestamp;
 use purser_storage::{Condition, RowKey, Write, codec};
@@ -199,6 +201,32 @@ fn recovery_ends_all_sessions_until_its_time_but_its_own() {
         assert!(cutoff.has_ended(&other, &opened) && !cutoff.has_ended(&other, &later));
     }
     assert_eq!(AccessCutoff::from_bytes(&[0; 9]), None);
+    // A passkey ends with a completion by the same rule. Each completion changes the revision of the row.
+    let passkey = |at| {
+        let added = passkey::Event::Added {
+            owner: WALLET,
+            name: "Phone".to_owned(),
+            credential: Credential {
+                id: vec![1],
+                public_key: vec![9; 77],
+                counter: 0,
+                backup_eligible: false,
+            },
+            slot: 0,
+            at,
+        };
+        let passkey: Passkey = fold(None, &PasskeyId(5), &[added]);
+        passkey
+    };
+    let cutoff = AccessCutoff::completed(NOW, own);
+    assert!(cutoff.has_ended_passkey(&passkey(NOW)) && !cutoff.has_ended_passkey(&passkey(Timestamp(NOW.0 + 1))));
+    assert!(!AccessCutoff::restored(NOW).has_ended_passkey(&passkey(NOW)));
+    let row = table::access_cutoff(&WALLET);
+    let revision = completed.writes().iter().find_map(|write| match write {
+        Write::Put { key, revision, .. } if *key == row => Some(*revision),
+        _ => None,
+    });
+    assert_eq!(revision, Some(NOW.0));
 }
 
 #[test]

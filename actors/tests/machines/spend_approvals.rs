@@ -297,6 +297,7 @@ fn spend(dollars: u64) -> WalletSpend {
         },
         call: Vec::new(),
         chain_balance: Usdc::from_atomic(1_000_000_000_000),
+        known_lines: None,
         agent: agent(),
         call_digest: [0; 32],
         purchase: None,

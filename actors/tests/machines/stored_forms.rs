@@ -141,6 +141,7 @@ impl Forms {
         forms.add_entity::<refund::Refund>();
         forms.add_entity::<incoming::Incoming>();
         forms.add_entity::<line::LineState>();
+        forms.add::<agent_wallet::WalletStatementLine>();
         forms.add::<api_key::KeyUsage>();
         forms.add::<account::UnclaimedCapUsage>();
         forms.add::<account::LoginGrant>();

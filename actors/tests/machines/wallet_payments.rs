@@ -3,7 +3,7 @@
 use purser_actors::entity::agent_wallet;
 use purser_actors::entity::agent_wallet::{
     AgentWallet, Command as Ask, Event as WalletEvent, MerchantCap, MerchantCaps, RefusedSpend, Rejection as No,
-    SavedAddress, WalletCaps, WalletHold, WalletSpend,
+    SavedAddress, WalletCaps, WalletHold, WalletSpend, WalletStatementLine,
 };
 use purser_actors::entity::spend_approval::{SpendAct, SpendAgent, SpendPayee, SpendTerms};
 use purser_actors::entity::wallet_payment::{
@@ -13,6 +13,7 @@ use purser_actors::id::{AddressId, CardId, Network, Wallet, WalletPaymentId};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{CallFailure, ServerResponse, Timestamp, WalletAddresses};
+use purser_storage::{Write, codec};
 
 use crate::fixtures::{
     DAY, DAY_MS, JOB, NOW, WALLET, at, authorization, event_names, fold, job_names, status, transaction,
@@ -296,6 +297,7 @@ fn wallet_events() -> Vec<WalletEvent> {
             }],
             others: Some(Cents::ZERO),
         }),
+        WalletEvent::BalanceObserved(Network::Base, Usdc::from_atomic(1)),
     ]
 }
 
@@ -310,6 +312,7 @@ fn reserve_after(wallet: &AgentWallet, spend: u128, before: Usdc, now: Timestamp
         order: order(call()),
         call: vec![1; 20_000],
         chain_balance: Usdc::from_atomic(100_000_000),
+        known_lines: None,
         agent: SpendAgent::default(),
         call_digest: [0; 32],
         purchase: None,
@@ -331,6 +334,94 @@ fn end(wallet: &AgentWallet, spend: u128, paid: bool, now: Timestamp) -> AgentWa
         key: None,
     };
     let decision = AgentWallet::decide(Some(wallet), &WALLET, command, &at(now)).unwrap();
+    fold(Some(wallet.clone()), &WALLET, decision.events())
+}
+
+/// A payment of five dollars begins; the chain had this balance when the statement had so many lines.
+fn observe(wallet: &AgentWallet, spend: u128, balance: u64, lines: Option<u64>) -> Decision<AgentWallet> {
+    let spend = WalletSpend {
+        payment: WalletPaymentId(spend),
+        order: order(PaymentMethod::Transfer),
+        call: Vec::new(),
+        chain_balance: Usdc::from_atomic(balance),
+        known_lines: lines,
+        agent: SpendAgent::default(),
+        call_digest: [0; 32],
+        purchase: None,
+    };
+    let command = Ask::Hold {
+        spend: Box::new(spend),
+        spent_before: Usdc::ZERO,
+        approval: None,
+        key: None,
+    };
+    AgentWallet::decide(Some(wallet), &WALLET, command, &at(NOW)).unwrap()
+}
+
+fn settle(wallet: &AgentWallet, spend: u128, paid: bool) -> Decision<AgentWallet> {
+    let command = Ask::SettleHold {
+        job: JOB,
+        payment: WalletPaymentId(spend),
+        paid,
+        key: None,
+    };
+    AgentWallet::decide(Some(wallet), &WALLET, command, &at(NOW)).unwrap()
+}
+
+/// Lines of the statement that a decision writes: type, amount, balance, held and everything received.
+fn lines_of(decision: &Decision<AgentWallet>) -> Vec<(&'static str, [u64; 4])> {
+    let rows = decision.writes().iter().filter_map(|write| match write {
+        Write::Put { key, value, .. } if key[0] == table::WALLET_STATEMENT_LINE => Some(value),
+        _ => None,
+    });
+    let line = |value: &Vec<u8>| {
+        let row: WalletStatementLine = codec::decode(value).unwrap();
+        let line = row.line;
+        let amounts = [line.amount, line.balance, line.held, line.total_deposits];
+        (line.change.name(), amounts.map(Usdc::atomic))
+    };
+    rows.map(line).collect()
+}
+
+#[test]
+fn statement_of_a_wallet_follows_the_chain() {
+    // Checks: what the chain has more is received, once; a balance from before the last line, or one that is less with
+    // a payment on its way, says nothing; one that is less without is corrected; what was paid was received before; an
+    // unsent payment leaves no line.
+    const FIVE: u64 = 5_000_000;
+    const ALL: u64 = 4 * FIVE;
+    let first = observe(&wallet(None), 1, ALL, Some(0));
+    assert_eq!(lines_of(&first), [("credited", [ALL, ALL, 0, ALL])]);
+    let held = step_of(&wallet(None), &first);
+    assert_eq!(held.statement_line_count(), 1);
+    let second = observe(&held, 2, ALL, Some(1));
+    assert!(lines_of(&second).is_empty(), "nothing new");
+    let both = step_of(&held, &second);
+    let more = observe(&both, 3, ALL + 1, Some(1));
+    assert_eq!(lines_of(&more), [("credited", [1, ALL + 1, 2 * FIVE, ALL + 1])]);
+    let paid = settle(&both, 1, true);
+    assert_eq!(lines_of(&paid), [("debited", [FIVE, 3 * FIVE, FIVE, ALL])]);
+    let one_left = step_of(&both, &paid);
+    assert_eq!(one_left.statement_line_count(), 2);
+    // Read before the first payment was settled: the chain may still have had its amount.
+    assert!(lines_of(&observe(&one_left, 3, ALL, Some(1))).is_empty());
+    // The second one may have left already.
+    assert!(lines_of(&observe(&one_left, 3, 2 * FIVE, Some(2))).is_empty());
+    let unsent = settle(&one_left, 2, false);
+    assert!(lines_of(&unsent).is_empty());
+    let idle = step_of(&one_left, &unsent);
+    let corrected = observe(&idle, 4, 3 * FIVE - 1, Some(2));
+    assert_eq!(lines_of(&corrected), [("reversed", [1, 3 * FIVE - 1, 0, ALL])]);
+    assert_eq!(step_of(&idle, &corrected).statement_line_count(), 3);
+    // Nothing was observed before this one: it was received, and paid.
+    let unseen = step_of(&wallet(None), &observe(&wallet(None), 5, ALL, None));
+    let paid = settle(&unseen, 5, true);
+    let expected = [("credited", [FIVE, FIVE, FIVE, FIVE]), ("debited", [FIVE, 0, 0, FIVE])];
+    assert_eq!(lines_of(&paid), expected);
+    assert_eq!(step_of(&unseen, &paid).statement_line_count(), 2);
+}
+
+fn step_of(wallet: &AgentWallet, decision: &Decision<AgentWallet>) -> AgentWallet {
     fold(Some(wallet.clone()), &WALLET, decision.events())
 }
 

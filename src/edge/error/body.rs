@@ -53,6 +53,7 @@ impl ApiError {
             seller_body: self.seller.as_ref().and_then(|seller| seller.body.as_deref()),
             missing: &self.missing,
             frozen_message: self.frozen_message.as_deref(),
+            user_id: self.user_id.as_deref(),
             terminal: self.terminal,
             request_id,
             retry_after_seconds: self.retry_after_seconds,
@@ -158,6 +159,9 @@ pub struct Error<'a> {
     /// Message of the operator to a frozen account.
     #[serde(skip_serializing_if = "Option::is_none")]
     frozen_message: Option<&'a str>,
+    /// The frozen account, which its owner quotes to the operator. Of `GET /account` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_id: Option<&'a str>,
     /// Whether the same request can never succeed.
     terminal: bool,
     /// Id of the request, also in `Request-Id`.

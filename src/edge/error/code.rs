@@ -188,7 +188,7 @@ errors! {
     PasskeyUnknown = 403 "passkey_unknown" Never;
     /// The passkey was removed from the account.
     PasskeyRemoved = 403 "passkey_removed" Never;
-    /// The service was restored from a backup without its revocation log. Sign in with a login link.
+    /// The service was restored from a backup without its revocation log. An operator confirms the passkey.
     PasskeySuspended = 403 "passkey_suspended" AfterChange;
     /// No such passkey of the account.
     PasskeyNotFound = 404 "passkey_not_found" Never;
@@ -310,9 +310,9 @@ errors! {
     TopUpAccessDenied = 403 "top_up_access_denied" Never;
     /// The withdrawal belongs to another wallet.
     WithdrawalAccessDenied = 403 "withdrawal_access_denied" Never;
-    /// The webhook endpoint belongs to another wallet.
+    /// The webhook endpoint belongs to another wallet, or another agent registered it.
     WebhookAccessDenied = 403 "webhook_access_denied" Never;
-    /// The delivery belongs to another wallet.
+    /// The delivery belongs to another wallet, or to an endpoint that another agent registered.
     DeliveryAccessDenied = 403 "delivery_access_denied" Never;
     /// The request comes from a page of another origin, or has the session cookie and a body that is not JSON by its
     /// type.

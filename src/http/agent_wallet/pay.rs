@@ -243,6 +243,7 @@ impl App {
             },
             call: request.seal(&self.vault, payment).map_err(|_| ApiError::internal())?,
             chain_balance: holds,
+            known_lines: Some(wallet.statement_line_count()),
             agent: agent(claims),
             call_digest: keyed_digest(&self.vault, &(&request.target, &request.method, &request.body))?,
             purchase: request.target.purchase(),

@@ -129,6 +129,7 @@ pub(super) async fn agent_wallet_transfer(
                 },
                 call: Vec::new(),
                 chain_balance: running.wallet_balance(&from).await?,
+                known_lines: Some(wallet.statement_line_count()),
                 agent,
                 call_digest: [0; 32],
                 purchase: None,

@@ -42,7 +42,7 @@ impl<T: OperatorRequest> FromRequest<Arc<AdminState>> for AuthorizedRequest<T> {
     async fn from_request(request: Request, admin: &Arc<AdminState>) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
         let act = admitted(&mut parts, admin, T::TASK).await?;
-        let request = json::read(body, admin.max_body_bytes, admin.body_timeout).await?;
+        let request = json::read(body, admin.max_body_bytes).await?;
         let admin = admin.clone();
         Ok(Self { admin, act, request })
     }

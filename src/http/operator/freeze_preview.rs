@@ -78,6 +78,8 @@ struct FrozenParts {
     streams: u64,
     /// Balance that can't be used.
     available: ExactDecimal,
+    /// Whether a recovery of the account is in progress, which would be cancelled.
+    recovery: bool,
     /// Jobs that would move money out and then wait. What is already signed is only looked up.
     jobs: Vec<OpenJob>,
 }
@@ -108,6 +110,7 @@ async fn get_preview(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<
         .ok_or_else(|| ApiError::new(ErrorCode::AccountNotFound, "There is no such account."))?;
     let effect = admin.engine.freeze_effect(&wallet).await;
     let effect = effect.map_err(|_| ApiError::internal())?;
+    let recovery = admin.engine.recovery(&wallet).await;
     let open = |all: &[OutboxJob]| all.iter().map(|job| jobs::open_job(&admin, job)).collect();
     Ok(Private(FreezePreview {
         wallet: wallet.to_string(),
@@ -116,6 +119,9 @@ async fn get_preview(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<
         stops: FrozenParts {
             streams: admin.metrics.hub.streams_of(&wallet) as u64,
             available: customer.account.available().into(),
+            recovery: recovery
+                .map_err(|_| ApiError::internal())?
+                .is_some_and(|one| one.is_open()),
             jobs: open(&effect.waits),
         },
         continues: UnfrozenParts {

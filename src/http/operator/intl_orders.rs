@@ -130,6 +130,8 @@ struct OpenIntlOrder {
     user_id: String,
     /// Amount to load on the card, in US dollars.
     usd_amount: ExactDecimal,
+    /// Amount charged, with the fee, in US dollars. A rejection credits it.
+    charged_usd_amount: ExactDecimal,
     /// Label given by the owner.
     #[cfg_attr(feature = "documents", schema(required))]
     label: Option<String>,
@@ -221,6 +223,7 @@ fn render(queued: &QueuedOrder, now: Timestamp) -> OpenIntlOrder {
         status: order.state().into(),
         user_id: order.owner.user_id(),
         usd_amount: order.amount.into(),
+        charged_usd_amount: order.charge.charged.into(),
         label: order.label.clone(),
         overdue: order.overdue,
         doubt: Doubt::new(*in_doubt),

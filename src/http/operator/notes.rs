@@ -153,10 +153,18 @@ async fn account(admin: &AdminState, wallet: &str) -> Result<Wallet, ApiError> {
     }
 }
 
-/// Whether a word, or several words of digits in a row, are a card number of 13 to 19 digits, with or without dashes. A
+/// Whether a word, or several words of digits in a row, are a card number of 13 to 19 digits, with or without dashes and underscores. A
 /// note can't be removed, so none may be in it. Ids and hashes have letters, and are none.
 fn has_card_number(text: &str) -> bool {
-    let is_part = |word: &&str| word.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+    let is_part = |word: &&str| word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'_'));
+    // Digits of full width are digits.
+    let text: String = text
+        .chars()
+        .map(|c| match c {
+            '\u{ff10}'..='\u{ff19}' => char::from_u32(u32::from(c) - 0xff10 + 0x30).unwrap_or(c),
+            c => c,
+        })
+        .collect();
     let words: Vec<&str> = text
         .split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_'))
         .filter(|word| !word.is_empty())
@@ -200,6 +208,8 @@ mod tests {
             "4000123412341234560",
             "card 4242 4242 4242 4242 of Ada",
             "4242-4242-4242-4242",
+            "4242_4242_4242_4242",
+            "\u{ff14}\u{ff12}42 4242 4242 4242",
         ] {
             assert!(has_card_number(number), "{number}");
         }

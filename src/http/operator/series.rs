@@ -35,6 +35,10 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 
 /// Seconds in which providers and chains are judged.
 const WINDOW_SECONDS: u64 = 900;
+/// A provider is slow if half of its calls take longer than this. One of the bounds by which durations are counted.
+const SLOW_MS: u64 = 5_000;
+/// Calls from which on a provider is judged by its failures and durations.
+const ENOUGH_CALLS: u64 = 3;
 
 /// The last hour. It begins with the start of the service.
 #[derive(Serialize)]
@@ -42,7 +46,7 @@ const WINDOW_SECONDS: u64 = 900;
 struct SeriesResponse {
     /// Time of the response (RFC 3339).
     now: String,
-    /// Paid calls by the minute, oldest first. The oldest part may be shorter than a minute.
+    /// Paid calls by the minute, oldest first. The oldest part and the newest, which may still go on, may be shorter.
     paid_calls: Vec<PaidCallsPoint>,
     /// Seconds of `providers`.
     window_seconds: u64,
@@ -81,23 +85,28 @@ struct ProviderHealth {
     name: &'static str,
     /// Whether it is a chain.
     chain: bool,
-    /// `idle` without a call, `failing` if at least three calls and half of all failed, `errors` if any failed, else `ok`.
+    /// `idle` without a call, `failing` if at least three calls and half of all failed, `errors` if any failed, `slow` if
+    /// at least three calls and half of all took longer than 5 seconds, else `ok`.
     state: ProviderState,
     /// Ended calls. For a provider: attempts of the jobs that call it.
     calls: u64,
     /// Calls that ended with an error. A decline is an answer, not an error.
     failures: u64,
+    /// Half of the calls took at most this, in milliseconds; null without a call, and above a minute.
+    #[cfg_attr(feature = "documents", schema(required))]
+    half_within_ms: Option<u64>,
     /// 99 of 100 calls took at most this, in milliseconds; null without a call, and above a minute.
     #[cfg_attr(feature = "documents", schema(required))]
     p99_within_ms: Option<u64>,
 }
 
 /// State of a provider or a chain.
-#[derive(Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum ProviderState {
     Ok,
+    Slow,
     Errors,
     Failing,
     Idle,
@@ -174,9 +183,10 @@ fn point(point: &Point) -> PaidCallsPoint {
 fn health(health: &Health) -> ProviderHealth {
     let state = match (health.calls, health.failures) {
         (0, 0) => ProviderState::Idle,
-        (calls, failures) if calls >= 3 && failures * 2 >= calls => ProviderState::Failing,
-        (_, 0) => ProviderState::Ok,
-        _ => ProviderState::Errors,
+        (calls, failures) if calls >= ENOUGH_CALLS && failures * 2 >= calls => ProviderState::Failing,
+        (_, 1..) => ProviderState::Errors,
+        (calls, 0) if calls >= ENOUGH_CALLS && health.p50_ms.is_none_or(|half| half > SLOW_MS) => ProviderState::Slow,
+        _ => ProviderState::Ok,
     };
     ProviderHealth {
         name: health.name,
@@ -184,6 +194,7 @@ fn health(health: &Health) -> ProviderHealth {
         state,
         calls: health.calls,
         failures: health.failures,
+        half_within_ms: health.p50_ms,
         p99_within_ms: health.p99_ms,
     }
 }
@@ -216,5 +227,38 @@ const fn side_of(atomic: i128) -> LedgerSide {
         LedgerSide::Held
     } else {
         LedgerSide::Owed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(calls: u64, failures: u64, p50_ms: Option<u64>) -> ProviderState {
+        let judged = Health {
+            name: "bank",
+            is_chain: false,
+            calls,
+            failures,
+            p50_ms,
+            p99_ms: None,
+        };
+        health(&judged).state
+    }
+
+    // Checks: a provider whose calls take long is slow, from three calls on; failures count more than durations.
+    #[test]
+    fn slow_provider_is_neither_good_nor_failing() {
+        assert_eq!(state(0, 0, None), ProviderState::Idle);
+        assert_eq!(state(3, 0, Some(SLOW_MS)), ProviderState::Ok);
+        assert_eq!(state(2, 0, Some(10_000)), ProviderState::Ok);
+        assert_eq!(state(3, 0, Some(10_000)), ProviderState::Slow);
+        assert_eq!(
+            state(3, 0, None),
+            ProviderState::Slow,
+            "half took longer than the last bound"
+        );
+        assert_eq!(state(3, 1, Some(10_000)), ProviderState::Errors);
+        assert_eq!(state(4, 2, Some(10_000)), ProviderState::Failing);
     }
 }

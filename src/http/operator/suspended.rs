@@ -20,7 +20,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         Operator, unkeyed("confirms what it names; a second call is 404"), confirmed(), operation(||
             OperationDoc::post::<ConfirmRequest>(
                 Operation { id: "confirmSuspended", tag: "Reconciliation" },
-                "Confirm an API key, an operator token or all earlier credentials after a restore without the revocation log",
+                "Confirm an API key, an operator token, a passkey or all earlier credentials after a restore without the revocation log",
                 of::<SuspendedResponse>,
             )
             .error(404, "No suspended credential has this name.")
@@ -34,6 +34,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
 pub(super) struct ConfirmRequest {
     api_key_id: Option<String>,
     token: Option<String>,
+    passkey_id: Option<String>,
     #[serde(default)]
     everything: bool,
 }
@@ -54,12 +55,19 @@ async fn post_confirm(
     AuthorizedRequest { admin, act, request }: AuthorizedRequest<ConfirmRequest>,
 ) -> Result<Private<SuspendedResponse>, ApiError> {
     let unknown = || ApiError::new(ErrorCode::SuspensionNotFound, "Nothing of this name is suspended.");
-    let what = match (&request.api_key_id, &request.token, request.everything) {
-        (Some(id), None, false) => SuspendedItem::ApiKey(id.parse().map_err(|_| unknown())?),
-        (None, Some(name), false) => SuspendedItem::Token(name.clone()),
-        (None, None, true) => SuspendedItem::Everything,
+    let ConfirmRequest {
+        api_key_id,
+        token,
+        passkey_id,
+        everything,
+    } = &request;
+    let what = match (api_key_id, token, passkey_id, everything) {
+        (Some(id), None, None, false) => SuspendedItem::ApiKey(id.parse().map_err(|_| unknown())?),
+        (None, Some(name), None, false) => SuspendedItem::Token(name.clone()),
+        (None, None, Some(id), false) => SuspendedItem::Passkey(id.parse().map_err(|_| unknown())?),
+        (None, None, None, true) => SuspendedItem::Everything,
         _ => {
-            let error = "Say what is good: one of `api_key_id`, `token` and `everything`.";
+            let error = "Say what is good: one of `api_key_id`, `token`, `passkey_id` and `everything`.";
             return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "api_key_id", error));
         }
     };

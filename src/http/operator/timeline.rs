@@ -2,7 +2,7 @@
 //! them, and what operators did.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purser_actors::answer::rfc3339;
@@ -160,13 +160,17 @@ async fn get_timeline(AuthorizedRead { admin, query }: AuthorizedRead) -> Result
     }
     let page = events(&admin, &wallet, id, start, limit).await?;
     let oldest = page.next.map_or(Timestamp(0), |next| next.time);
-    let subjects: Vec<&str> = page.entries.iter().map(|placed| placed.entry.id.as_str()).collect();
+    let subjects: HashSet<&str> = page.entries.iter().map(|placed| placed.entry.id.as_str()).collect();
     let account = wallet.to_string();
+    // Some subjects name several: `rf_… 25 0x…`.
     let is_about = |audit: &AuditRecord| match id {
-        Some(id) => audit.subject == id,
+        Some(id) => audit.subject.split(' ').any(|word| word == id),
         // Notes are read by their account, so that all are there however long the audit log is.
         None if audit.action == AuditAction::CustomerNote.name() => false,
-        None => audit.subject == account || subjects.contains(&audit.subject.as_str()),
+        None => {
+            let mut words = audit.subject.split(' ');
+            words.any(|word| word == account || subjects.contains(word))
+        }
     };
     let (actions, complete) = operator_actions(&admin, start.time, oldest, is_about).await?;
     let mut entries = page.entries;

@@ -151,6 +151,7 @@ async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRead) -> Resu
         .transpose()?;
     let request = DeliveryQuery {
         endpoint,
+        reader: None,
         status: state.map(str::to_owned),
         after,
         limit,

@@ -54,11 +54,7 @@ pub(in crate::http) fn operation_error(error: OperationError<Rejection>) -> ApiE
             Rejection::Removed => ApiError::new(ErrorCode::PasskeyRemoved, "This passkey was removed.")
                 .hint("Sign in with another passkey or with a login link."),
             Rejection::CounterRegressed => counter_regressed(),
-            Rejection::Suspended => {
-                let error = "The service was restored from a backup without its revocation log, so earlier passkeys are suspended.";
-                ApiError::new(ErrorCode::PasskeySuspended, error)
-                    .hint("Sign in with a login link, or have the earlier credentials confirmed.")
-            }
+            Rejection::Suspended => suspended(),
             Rejection::LimitReached => {
                 let error = format!("The account has {MAX_PASSKEYS} passkeys, which is the maximum.");
                 ApiError::new(ErrorCode::PasskeyLimitReached, error).hint("Remove one first.")
@@ -72,4 +68,9 @@ pub(in crate::http) fn operation_error(error: OperationError<Rejection>) -> ApiE
             1,
         ),
     }
+}
+
+pub(in crate::http) fn suspended() -> ApiError {
+    let error = "The service was restored from a backup without its revocation log, so earlier passkeys are suspended.";
+    ApiError::new(ErrorCode::PasskeySuspended, error).hint("An operator confirms them.")
 }

@@ -13,7 +13,7 @@ const DAY_MS: u64 = 86_400_000;
 /// The form, or what became of the payout.
 pub(super) fn payout(status: StatusCode, link: &RedemptionLink, payout: &Payout) -> Page {
     match &payout.status {
-        Status::AwaitingDetails => form(status, link, payout, CardErrors::default()),
+        Status::AwaitingDetails => form(status, link, payout, CardErrors::default(), ""),
         Status::Expired => expired(status, payout),
         Status::Failed { .. } | Status::Cancelled { .. } | Status::Returned { .. } => not_paid(status, payout),
         Status::Queued => progress(status, link, payout, Step::Accepted),
@@ -22,16 +22,26 @@ pub(super) fn payout(status: StatusCode, link: &RedemptionLink, payout: &Payout)
     }
 }
 
-/// The form with what is wrong in it.
-pub(super) fn form(status: StatusCode, link: &RedemptionLink, payout: &Payout, errors: CardErrors) -> Page {
+/// The form with what is wrong in it, and the expiry that was entered. The card number has to be entered again.
+pub(super) fn form(
+    status: StatusCode,
+    link: &RedemptionLink,
+    payout: &Payout,
+    errors: CardErrors,
+    entered_expiry: &str,
+) -> Page {
     let amount = amount(payout);
     let currency = currency_words(payout.currency.as_str());
     let is_wrong = errors.number.is_some() || errors.expiry.is_some();
+    let number_hint = match (&errors.number, errors.expiry) {
+        (None, Some(_)) => "Enter it again: this page does not keep card numbers.".to_owned(),
+        _ => format!("A debit card that is paid in {currency}."),
+    };
     let fields = fields(&[
         Field {
             name: "card_number",
             label: "Card number",
-            hint: &format!("A debit card that is paid in {currency}."),
+            hint: &number_hint,
             error: errors.number.as_deref(),
             value: "",
             attributes: Fixed(
@@ -43,7 +53,7 @@ pub(super) fn form(status: StatusCode, link: &RedemptionLink, payout: &Payout, e
             label: "Expiry",
             hint: "Month and year, like 08/29.",
             error: errors.expiry,
-            value: "",
+            value: entered_expiry,
             attributes: Fixed(
                 "autocomplete=\"cc-exp\" placeholder=\"MM/YY\" maxlength=\"7\" required class=\"code brief\"",
             ),
@@ -52,7 +62,7 @@ pub(super) fn form(status: StatusCode, link: &RedemptionLink, payout: &Payout, e
     let content = html(
         "<div class=\"sheet\"><div>{}<p class=\"soft\">by the owner of <code>{}</code>. You get the full amount; the fee is \
          paid.</p>{}</div>\
-         <form method=\"post\" action=\"/redeem\" class=\"stack\" autocomplete=\"on\"><h1>Which debit card should get it?</h1>\
+         <form method=\"post\" action=\"/redeem\" class=\"stack\" autocomplete=\"on\" novalidate><h1>Which debit card should get it?</h1>\
          <input type=\"hidden\" name=\"payout_id\" value=\"{}\"><input type=\"hidden\" name=\"key\" value=\"{}\">{}\
          <button type=\"submit\">{}Send {} to this card</button></form>\
          <div><ul class=\"points small soft\">\

@@ -1,7 +1,6 @@
 //! `/sandbox/time`: the test clock, which can be advanced.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -20,8 +19,6 @@ pub struct ClockControl {
     /// Whether a remote provider has its own clock. Then the test clock can't be advanced.
     pub has_remote_providers: bool,
     pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
 }
 
 type SharedState = State<Arc<ClockControl>>;
@@ -74,7 +71,7 @@ async fn get_time(State(controls): SharedState) -> Response {
     responses((status = 200, description = "The time after it.", body = inline(SandboxClockView)),
         (status = 409, description = "A remote provider has its own clock."))))]
 async fn post_time(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: AdvanceClockRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
+    let request: AdvanceClockRequest = json::read(body, controls.max_body_bytes).await?;
     if controls.has_remote_providers {
         let error = "A remote provider has its own clock.";
         return Err(ApiError::new(ErrorCode::ClockNotAdjustable, error)

@@ -76,7 +76,7 @@ async fn post_check(
     let query = Query::parse(query.as_deref(), &["token"])?;
     let token = query.required("token")?;
     people.providers.identity_check.page(token).ok_or_else(unknown)?;
-    let body = json::collect(body, MAX_FORM_BYTES, people.body_timeout).await?;
+    let body = json::collect(body, MAX_FORM_BYTES).await?;
     let text = std::str::from_utf8(&body).unwrap_or_default();
     const FIELDS: [&str; 4] = ["given_name", "family_name", "date_of_birth", "country"];
     let read = Query::parse(Some(text), &FIELDS)?;
@@ -153,7 +153,7 @@ struct SandboxIdentityView {
     responses((status = 200, description = "The provider after it.", body = inline(SandboxIdentityView)),
         (status = 409, description = "The provider is remote."))))]
 async fn post_identity(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.shared.body_timeout).await?;
+    let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES).await?;
     let provider = &people.shared.providers.identity_check;
     request.apply(&provider.faults)?;
     render_identity(provider).await
@@ -190,7 +190,7 @@ struct SandboxIssuerAccountsView {
     responses((status = 200, description = "The accounts after it.", body = inline(SandboxIssuerAccountsView)),
         (status = 409, description = "The provider is remote."))))]
 async fn post_accounts(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.shared.body_timeout).await?;
+    let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES).await?;
     let accounts = &people.shared.providers.accounts;
     request.apply(&accounts.faults)?;
     Ok(json::ok(&SandboxIssuerAccountsView {
@@ -228,7 +228,7 @@ struct IssuerLinkResponse {
     post, path = "/sandbox/link", operation_id = "setSandboxIssuerLink", tag = "Sandbox", request_body = inline(IssuerLinkRequest),
     responses((status = 200, description = "What is true now.", body = inline(IssuerLinkResponse)))))]
 async fn post_link(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: IssuerLinkRequest = json::read(body, MAX_FORM_BYTES, people.shared.body_timeout).await?;
+    let request: IssuerLinkRequest = json::read(body, MAX_FORM_BYTES).await?;
     let wrong = |_| ApiError::parameter(ErrorCode::ParameterInvalid, "wallet", "not an address");
     let wallet: Wallet = request.wallet.parse().map_err(wrong)?;
     let failed = || ApiError::unavailable(ErrorCode::ServiceUnavailable, "The link could not be changed.", 1);

@@ -9,6 +9,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::super::cards::CARD_TYPES;
 use super::super::error::ErrorCode;
 use super::super::list_order::ORDERS;
+use super::super::statement::STATEMENTS;
 use crate::provider::merchants::{Acceptance, CardType};
 
 /// `JobTypeName: "Type of a job." = JOB_NAMES;` becomes
@@ -44,6 +45,7 @@ name_schemas! {
     ChargeStatus: "Status of a charge." = ["settled", "pending", "declined"];
     EventOrder: "Order of events." = ["asc", "desc"];
     ListOrder: "Order of a list." = ORDERS;
+    StatementName: "What a statement is of." = STATEMENTS;
     GrantType: "Grant type of a token request." = ["refresh_token"];
     JobTypeName: "Type of a job." = JOB_NAMES;
     MerchantCardType: "Type of a card that merchants accept." = CardType::ALL.map(CardType::name);

@@ -16,6 +16,7 @@ use super::super::api_keys::map_error;
 use super::super::auth::Authenticator as _;
 use super::super::error::{ApiError, ErrorCode, with_prebuilt_body};
 use super::super::form_pages::{accepts, error_page, parse_form, redirect_to_agents};
+use super::super::json;
 use super::super::owner::signed_in_owner;
 use super::super::page_session::{cookie_of, has_origin};
 use super::super::passkeys::require_confirmed;
@@ -155,7 +156,7 @@ impl App {
             })?;
         // The key spends and reads without a page.
         require_confirmed(self, &claims).await?;
-        let body = self.collect(body, MAX_FORM_BYTES).await?;
+        let body = json::collect(body, MAX_FORM_BYTES).await?;
         let form = Query::parse(Some(parse_form(&body)?), &["signup", "name", "answer"])?;
         let link = self
             .signups

@@ -74,7 +74,8 @@ impl<'a> From<&'a DeliveryPage> for WebhookDeliveryList<'a> {
 /// List webhook deliveries
 ///
 /// The deliveries of the account, newest first: each event to each endpoint, with its last ten attempts. A page may be
-/// shorter than requested while `has_more` is true. Continue with `next_starting_after`.
+/// shorter than requested while `has_more` is true. Continue with `next_starting_after`. Agents see those to endpoints that
+/// `GET /get-webhook` shows them.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/webhook-deliveries", operation_id = "listWebhookDeliveries", tag = "Webhooks", security(("bearer" = [])),
     params(("delivery_id" = Option<String>, Query, description = "One delivery."),
@@ -84,7 +85,7 @@ impl<'a> From<&'a DeliveryPage> for WebhookDeliveryList<'a> {
         ("starting_after" = Option<String>, Query, description = "`next_starting_after` of the page before.")),
     responses((status = 200, description = "`delivery`; or `deliveries`, `has_more`, `next_starting_after`.", body = WebhookDeliveriesResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's endpoint or delivery, a frozen account, or a token issued for a payment and an endpoint that another session registered."),
+        (status = 403, description = "Another wallet's endpoint or delivery, a frozen account, or a token issued for a payment or an API key and an endpoint that another session registered."),
         (status = 404, description = "No such endpoint or delivery."))))]
 pub(super) async fn get_deliveries(
     State(state): SharedState,
@@ -100,21 +101,22 @@ pub(super) async fn get_deliveries(
         .transpose()?;
     refuse_frozen(&state.engine, &claims).await?;
     if let Some(text) = query.get("delivery_id") {
-        let (id, delivery) = state.load_owned_delivery(&claims, text).await?;
+        let (id, delivery) = state.load_seen_delivery(&claims, text).await?;
         let delivery = delivery.view(&id);
         let one = Box::new(WebhookDeliveryResponse { delivery });
         return Ok(json::private_ok(&WebhookDeliveriesResponse::One(one)));
     }
     let endpoint = match query.get("webhook_id") {
-        Some(text) => Some(state.load_owned_webhook(&claims, text).await?.0),
+        Some(text) => Some(state.load_seen_webhook(&claims, text).await?.0),
         None => None,
     };
     let after = match query.get("starting_after") {
-        Some(text) => Some(state.load_owned_delivery(&claims, text).await?.0),
+        Some(text) => Some(state.load_seen_delivery(&claims, text).await?.0),
         None => None,
     };
     let request = DeliveryQuery {
         endpoint,
+        reader: Some((claims.session, claims.amr)),
         status: wanted_state.map(str::to_owned),
         after,
         limit,
@@ -125,7 +127,24 @@ pub(super) async fn get_deliveries(
 }
 
 impl App {
-    /// Loads the caller's delivery.
+    /// Loads a delivery that the caller may see.
+    async fn load_seen_delivery(
+        &self,
+        claims: &AuthClaims,
+        text: &str,
+    ) -> Result<(WebhookDeliveryId, WebhookDelivery), ApiError> {
+        let (id, delivery) = self.load_owned_delivery(claims, text).await?;
+        let to = delivery.message.endpoint;
+        let endpoint = self.engine.webhook(&to).await.map_err(|_| ApiError::internal())?;
+        let endpoint = endpoint.ok_or_else(ApiError::internal)?;
+        if !self.is_own_webhook(claims, &endpoint).await? {
+            let error = "This delivery is to a webhook that another session registered.";
+            return Err(ApiError::new(ErrorCode::DeliveryAccessDenied, error));
+        }
+        Ok((id, delivery))
+    }
+
+    /// Loads a delivery of the caller's account.
     async fn load_owned_delivery(
         &self,
         claims: &AuthClaims,

@@ -64,6 +64,7 @@ fn announcer(state: &AppState, metrics: &Arc<Metrics>) -> Option<Arc<Announcer>>
         state.deps.entropy.clone(),
         state.deps.operator_webhook.clone()?,
         pauses.to_vec(),
+        metrics.announcements.clone(),
     ));
     tokio::spawn(announcer.clone().run(metrics.clone()));
     Some(announcer)
@@ -106,6 +107,5 @@ fn admin(state: &AppState, parts: OperatorParts, metrics: Arc<Metrics>) -> opera
         revocations: state.revocations.clone(),
         lease_ms: config.operator.lease_seconds * 1_000,
         max_body_bytes: config.server.max_body_bytes,
-        body_timeout: config.server.body_timeout(),
     }
 }

@@ -19,7 +19,6 @@ pub(super) fn router(state: &AppState, own: &SandboxHandles) -> Router {
             frame: super::frame(state),
             entropy: deps.entropy.clone(),
             max_body_bytes: server.max_body_bytes,
-            body_timeout: server.body_timeout(),
         }),
         engine: state.engine.clone(),
         control: SandboxControl::new(own.chains.clone(), providers.issuer.clone()),
@@ -41,7 +40,6 @@ pub(super) fn router(state: &AppState, own: &SandboxHandles) -> Router {
             clock,
             has_remote_providers: state.config.providers.configured(),
             max_body_bytes: server.max_body_bytes,
-            body_timeout: server.body_timeout(),
         })));
     }
     sandbox::remote_guard::reject_if_remote(routes, &state.config.providers)

@@ -654,6 +654,8 @@ export type OpenIntlOrder = {
   age_seconds: number;
   /** Id of the card. */
   card_id: string;
+  /** Amount charged, with the fee, in US dollars. A rejection credits it. */
+  charged_usd_amount: ExactDecimal;
   /** Creation time (RFC 3339). */
   created_at: string;
   /** What to do in that case. */
@@ -841,16 +843,21 @@ export type ProviderHealth = {
   chain: boolean;
   /** Calls that ended with an error. A decline is an answer, not an error. */
   failures: number;
+  /** Half of the calls took at most this, in milliseconds; null without a call, and above a minute. */
+  half_within_ms: number | null;
   /** Name of the provider or the network. */
   name: string;
   /** 99 of 100 calls took at most this, in milliseconds; null without a call, and above a minute. */
   p99_within_ms: number | null;
-  /** `idle` without a call, `failing` if at least three calls and half of all failed, `errors` if any failed, else `ok`. */
+  /**
+   * `idle` without a call, `failing` if at least three calls and half of all failed, `errors` if any failed, `slow` if
+   * at least three calls and half of all took longer than 5 seconds, else `ok`.
+   */
   state: ProviderState;
 };
 
 /** State of a provider or a chain. */
-export type ProviderState = "ok" | "errors" | "failing" | "idle";
+export type ProviderState = "ok" | "slow" | "errors" | "failing" | "idle";
 
 /** Status at a provider or on a chain. */
 export type ProviderStatus = "not_submitted" | "pending" | "held" | "completed" | "declined" | "returned";

@@ -2,9 +2,9 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { Button, type ButtonProps, Check, Dialog, ErrorLine, Exact, Field, Icon, MoneyField, amountProblem, api, compare, failure, fieldErrors, money, toast } from "../parts";
-import { type Needs, may, readClock, whyNot } from "./session";
+import { useEffect, useState } from "preact/hooks";
+import { type AmountValue, Button, type ButtonProps, Check, Dialog, ErrorLine, Exact, Field, Icon, MoneyField, Note, amountProblem, api, compare, failure, fieldErrors, money, sum, toast, units } from "../parts";
+import { type Needs, alone, may, readClock, whyNot } from "./session";
 
 export interface ActProps extends ButtonProps {
   needs?: Needs;
@@ -30,6 +30,21 @@ export function claimEnded(thrown: unknown): string | null {
   return "Your claim has ended. Claim it again.";
 }
 
+/** What is said of an act that gives more than the operator may decide alone. Null within the limits. */
+export function aboveLimit(gives: AmountValue, { max, dayMax, today }: { max: AmountValue; dayMax: AmountValue; today: AmountValue }): string | null {
+  if (units(gives) === null) return null;
+  if (units(max) !== null && compare(gives, max) > 0) return `${usd(gives)} is above your ${usd(max)}: a second operator must agree.`;
+  const all = sum(today, gives);
+  return units(dayMax) !== null && compare(all, dayMax) > 0 ? `With ${usd(gives)} you would give ${usd(all)} today, above your ${usd(dayMax)} a day: a second operator must agree.` : null;
+}
+
+export function AboveLimit({ gives }: { gives: AmountValue }) {
+  // What a colleague or another tab did since counts too.
+  useEffect(() => void readClock(), []);
+  const said = aboveLimit(gives, alone.value);
+  return said && <Note tone="wait">{said}</Note>;
+}
+
 export interface AskFields {
   /** Free text that goes into the audit log. */
   note?: { name: string; label: string; hint: string; least?: string };
@@ -50,6 +65,8 @@ export interface AskProps {
   wide?: boolean;
   path: string;
   body: Record<string, unknown>;
+  /** What it gives to a customer, or pays out. Above the operator's limit the dialog says so. */
+  gives?: AmountValue;
   fields?: AskFields;
   /** Said when it is done. */
   done: string;
@@ -64,11 +81,11 @@ interface Waiting {
 }
 
 /** A dialog that asks for what an act needs, does it, and says what came of it. */
-export function Ask({ title, children, action, danger, wide, path, body, fields = {}, done, onDone, onClose, confirm }: AskProps) {
+export function Ask({ title, children, action, danger, wide, path, body, gives, fields = {}, done, onDone, onClose, confirm }: AskProps) {
   const { note, reference, amount, check } = fields;
   const [text, setText] = useState("");
   const [ref, setRef] = useState("");
-  const [sum, setSum] = useState("");
+  const [typed, setTyped] = useState("");
   const [ticked, setTicked] = useState(false);
   const errors = useSignal<Record<string, string>>({});
   const busy = useSignal(false);
@@ -78,10 +95,10 @@ export function Ask({ title, children, action, danger, wide, path, body, fields 
     if (reference?.required && !ref.trim()) found.reference = "Without it nobody can find it later.";
     if (amount?.same !== undefined) {
       // What is asked for can have more places than what people enter of their own.
-      if (!/^\d+(\.\d{1,6})?$/.test(sum.trim())) found.amount = "Enter an amount like 25 or 25.50, as it is shown.";
-      else if (compare(sum.trim(), amount.same) !== 0) found.amount = "That is not the amount that was asked for.";
+      if (!/^\d+(\.\d{1,6})?$/.test(typed.trim())) found.amount = "Enter an amount like 25 or 25.50, as it is shown.";
+      else if (compare(typed.trim(), amount.same) !== 0) found.amount = "That is not the amount that was asked for.";
     } else if (amount) {
-      const wrong = amountProblem(sum, { ...(amount.max !== undefined ? { max: amount.max } : {}) });
+      const wrong = amountProblem(typed, { ...(amount.max !== undefined ? { max: amount.max } : {}) });
       if (wrong) found.amount = wrong;
     }
     if (note && text.trim().length < 4) found.note = note.least ?? "Say it in a sentence.";
@@ -95,12 +112,12 @@ export function Ask({ title, children, action, danger, wide, path, body, fields 
     const sent: Record<string, unknown> = { ...body };
     if (note) sent[note.name] = text.trim();
     if (reference && ref.trim()) sent[reference.name] = ref.trim();
-    if (amount) sent.amount = new Exact(sum.trim());
+    if (amount) sent.amount = new Exact(typed.trim());
     if (check) sent[check.name] = ticked;
     try {
       const answer = await api.post<Waiting>(path, sent, { confirm: confirm ?? { title: "Confirm that it is you", text: `You confirm this: ${title.replace(/\?$/, "")}.` } });
       const waits = typeof answer?.approval_id === "string" && answer.status === "waiting";
-      toast(waits ? "It is more than you may decide alone: it waits for a second person." : done);
+      toast(waits ? "It is above your limit: it waits for a second operator." : done);
       onDone?.(answer);
       onClose();
     } catch (thrown) {
@@ -142,10 +159,11 @@ export function Ask({ title, children, action, danger, wide, path, body, fields 
       }
     >
       {children}
+      {gives !== undefined && <AboveLimit gives={gives} />}
       {reference && (
         <Field label={reference.label} mono value={ref} onChange={setRef} hint={reference.hint} error={errors.value.reference} placeholder={reference.placeholder ?? ""} />
       )}
-      {amount && <MoneyField label={amount.label} value={sum} onChange={setSum} hint={amount.hint} error={errors.value.amount} />}
+      {amount && <MoneyField label={amount.label} value={typed} onChange={setTyped} hint={amount.hint} error={errors.value.amount} />}
       {note && <Field label={note.label} rows={3} value={text} onChange={setText} hint={note.hint} error={errors.value.note} maxLength={500} />}
       {check && (
         <div class="field">

@@ -6,7 +6,7 @@ import type { AuditLogEntry } from "../api/operator";
 import { ListBar, ListState, csv, fits, save, usePaged } from "./lists";
 import { useEvery } from "./live";
 import { isMe } from "./session";
-import { actArea, actSays } from "./names";
+import { actArea, actSays } from "./acts";
 import { Subject } from "./subject";
 
 interface Page {
@@ -130,7 +130,7 @@ export default function Audit() {
                   title: "Who did what",
                   heads: true,
                   cell: (row) => (
-                    <span class="row top">
+                    <span class="row at-top">
                       <Avatar name={row.operator} />
                       <span>
                         <b>{row.operator}</b> {actSays(row.action)}
@@ -139,7 +139,7 @@ export default function Audit() {
                     </span>
                   ),
                 },
-                { title: "To", cell: (row) => <Subject value={row.subject} /> },
+                { title: "To", cell: (row) => <Subject value={row.subject} action={row.action} /> },
                 { title: "Request", cell: (row) => <Id value={row.request_id} />, fold: "hidden" },
                 {
                   title: "Hash",

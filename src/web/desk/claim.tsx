@@ -89,18 +89,20 @@ export function ClaimHead({ leased, at, subject, onChange, released }: ClaimHead
         </div>
         <div class="small quiet">left of your claim, lease {leased.lease}</div>
       </div>
-      <Act small icon="clock" busy={busy === "renew"} disabled={left <= 0} onClick={() => void renew()}>
-        Extend
-      </Act>
-      <Act
-        small
-        busy={busy === "release"}
-        onClick={() =>
-          void act("release", `${at}/release`, { ...subject, lease: leased.lease }, released).then(onChange)
-        }
-      >
-        Put back
-      </Act>
+      <div class="row">
+        <Act small icon="clock" busy={busy === "renew"} disabled={left <= 0} onClick={() => void renew()}>
+          Extend
+        </Act>
+        <Act
+          small
+          busy={busy === "release"}
+          onClick={() =>
+            void act("release", `${at}/release`, { ...subject, lease: leased.lease }, released).then(onChange)
+          }
+        >
+          Put back
+        </Act>
+      </div>
     </div>
   );
 }

@@ -3,11 +3,11 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
-  Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Icon, Id, KeyValue, MoneyField, Note, Panel, Select, Shell, Skeleton, StatusTag, Time, amountProblem, api, copy, failure, fieldErrors, fullTime, money, now, short, span, toast,
+  Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Icon, Id, KeyValue, MoneyField, Note, Panel, Select, Shell, Skeleton, StatusTag, Time, amountProblem, api, clock, copy, day, failure, fieldErrors, money, now, short, span, toast,
   useLoaded, useRoute, withQuery,
 } from "../parts";
 import type { Customer, CustomerResource, OpenJob } from "../api/operator";
-import { Act, useAct } from "./act";
+import { AboveLimit, Act, useAct } from "./act";
 import { remember } from "./customers";
 import { Export, LoadError } from "./lists";
 import { useEvery, useOnChange } from "./live";
@@ -112,6 +112,7 @@ function Freeze({ wallet, waits, onClose, onDone }: { wallet: string; waits: str
               <Icon name="hand" />
               <span>
                 Nothing more is bought, paid out or withdrawn.{" "}
+                {found.stops.recovery && "The recovery of the account is cancelled. "}
                 {found.stops.streams > 0 && `${found.stops.streams} open ${found.stops.streams === 1 ? "stream is" : "streams are"} closed with ${found.answer.stream_close_code}.`}
               </span>
             </li>
@@ -151,16 +152,46 @@ function paid(payment: CustomerResource): string {
   return whole === "" ? "" : `${whole}.${cents.padEnd(2, "0")}`;
 }
 
+/** A payment that can be refunded, with the card that it bought. */
+interface Refundable {
+  id: string;
+  paid: string;
+  text: string;
+  product: string;
+}
+
+/** States in which the whole charge was credited: nothing is left to refund. */
+const CREDITED: Record<string, string[]> = {
+  card: ["failed"], gift_card: ["failed"], intl_order: ["cancelled", "rejected"], payout: ["failed", "returned", "expired", "cancelled"], top_up: ["failed"],
+};
+
+/** The payments that bought something and were not given back, the newest first. */
+function refundable(customer: Customer): Refundable[] {
+  const all = customer.resources.flatMap((group) => group.newest);
+  const products = new Map(all.map((one) => [one.id, one]));
+  const refunded = new Set(all.filter((one) => one.kind === "refund" && ["requested", "approved", "credited"].includes(one.status)).map((one) => String(one.object.payment_id)));
+  return all.flatMap((one) => {
+    if (one.kind !== "payment" || one.status !== "fulfilled" || refunded.has(one.id)) return [];
+    const bought = products.get(String(one.object.product_id ?? ""));
+    if (bought && CREDITED[bought.kind]?.includes(bought.status)) return [];
+    const product = String(one.object.product ?? "");
+    const last4 = String(bought?.object.last4 ?? bought?.object.card_last4 ?? "");
+    const at = String(one.object.created_at ?? "");
+    const when = Number.isNaN(Date.parse(at)) ? "" : `, ${day(at, now.peek()).replace(/^[TY]/, (letter) => letter.toLowerCase())} ${clock(at)}`;
+    return [{ id: one.id, paid: paid(one), product, text: `${PRODUCT[product] ?? "Payment"}${last4 ? ` •••• ${last4}` : ""}, ${money(paid(one))}${when}` }];
+  });
+}
+
 /** Why a refund is refused while what was bought can be used: what the dialog can do about it. */
-function stillUsable(message: string, payment: CustomerResource | undefined): string {
+function stillUsable(message: string, product: string | undefined): string {
   const amount = /still use (\d+(?:\.\d+)?) of/.exec(message)?.[1];
-  const isCard = /prepaid_card$/.test(String(payment?.object.product ?? ""));
+  const isCard = /prepaid_card$/.test(product ?? "");
   return `${amount ? money(amount) : "A part"} of it can still be used. ${isCard ? "Ask the holder to close the card" : "It must be returned first"}, or tick “The holder keeps what they bought”.`;
 }
 
-function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; onClose: () => void; onDone: () => void }) {
+function Refund({ payments, onClose, onDone }: { payments: Refundable[]; onClose: () => void; onDone: () => void }) {
   const payment = useSignal(payments[0]?.id ?? "");
-  const amount = useSignal(payments[0] ? paid(payments[0]) : "");
+  const amount = useSignal(payments[0]?.paid ?? "");
   const reason = useSignal("");
   const keeps = useSignal(false);
   const errors = useSignal<Record<string, string>>({});
@@ -168,7 +199,7 @@ function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; o
   const chosen = payments.find((one) => one.id === payment.value);
   const send = async () => {
     const found: Record<string, string> = {};
-    const wrong = amountProblem(amount.value, chosen && paid(chosen) ? { max: paid(chosen) } : {});
+    const wrong = amountProblem(amount.value, chosen?.paid ? { max: chosen.paid } : {});
     if (wrong) found.amount = wrong;
     if (reason.value.trim().length < 4) found.reason = "Say why: the approver reads it.";
     errors.value = found;
@@ -181,12 +212,12 @@ function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; o
         reason: reason.value.trim(),
         ...(keeps.value ? { holder_keeps_product: true } : {}),
       }, { confirm: { title: "Confirm that it is you", text: `You confirm a refund of ${money(amount.value.trim())}.` } });
-      toast(made.status === "requested" ? "It waits for a second person." : "Refunded. The holder sees it.");
+      toast(made.status === "requested" ? "It waits for a second operator." : "Refunded. The holder sees it.");
       onDone();
       onClose();
     } catch (thrown) {
       const failed = failure(thrown);
-      errors.value = failed.code === "product_not_returned" ? { form: stillUsable(failed.message, chosen) } : fieldErrors(thrown, ["amount", "reason", "payment_id"]);
+      errors.value = failed.code === "product_not_returned" ? { form: stillUsable(failed.message, chosen?.product) } : fieldErrors(thrown, ["amount", "reason", "payment_id"]);
     } finally {
       busy.value = false;
     }
@@ -208,7 +239,7 @@ function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; o
       }
     >
       {payments.length === 0 ? (
-        <p>This customer has no payment that bought something.</p>
+        <p>This customer has no payment that bought something and was not given back.</p>
       ) : (
         <>
           <Select
@@ -217,12 +248,13 @@ function Refund({ payments, onClose, onDone }: { payments: CustomerResource[]; o
             onChange={(value) => {
               payment.value = value;
               const next = payments.find((one) => one.id === value);
-              if (next) amount.value = paid(next);
+              if (next) amount.value = next.paid;
             }}
-            options={payments.map((one) => ({ value: one.id, text: `${PRODUCT[String(one.object.product)] ?? "Payment"}, ${money(paid(one))}, ${fullTime(String(one.object.created_at ?? "")).split(" · ")[0]}, ${short(one.id)}` }))}
+            options={payments.map((one) => ({ value: one.id, text: one.text }))}
             error={errors.value.payment_id}
           />
-          <MoneyField label="Amount" value={amount.value} onChange={(text) => (amount.value = text)} hint="Up to what was charged, once a payment. Above your limit a second person approves." error={errors.value.amount} />
+          <MoneyField label="Amount" value={amount.value} onChange={(text) => (amount.value = text)} hint={chosen?.paid ? `Up to ${money(chosen.paid)}, once a payment.` : "Up to what was charged, once a payment."} error={errors.value.amount} />
+          <AboveLimit gives={amount.value.trim()} />
           <Field label="Reason" rows={2} value={reason.value} onChange={(text) => (reason.value = text)} error={errors.value.reason} maxLength={500} />
           <label class="check">
             <input type="checkbox" checked={keeps.value} onChange={(event) => (keeps.value = event.currentTarget.checked)} />
@@ -311,7 +343,7 @@ const OPEN: Record<string, string[]> = {
 /** “International cards: 2, Payouts: 1” */
 const openWords = (customer: Customer): string =>
   customer.resources
-    .map((group) => ({ kind: group.kind, open: group.newest.filter((one) => OPEN[group.kind]?.includes(one.status)).length }))
+    .map((group) => ({ kind: group.kind, open: group.newest.filter((one) => OPEN[one.kind]?.includes(one.status)).length }))
     .filter((one) => one.open > 0)
     .map((one) => `${kindNames(one.kind)}: ${one.open}`)
     .join(", ");
@@ -417,7 +449,6 @@ export default function CustomerPage({ params }: { params: Record<string, string
       </Shell>
     );
   }
-  const payments = customer.resources.find((group) => group.kind === "payment")?.newest.filter((payment) => payment.status === "fulfilled") ?? [];
   return (
     <Shell app="desk" page="customers" title={`Customer ${short(customer.wallet)}`}>
       <div class="page-head">
@@ -498,7 +529,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
         </div>
       </div>
       {asking === "freeze" && <Freeze wallet={customer.wallet} waits={openWords(customer)} onClose={() => setAsking(null)} onDone={found.reload} />}
-      {asking === "refund" && <Refund payments={payments} onClose={() => setAsking(null)} onDone={found.reload} />}
+      {asking === "refund" && <Refund payments={refundable(customer)} onClose={() => setAsking(null)} onDone={found.reload} />}
     </Shell>
   );
 }

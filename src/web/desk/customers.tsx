@@ -210,7 +210,7 @@ export default function Customers() {
         ) : (
           <Panel>
             <Empty icon="people" title="Nobody looked at yet">
-              Ask for anything that names them: the wallet that pays, a card’s last four digits, the id in an error, a transaction on Base or Solana. Press <kbd>/</kbd> anywhere to search.
+              Ask for anything that names them: the wallet that pays, a card’s last four digits, the id in an error, a transaction on Base or Solana.<span class="wide-only"> Press <kbd>/</kbd> anywhere to search.</span>
             </Empty>
           </Panel>
         )}

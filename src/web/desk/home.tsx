@@ -1,15 +1,19 @@
 // The desk's Home: what waits, how providers and chains do, how much is sold and how fast, what is held and owed.
 
 import { useSignal } from "@preact/signals";
-import { Amount, Button, Icon, type IconName, Log, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, clock, now, span, useLoaded, withQuery } from "../parts";
+import { Button, Icon, type IconName, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, clock, lazy, now, span, useLoaded, withQuery } from "../parts";
 import { Chart } from "../parts/chart";
-import type { AuditLogEntry } from "../api/operator";
 import { setSound, sound } from "./announce";
 import { AgeBar } from "./bars";
-import { Export, LoadError } from "./lists";
+import type { Money } from "./below";
+import { LoadError } from "./lists";
 import { type Queue, type QueueName, queues, useEvery, useOnChange } from "./live";
-import { Subject } from "./subject";
-import { HEALTH, actIcon, actSays, actTone, ledgerName, providerName } from "./names";
+import { HEALTH, providerName, upper } from "./names";
+
+const Below = lazy(
+  () => import("./below").then((file) => file.Below),
+  () => <Skeleton rows={8} />,
+);
 
 export interface Point {
   at: string;
@@ -26,19 +30,15 @@ interface Provider {
   state: string;
   calls: number;
   failures: number;
+  half_within_ms: number | null;
   p99_within_ms: number | null;
-}
-interface Sum {
-  account: string;
-  side: "held" | "owed";
-  amount: number;
 }
 interface Series {
   now: string;
   paid_calls: Point[];
   window_seconds: number;
   providers: Provider[];
-  money: { complete: boolean; transactions: number; last_transaction_at: string | null; accounts: Sum[]; held: number; owed: number };
+  money: Money;
 }
 
 interface Row {
@@ -103,31 +103,58 @@ function QueueRow({ row, queue }: { row: Row; queue: Queue | undefined }) {
   );
 }
 
-/** A sentence about the last hour. */
-function paidSentence(points: Point[]): string {
-  const last = points.at(-1);
-  if (!last) return "The first minute is not over yet.";
-  const low = points.reduce((least, point) => (Number(point.per_second) < Number(least.per_second) ? point : least), last);
-  const high = points.reduce((most, point) => (Number(point.per_second) > Number(most.per_second) ? point : most), last);
-  return points.length < 3 ? "now." : `now. Lowest ${low.per_second}/s at ${clock(low.at)}, highest ${high.per_second}/s at ${clock(high.at)}.`;
+const MINUTE = 60;
+/** The parts of the hour whose figures do not change any more: not the newest, which goes on, and not an oldest that has lost its beginning. */
+const settled = (points: Point[]): Point[] => points.filter((point, at) => point.seconds >= MINUTE || (at === 0 && points.length > 1 && points.length <= MINUTE));
+
+/** Paid calls in a unit that has figures before the point: a second, or a minute where there are few. */
+interface Rate {
+  unit: "s" | "min";
+  word: string;
+  of: (calls: number, seconds: number) => number;
+}
+function rateOf(points: Point[]): Rate {
+  const many = points.some((point) => point.calls >= point.seconds);
+  const of = (calls: number, seconds: number) => (seconds > 0 ? (calls * (many ? 1 : 60)) / seconds : 0);
+  return many ? { unit: "s", word: "a second", of } : { unit: "min", word: "a minute", of };
+}
+const figure = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 1 : 0 });
+
+/** The rate now, and a sentence about the minutes of the hour that are over. */
+function paidSentence(points: Point[], rate: Rate): { current: string | null; rest: string } {
+  const newest = points.slice(-2);
+  const last = newest.at(-1);
+  if (!last) return { current: null, rest: "The first minute is not over yet." };
+  const used = last.seconds >= MINUTE ? [last] : newest;
+  const count = (of: (point: Point) => number) => used.reduce((sum, point) => sum + of(point), 0);
+  const current = `${figure(rate.of(count((point) => point.calls), count((point) => point.seconds)))}/${rate.unit}`;
+  const [first, ...others] = settled(points);
+  if (!first || others.length < 2) return { current, rest: "now." };
+  // Of equal minutes the first, so that the sentence stays as it is while time goes on.
+  const value = (point: Point) => rate.of(point.calls, point.seconds);
+  const low = others.reduce((least, point) => (value(point) < value(least) ? point : least), first);
+  const high = others.reduce((most, point) => (value(point) > value(most) ? point : most), first);
+  const says = (point: Point) => `${figure(value(point))}/${rate.unit} at ${clock(point.at)}`;
+  return { current, rest: value(low) === value(high) ? "now, as in each minute before." : `now. Lowest ${says(low)}, highest ${says(high)}.` };
 }
 
 function Throughput({ points }: { points: Point[] }) {
-  const last = points.at(-1);
-  const label = `Paid calls a second in the last hour: ${last ? `${last.per_second} ${paidSentence(points)}` : "nothing yet"}`;
+  const rate = rateOf(points);
+  const { current, rest } = paidSentence(points, rate);
+  const label = `Paid calls ${rate.word} in the last hour: ${current ? `${current} ${rest}` : "nothing yet"}`;
   return (
-    <Panel title="Paid calls" aside="a second, last hour" padded>
+    <Panel title="Paid calls" aside={`${rate.word}, last hour`} padded>
       <p class="small soft">
-        {last && <b>{last.per_second}/s </b>}
-        {paidSentence(points)}
+        {current && <b>{current} </b>}
+        {rest}
       </p>
       <Chart
         label={label}
         labels={points.map((point) => clock(point.at))}
-        series={[{ values: points.map((point) => Number(point.per_second)), color: "--move-mark", area: true }]}
+        series={[{ values: points.map((point) => rate.of(point.calls, point.seconds)), color: "--move-mark", area: true }]}
         height={150}
-        unit={(value, exact) => (exact ? `${value}/s` : `${value}`)}
-        table={{ head: ["Time", "A second", "Calls", "Failed"], rows: [...points].reverse().map((point) => [clock(point.at), point.per_second, String(point.calls), String(point.failures)]) }}
+        unit={(value, exact) => (exact ? `${figure(value)}/${rate.unit}` : figure(value))}
+        table={{ head: ["Time", upper(rate.word), "Calls", "Failed"], rows: [...points].reverse().map((point) => [clock(point.at), figure(rate.of(point.calls, point.seconds)), String(point.calls), String(point.failures)]) }}
       />
     </Panel>
   );
@@ -157,8 +184,8 @@ function Latency({ points }: { points: Point[] }) {
 }
 
 function Providers({ series }: { series: Series }) {
-  const rank: Record<string, number> = { failing: 0, errors: 1, ok: 2, idle: 3 };
-  const sorted = [...series.providers].sort((one, other) => (rank[one.state] ?? 4) - (rank[other.state] ?? 4));
+  const rank: Record<string, number> = { failing: 0, errors: 1, slow: 2, ok: 3, idle: 4 };
+  const sorted = [...series.providers].sort((one, other) => (rank[one.state] ?? 5) - (rank[other.state] ?? 5));
   return (
     <Panel title="Providers and chains" aside="last 15 min, 99 of 100 within">
       <ul class="list">
@@ -169,10 +196,12 @@ function Providers({ series }: { series: Series }) {
               <div class="cell health-cell">
                 <div>
                   {providerName(provider.name)}
-                  {provider.failures > 0 && (
+                  {provider.failures > 0 ? (
                     <div class="tiny quiet">
                       {provider.failures.toLocaleString("en")} of {provider.calls.toLocaleString("en")} calls failed
                     </div>
+                  ) : (
+                    provider.state === "slow" && <div class="tiny quiet">{provider.half_within_ms === null ? "half of the calls took over a minute" : `half of the calls within ${millis(provider.half_within_ms)}`}</div>
                   )}
                 </div>
                 <span class="number small soft">{provider.p99_within_ms === null ? "–" : millis(provider.p99_within_ms)}</span>
@@ -182,100 +211,6 @@ function Providers({ series }: { series: Series }) {
           );
         })}
       </ul>
-    </Panel>
-  );
-}
-
-function Held({ series }: { series: Series }) {
-  const { money } = series;
-  const equal = money.held === money.owed;
-  return (
-    <Panel
-      title="Money held and owed"
-      aside={<StatusTag tone={!money.complete ? "move" : equal ? "done" : "bad"}>{!money.complete ? "Being added up" : equal ? "The ledger balances" : "The ledger differs"}</StatusTag>}
-      foot={
-        <>
-          <span>
-            {money.transactions.toLocaleString("en")} {money.transactions === 1 ? "transaction" : "transactions"}{money.last_transaction_at && <>, the last <Time at={money.last_transaction_at} /></>}
-          </span>
-          <span class="row">
-            <Export name="held-and-owed" rows={() => money.accounts} columns={[["Account", (row) => ledgerName(row.account)], ["Side", (row) => row.side], ["USDC", (row) => String(row.amount)]]} />
-            <a href="/desk/reconciliation">Reconciliation</a>
-          </span>
-        </>
-      }
-    >
-      {money.accounts.length === 0 ? (
-        <p class="nothing">Nothing is in the ledger yet.</p>
-      ) : (
-        <table class="table tight-rows">
-          <caption class="only-read">What is held and what is owed, by ledger account</caption>
-          <thead>
-            <tr>
-              <th scope="col">Account</th>
-              <th scope="col" class="number">
-                We hold
-              </th>
-              <th scope="col" class="number">
-                We owe
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {money.accounts.map((row) => (
-              <tr key={row.account}>
-                <th scope="row">{ledgerName(row.account)}</th>
-                <td class="number">{row.side === "held" && <Amount value={row.amount} live />}</td>
-                <td class="number">{row.side === "owed" && <Amount value={row.amount} live />}</td>
-              </tr>
-            ))}
-          </tbody>
-          <tfoot>
-            <tr>
-              <th scope="row">{equal ? "Equal" : "Not equal"}</th>
-              <td class="number">
-                <Amount value={money.held} live />
-              </td>
-              <td class="number">
-                <Amount value={money.owed} live />
-              </td>
-            </tr>
-          </tfoot>
-        </table>
-      )}
-    </Panel>
-  );
-}
-
-function JustNow() {
-  const acts = useLoaded("acts", () => api.get<{ entries: AuditLogEntry[] }>(withQuery("/admin/audit", { order: "desc", limit: 6 })));
-  useOnChange(ROWS.map((row) => row.queue), acts.reload);
-  useEvery(15_000, acts.reload);
-  return (
-    <Panel title="What colleagues did" aside={<a href="/desk/audit">Audit log</a>} padded>
-      {acts.error && !acts.data ? (
-        <LoadError error={acts.error} retry={acts.reload} />
-      ) : !acts.data ? (
-        <Skeleton rows={4} />
-      ) : acts.data.entries.length === 0 ? (
-        <p class="soft">Nobody has done anything yet.</p>
-      ) : (
-        <Log
-          label="Latest actions of operators"
-          lines={acts.data.entries.map((act) => ({
-            key: act.sequence,
-            icon: actIcon(act.action),
-            tone: actTone(act.action),
-            text: (
-              <>
-                <b>{act.operator}</b> {actSays(act.action)}
-              </>
-            ),
-            at: act.at,
-            sub: <Subject value={act.subject} />,
-          }))}
-        />
-      )}
     </Panel>
   );
 }
@@ -377,10 +312,7 @@ export default function Home() {
             !series.error && <Skeleton rows={5} />
           )}
         </div>
-        <div class="columns wide-narrow">
-          {series.data ? <Held series={series.data} /> : <Skeleton rows={8} />}
-          <JustNow />
-        </div>
+        {series.data ? <Below money={series.data.money} watched={ROWS.map((row) => row.queue)} /> : !series.error && <Skeleton rows={8} />}
       </div>
     </Shell>
   );

@@ -28,7 +28,7 @@ const DECISIONS = {
     title: "Credit",
     action: "Credit the sender",
     path: "/admin/incoming-transfers/credit",
-    says: (t: IncomingTransfer) => `${usd(t.amount)} goes to the balance of the account of ${t.sender.slice(0, 8)}…, which is opened if there is none. Above your limit it waits for a second person.`,
+    says: (t: IncomingTransfer) => `${usd(t.amount)} goes to the balance of the account of ${t.sender.slice(0, 8)}…, which is opened if there is none.`,
     done: "Credited to the sender",
   },
   funds: {
@@ -92,6 +92,7 @@ function Detail({ transfer, reload }: { transfer: IncomingTransfer; reload: () =
           action={asked.action}
           path={asked.path}
           body={{ deposit_id: transfer.deposit_id }}
+          {...(asking === "funds" ? {} : { gives: transfer.amount })}
           fields={{ note: { name: "evidence", label: "What that rests on", hint: "It goes into the audit log and cannot be changed.", least: "Say how you know." } }}
           done={asked.done}
           onDone={reload}

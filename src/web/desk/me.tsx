@@ -64,6 +64,10 @@ function Add({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
   );
 }
 
+/** This one first, then the newest. */
+const newestFirst = (sessions: Session[]): Session[] =>
+  sessions.toSorted((one, other) => Number(other.session_id === operator.value?.sessionId) - Number(one.session_id === operator.value?.sessionId) || Date.parse(other.created_at) - Date.parse(one.created_at));
+
 export default function Me() {
   const [asking, setAsking] = useState<"add" | Passkey | Session | null>(null);
   const busy = useSignal(false);
@@ -161,7 +165,7 @@ export default function Me() {
           ) : (
             <Table
               caption="Open sessions of the desk"
-              rows={sessions.data.sessions}
+              rows={newestFirst(sessions.data.sessions)}
               rowKey={(row) => row.session_id}
               columns={[
                 {

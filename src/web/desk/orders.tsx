@@ -223,13 +223,14 @@ function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; ord
       danger
       path="/admin/intl-orders/reject"
       body={{ card_id: rejecting.card_id, lease: isMine(rejecting) ? rejecting.lease : null }}
+      gives={rejecting.charged_usd_amount}
       fields={{ note: { name: "reason", label: "Reason", hint: "The holder and their agent read it. Like: “Our partner does not serve this country today.”", least: "Say why, in a sentence." } }}
       done="Refused. The whole charge is credited."
       onDone={reload}
       onClose={() => setRejecting(null)}
     >
       <p>
-        <b>The whole charge goes back to the holder’s balance</b>, price and fee. Above your limit it waits for a second person. It cannot be undone: the holder would have to order again.
+        <b>The whole charge goes back to the holder’s balance</b>, price and fee: {usd(rejecting.charged_usd_amount)}. It cannot be undone: the holder would have to order again.
       </p>
     </Ask>
   );

@@ -15,6 +15,14 @@ const STATES: Record<string, readonly [Tone, string]> = {
   expired: ["off", "Nobody decided in time"],
 };
 
+/** “ben asked, cia approved” */
+function who({ status, requested_by: asked, decided_by: decided }: OperatorRefund): string {
+  if (decided === null) return `${asked} asked`;
+  const approved = status === "approved" || status === "credited";
+  if (decided === asked) return approved ? `${asked} alone, within the limit` : `${asked} took it back`;
+  return `${asked} asked, ${decided} ${approved ? "approved" : "refused"}`;
+}
+
 function Waiting({ refund, reload }: { refund: OperatorRefund; reload: () => void }) {
   return (
     <section class="panel" aria-label={`Refund of ${usd(refund.amount)}`}>
@@ -140,8 +148,16 @@ export default function Refunds() {
                   ),
                 },
                 { title: "Holder", cell: (row) => <a class="mono small" href={`/desk/customers/${row.wallet}`}>{row.wallet.slice(0, 6)}…{row.wallet.slice(-4)}</a>, fold: "hidden" },
-                { title: "Asked by", cell: (row) => row.requested_by, fold: "hidden" },
-                { title: "Decided by", cell: (row) => (row.decided_by === row.requested_by ? <span class="quiet">alone, within the limit</span> : (row.decided_by ?? "–")), fold: "second" },
+                {
+                  title: "Who and why",
+                  cell: (row) => (
+                    <span>
+                      {who(row)}
+                      <span class="small quiet block anywhere">“{row.reason}”</span>
+                    </span>
+                  ),
+                  fold: "second",
+                },
                 { title: "State", cell: (row) => <StatusTag tone={STATES[row.status]?.[0] ?? "off"}>{STATES[row.status]?.[1] ?? row.status}</StatusTag>, fold: "second-right" },
                 { title: "Amount", number: true, cell: (row) => <Amount value={row.amount} />, fold: "first-right" },
               ]}

@@ -60,6 +60,7 @@ function Faults() {
   return (
     <Panel
       title="Faults"
+      class="tall-head"
       aside={
         <span class="row wrap">
           <Segments<string> label="How many calls" options={TIMES} value={times.value} onChange={(value) => (times.value = value)} />

@@ -1,7 +1,7 @@
 // Who works here, and what the role may do. The service decides; the page says so before.
 
 import { signal } from "@preact/signals";
-import { api, frame, followClock } from "../parts";
+import { type AmountValue, api, frame, followClock } from "../parts";
 
 export type Role = "administrator" | "operator" | "support" | "read-only";
 /** What an act needs: as in the operators' API. */
@@ -44,6 +44,9 @@ export const whyNot = (needs: Needs): string => `${WHO[needs]} Your role is ${op
 
 export const isMe = (name: string | null | undefined): boolean => name !== null && name !== undefined && name === operator.value?.name;
 
+/** What the operator may give alone, and gave today. Null is no limit, or not known. */
+export const alone = signal<{ max: AmountValue; dayMax: AmountValue; today: AmountValue }>({ max: null, dayMax: null, today: null });
+
 interface Session {
   operator: string;
   role: Role;
@@ -51,13 +54,21 @@ interface Session {
   expires_at?: string | null;
   must_add_passkey?: boolean;
   passkeys_available?: boolean;
+  alone_max_usd?: AmountValue;
+  alone_day_max_usd?: AmountValue;
+  given_alone_today_usd?: AmountValue;
   now?: string;
 }
 
-/** Follows the service's clock, which the sandbox can move while a page is open. */
+function follow(session: Session): void {
+  followClock(session.now);
+  alone.value = { max: session.alone_max_usd, dayMax: session.alone_day_max_usd, today: session.given_alone_today_usd };
+}
+
+/** Follows the service's clock, which the sandbox can move while a page is open, and what the operator gave today. */
 export async function readClock(): Promise<void> {
   try {
-    followClock((await api.get<Session>("/admin/session")).now);
+    follow(await api.get<Session>("/admin/session"));
   } catch {
     // Nobody is signed in, which the page says, or it is asked again soon.
   }
@@ -66,7 +77,7 @@ export async function readClock(): Promise<void> {
 /** Reads who is signed in. Throws if nobody is. */
 export async function readSession(): Promise<void> {
   const session = await api.get<Session>("/admin/session");
-  followClock(session.now);
+  follow(session);
   const name = session.operator;
   operator.value = {
     name,

@@ -149,7 +149,7 @@ function choicesOf(item: Item): Choice[] {
     {
       action: "credit",
       title: "Credit the holder",
-      does: `Gives ${amountText(item)} to the holder’s balance at once. If it was done after all, the loss is ours. Above your limit it waits for a second person.`,
+      does: `Gives ${amountText(item)} to the holder’s balance. If it was done after all, the loss is ours.`,
       not: done ? "Not offered: it was done, so it would be paid twice." : "Not offered: there is no proof that the money has not left.",
       button: "Credit back…",
     },
@@ -334,6 +334,7 @@ function Detail({ item, askedAt, reload }: { item: Item; askedAt: number; reload
           danger={asked.danger === true}
           path={asked.path}
           body={{ job_id: item.job_id, ...asked.body }}
+          {...((asking === "credit" || asking === "resolve_not_completed") && item.amount !== null && item.currency === "USDC" ? { gives: item.amount } : {})}
           fields={asked.fields}
           done={asked.done}
           onDone={reload}

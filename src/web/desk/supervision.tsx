@@ -163,6 +163,7 @@ export default function Supervision() {
         <div class="columns wide-narrow">
           <Panel
             title="Tree"
+            class="tall-head"
             aside={
               <span class="row wrap">
                 <Segments

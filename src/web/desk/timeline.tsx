@@ -2,12 +2,14 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { Amount, Button, Empty, Id, Log, type LogLine, Panel, Segments, Skeleton, type StreamEvent, StatusTag, api, sentence, withQuery } from "../parts";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Amount, Button, Empty, Id, Log, type LogLine, Panel, Segments, Skeleton, type StreamEvent, StatusTag, Time, type Tone, api, sentence, withQuery } from "../parts";
 import type { AuditLogEntry } from "../api/operator";
 import { Export, LoadError, type PageOf, usePaged } from "./lists";
 import type { QueueName } from "./live";
-import { actArea, actIcon, actSays, actTone, spaced } from "./names";
+import { actArea, actIcon, actSays, actTone } from "./acts";
+import { spaced } from "./names";
+import { type Story, named, stories, tellsAmount } from "./story";
 import { Subject } from "./subject";
 import { forOperators, kindName } from "./words";
 
@@ -40,55 +42,117 @@ function belongs(entry: TimelineEntry, show: Show): boolean {
   return MONEY.test(entry.event.type);
 }
 
-function lineOf(entry: TimelineEntry, key: number, own: string | undefined): LogLine {
-  const ids = (
+/** A status after a sentence. A step that was followed by another is over, whatever it was then. */
+function After({ then, isOver }: { then: { tone: Tone; word: string }; isOver: boolean }) {
+  return isOver && (then.tone === "move" || then.tone === "wait") ? (
+    <StatusTag tone="off" icon="check">
+      {then.word}
+    </StatusTag>
+  ) : (
+    <StatusTag tone={then.tone}>{then.word}</StatusTag>
+  );
+}
+
+/** An event's sentence for operators. `operators` caused it, where the audit log says so. */
+function Sentence({ event, operators, isOver }: { event: StreamEvent; operators: string[]; isOver: boolean }) {
+  const said = sentence(event);
+  let text = said.who === "You" ? forOperators(said.text).replaceAll("the holder’s", "their") : forOperators(said.text);
+  const by = operators.join(" and ");
+  const then = said.then && { ...said.then, word: by === "" ? said.then.word : said.then.word.replace(/^An operator is on it$/, `Claimed by ${by}`) };
+  // A claim can have ended since: who claimed it is said, not who works on it.
+  const names = by !== "" && !event.type.endsWith(".claimed") && /^(A person at Purser|An operator)\b/.test(text);
+  if (names) text = text.replace(/^(A person at Purser|An operator)/, "");
+  return (
     <>
-      {entry.id && entry.id !== own && <Subject value={entry.id} />}
+      {names ? <b>{by}</b> : said.who && <b>{forOperators(said.who)} </b>}
+      {text} {said.amount && !tellsAmount(text, said.amount) && <Amount value={said.amount.value} currency={said.amount.currency} />} {then && <After then={then} isOver={isOver} />}
+      {by !== "" && !names && !then?.word.startsWith("Claimed by") && <span class="quiet small"> by {by}</span>}
+    </>
+  );
+}
+
+function idsOf(entry: TimelineEntry, own: string | undefined): ComponentChildren {
+  return (
+    <>
+      {entry.operator_action ? entry.operator_action.subject !== own && <Subject value={entry.operator_action.subject} action={entry.operator_action.action} /> : entry.id && entry.id !== own && <Subject value={entry.id} />}
       {entry.request_id && !/^req_0+$/.test(entry.request_id) && <Id value={entry.request_id} />}
     </>
   );
+}
+
+function What({ entry, isOver, operators = [] }: { entry: TimelineEntry; isOver: boolean; operators?: string[] }) {
   if (entry.operator_action) {
     const act = entry.operator_action;
-    return {
-      key,
-      at: entry.at,
-      icon: actIcon(act.action),
-      tone: actTone(act.action),
-      text: (
-        <>
-          <b>{act.operator}</b> {actSays(act.action)}
-          {act.note && <span class="soft">: “{act.note}”</span>}
-        </>
-      ),
-      sub: ids,
-    };
+    return (
+      <>
+        <b>{act.operator}</b> {actSays(act.action)}
+        {act.note && <span class="soft">: “{act.note}”</span>}
+      </>
+    );
   }
-  if (entry.event) {
-    const said = sentence(entry.event);
-    return {
-      key,
-      at: entry.at,
-      ...(said.then ? { tone: said.then.tone } : { icon: "circle" as const }),
-      text: (
-        <>
-          {said.who && <b>{forOperators(said.who)} </b>}
-          {said.who === "You" ? forOperators(said.text).replaceAll("the holder’s", "their") : forOperators(said.text)}{" "}
-          {said.amount && <Amount value={said.amount.value} currency={said.amount.currency} />} {said.then && <StatusTag tone={said.then.tone}>{said.then.word}</StatusTag>}
-        </>
-      ),
-      sub: ids,
-    };
-  }
+  if (entry.event) return <Sentence event={entry.event} operators={operators} isOver={isOver} />;
+  return (
+    <span class="quiet">
+      {kindName(entry.kind ?? "")}: {spaced(entry.status ?? "")}
+    </span>
+  );
+}
+
+/** The point of a line: its tone if it still has one. */
+function pointOf(entry: TimelineEntry, isOver: boolean): Pick<LogLine, "icon" | "tone"> {
+  if (entry.operator_action) return { icon: actIcon(entry.operator_action.action), tone: actTone(entry.operator_action.action) };
+  const then = entry.event && sentence(entry.event).then;
+  if (!entry.event) return { icon: "notYet" };
+  return then && !(isOver && (then.tone === "move" || then.tone === "wait")) ? { tone: then.tone } : { icon: "circle" };
+}
+
+/** Each entry of every step. Only the newest of each thing can still go on. */
+function stepLines(entries: TimelineEntry[], own: string | undefined): LogLine[] {
+  const newest = new Map<string, TimelineEntry>();
+  for (const story of stories(entries, own)) for (const step of story.steps) newest.set(story.key, newest.get(story.key) ?? step);
+  const goesOn = new Set(newest.values());
+  return entries.map((entry, key) => {
+    const isOver = !goesOn.has(entry);
+    return { key, at: entry.at, ...pointOf(entry, isOver), text: <What entry={entry} isOver={isOver} />, sub: idsOf(entry, own) };
+  });
+}
+
+/** One story. Its steps are below it, folded. */
+function storyLine(story: Story, own: string | undefined): LogLine {
+  const { lead, steps } = story;
+  // Of a purchase, and of what a refund gives back.
+  const payment = lead.event && (story.key.startsWith("pay_") || lead.event.type.startsWith("refund.")) ? String(lead.event.data.object.payment_id ?? "") : "";
   return {
-    key,
-    at: entry.at,
-    icon: "notYet",
+    key: story.key,
+    at: lead.at,
+    ...pointOf(lead, false),
     text: (
-      <span class="quiet">
-        {kindName(entry.kind ?? "")}: {spaced(entry.status ?? "")}
-      </span>
+      <>
+        <What entry={lead} isOver={false} operators={story.operators} />
+        {story.note && lead.event && <span class="soft"> “{story.note}”</span>}
+      </>
     ),
-    sub: ids,
+    sub: (
+      <>
+        {idsOf(lead, own)}
+        {payment && payment !== lead.id && payment !== own && <Subject value={payment} />}
+        {steps.length > 1 && (
+          <details class="steps">
+            <summary>Every step ({steps.length})</summary>
+            <ol>
+              {steps.toReversed().map((step) => (
+                <li>
+                  <Time at={step.at} as="seconds" class="quiet" />
+                  <span>
+                    <What entry={step} isOver={step !== steps[0]} />
+                  </span>
+                </li>
+              ))}
+            </ol>
+          </details>
+        )}
+      </>
+    ),
   };
 }
 
@@ -109,7 +173,7 @@ export function Timeline({ wallet, id, title = "Timeline", aside, watched = [], 
   const [key] = useState(0);
   const list = usePaged<TimelineEntry>(
     `timeline ${wallet ?? ""} ${id ?? ""} ${key}`,
-    async (before, most = 50): Promise<PageOf<TimelineEntry>> => {
+    async (before, most = 100): Promise<PageOf<TimelineEntry>> => {
       const page = await api.get<TimelinePage>(withQuery("/admin/timeline", { wallet, id, before, limit: most }));
       return { rows: page.entries, next: page.next_before };
     },
@@ -119,7 +183,16 @@ export function Timeline({ wallet, id, title = "Timeline", aside, watched = [], 
   useEffect(() => {
     if (version > 0) list.reload();
   }, [version]);
-  const shown = (list.rows ?? []).filter((entry) => belongs(entry, show.value));
+  const entries = useMemo(() => named(list.rows ?? []), [list.rows]);
+  const lines = useMemo(
+    () =>
+      show.value === "all"
+        ? stepLines(entries, wallet ?? id)
+        : stories(entries, wallet)
+            .filter((story) => story.steps.some((step) => belongs(step, show.value)) && !(show.value === "events" && story.quiet))
+            .map((story) => storyLine(story, wallet ?? id)),
+    [entries, show.value, wallet, id],
+  );
   return (
     <Panel
       title={title}
@@ -160,12 +233,12 @@ export function Timeline({ wallet, id, title = "Timeline", aside, watched = [], 
           <LoadError error={list.error} retry={list.reload} />
         ) : !list.rows ? (
           <Skeleton rows={5} />
-        ) : shown.length === 0 ? (
+        ) : lines.length === 0 ? (
           <Empty icon="clock" title="Nothing of this kind">
             {list.hasMore ? "There may be some further back." : "Events are kept for 30 days."}
           </Empty>
         ) : (
-          <Log label={title} lines={shown.map((entry, index) => lineOf(entry, index, id))} />
+          <Log label={title} lines={lines} />
         )}
         {list.hasMore && (
           <Button small busy={list.loading} onClick={list.more}>

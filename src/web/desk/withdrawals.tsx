@@ -1,11 +1,11 @@
 // Withdrawals from card balances, which operators pay by hand.
 
 import { useSignal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { Amount, Empty, Id, KeyValue, Note, PageHead, Panel, Shell, Table, api, navigate, now, setQuery, short, span, useRoute, withQuery } from "../parts";
 import type { OpenCardWithdrawal } from "../api/operator";
 import { Act, Ask, usd } from "./act";
-import { ClaimButton, ClaimHead, With, isFree, isMine } from "./claim";
+import { ClaimButton, ClaimHead, With, hasEnded, isFree, isMine } from "./claim";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
 import { OrderTabs } from "./orders";
 import { may } from "./session";
@@ -15,6 +15,7 @@ const waited = (row: OpenCardWithdrawal): number => Math.max(0, (now.value - Dat
 
 function Side({ row, reload }: { row: OpenCardWithdrawal | undefined; reload: () => void }) {
   const [asking, setAsking] = useState<"pay" | "reject" | null>(null);
+  const claimed = useRef<string | null>(null);
   if (!row) {
     return (
       <Panel>
@@ -25,17 +26,23 @@ function Side({ row, reload }: { row: OpenCardWithdrawal | undefined; reload: ()
     );
   }
   const mine = isMine(row);
+  if (mine) claimed.current = row.withdrawal_id;
   return (
     <>
       <Panel foot={<span>One transaction pays one withdrawal. If your claim ends first, look whether you paid before anybody claims again.</span>}>
         {mine && <ClaimHead leased={row} at="/admin/card-withdrawals" subject={{ withdrawal_id: row.withdrawal_id }} onChange={reload} released="Put back: it is not paid. Anyone can claim it." />}
-        <div class="panel-body stack">
+        <div class={mine ? "panel-body stack" : "panel-body stack first"}>
           <div>
             <h2>Pay {usd(row.amount)}</h2>
             <p class="small soft">
               For <a href={`/desk/customers/${encodeURIComponent(row.user_id)}`} class="mono">{short(row.user_id)}</a>, from their card balance.
             </p>
           </div>
+          {claimed.current === row.withdrawal_id && hasEnded(row) && (
+            <Note tone="wait" title="Your claim has ended.">
+              If you have paid it, claim it again and record the transaction. If not, claim it again before you pay.
+            </Note>
+          )}
           {row.held && (
             <Note tone="bad" title="Do not pay it.">
               The account is frozen. It can be claimed once the account works again, or be refused.
@@ -71,12 +78,13 @@ function Side({ row, reload }: { row: OpenCardWithdrawal | undefined; reload: ()
           action="Record the payment"
           path="/admin/card-withdrawals/fulfil"
           body={{ withdrawal_id: row.withdrawal_id, lease: row.lease }}
+          gives={row.amount}
           fields={{ reference: { name: "tx_hash", label: "Transaction", hint: "0x and 64 hex digits on Base, or a signature on Solana.", required: true } }}
           done="Recorded. The holder sees it as arrived."
           onDone={reload}
           onClose={() => setAsking(null)}
         >
-          <p>The issuer takes the amount from the holder’s card balance for good. Above your limit it waits for a second person.</p>
+          <p>The issuer takes the amount from the holder’s card balance for good.</p>
         </Ask>
       )}
       {asking === "reject" && (
@@ -113,7 +121,9 @@ export default function Withdrawals() {
   );
   const rows = list.rows ?? [];
   const shown = rows.filter((row) => fits(filter.value, row.user_id, row.address, row.withdrawal_id, row.amount, row.leased_by));
-  const selected = rows.find((row) => row.withdrawal_id === query.get("id")) ?? rows.find((row) => isMine(row));
+  const lastMine = useRef<string | null>(null);
+  const selected = rows.find((row) => row.withdrawal_id === query.get("id")) ?? rows.find((row) => isMine(row)) ?? rows.find((row) => row.withdrawal_id === lastMine.current && hasEnded(row));
+  if (selected && isMine(selected)) lastMine.current = selected.withdrawal_id;
   return (
     <Shell app="desk" page="orders" title="Card withdrawals">
       <PageHead title="Card withdrawals">Money that holders take from their balance at the card issuer. You pay it, and record the transaction.</PageHead>

@@ -41,6 +41,7 @@ const JOBS: Record<string, { title: string; doing: string; other: string }> = {
   shred_cvv: { title: "A CVV is not destroyed", doing: "Destroy a CVV", other: "Our keys" },
   shred_account_number: { title: "An account number is not destroyed", doing: "Destroy an account number", other: "Our keys" },
 };
+export const isJob = (type: string): boolean => type in JOBS;
 export const jobTitle = (type: string): string => JOBS[type]?.title ?? `Not done: ${spaced(type)}`;
 export const jobDoing = (type: string): string => JOBS[type]?.doing ?? upper(spaced(type));
 export const otherOf = (type: string): string => JOBS[type]?.other ?? "The other end";
@@ -56,6 +57,7 @@ const APPROVALS: Record<string, string> = {
   book_order: "Attribute an order",
   book_outlay: "Attribute a transfer to the business",
 };
+export const isApproval = (act: string): boolean => act in APPROVALS;
 export const approvalSays = (act: string): string => APPROVALS[act] ?? upper(spaced(act));
 
 const DISCREPANCIES: Record<string, string> = {

@@ -89,7 +89,7 @@ async function loadOnce(): Promise<void> {
     if (failed.status === 401) {
       signedOut.value = true;
       account.value = null;
-    } else if (failed.code !== "account_frozen") accountError.value = failed;
+    } else accountError.value = failed.code === "account_frozen" ? null : failed;
   }
 }
 

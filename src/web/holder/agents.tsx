@@ -1,10 +1,11 @@
 // Agents and limits: who may spend, how much, what waits for the owner, and stopping all of them.
 
 import { useEffect, useState } from "preact/hooks";
-import { Amount, Avatar, Button, Confirm, CopyLine, Dialog, Empty, ErrorLine, Field, Icon, Id, KeyValue, Menu, Meter, MoneyField, Note, PageHead, Panel, Shell, Skeleton, Status, Table, Time, failure, fieldErrors, frame, money, toast, units } from "../parts";
+import { Amount, Avatar, Button, Confirm, CopyLine, Dialog, Empty, ErrorLine, Field, Icon, Id, KeyValue, Menu, Meter, MoneyField, PageHead, Panel, Shell, Skeleton, Status, Table, Time, failure, fieldErrors, frame, money, toast, units } from "../parts";
 import { account, agentsStopped, loadAccount, mayAct } from "./account";
 import type { Approval } from "./approvals";
 import { FromBalance, Merchants, Spending, amountError, asText } from "./limits";
+import { LookNote } from "./look-note";
 import { PastApprovals, WaitingApprovals } from "./waiting-approvals";
 import { type AgentKey, type Cap, type ManagedWallet, balanceLimitsOf, capsOf, keysOf, readApprovals, readWallet, revokeKey, setCaps, setKeyLimits, walletOf } from "./data/agents";
 import { isAbsent, useLoad } from "./data/load";
@@ -42,11 +43,7 @@ export default function Agents() {
         Who may spend your money, and how much without asking you.
       </PageHead>
       <div class="stack">
-        {!mayAct.value && (
-          <Note tone="info" title="You can look, not change.">
-            This page was opened with a payment’s token. Ask your agent to sign in with the wallet and send a new link.
-          </Note>
-        )}
+        <LookNote />
         {!stopped && mayAct.value && <StopPanel />}
         {!stopped && <WaitingApprovals approvals={approvals.data} failed={approvals.error !== undefined} reload={approvals.reload} />}
         {approvals.error && !isAbsent(approvals.error) && approvals.error.code !== "sign_in_required" && <ErrorLine>{approvals.error.said}</ErrorLine>}
@@ -402,7 +399,7 @@ function Wallet({ wallet }: { wallet: ManagedWallet }) {
   const read = useLoad("agents’ wallet", readWallet, { types: ["wallet_payment.*", "agent_wallet.*"] });
   const balances = read.data?.balances;
   return (
-    <Panel title="Agents' wallet" padded>
+    <Panel title="Agents’ wallet" padded>
       <div class="stack">
         <p class="small soft">Send USDC to it, on either chain. It is spendable as soon as the chain shows it. Other tokens sent here are not seen and cannot be sent back.</p>
         <KeyValue

@@ -1,7 +1,7 @@
 // What an approval is about, and the answer to it.
 
 import { useState } from "preact/hooks";
-import { Amount, Button, Dialog, ErrorLine, Icon, Id, KeyValue, Time, failure, less, money, span, toast } from "../parts";
+import { Amount, Button, Confirm, Dialog, ErrorLine, Icon, Id, KeyValue, Time, failure, less, money, span, toast } from "../parts";
 import { account } from "./account";
 import { type Approval, LIMITS, actWords, answer, approvalAgent, approvalAgentInside, payee, sourceWords } from "./approvals";
 
@@ -69,5 +69,29 @@ export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approva
       </p>
       {error && <ErrorLine>{error}</ErrorLine>}
     </Dialog>
+  );
+}
+
+/** Asks before the answer is no: the agent can't ask for the same again that day. */
+export function DeclineDialog({ approval, onClose, onAnswered }: { approval: Approval; onClose: () => void; onAnswered: () => void }) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const act = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      await answer(approval, false);
+      toast(`Declined. ${approvalAgent(approval)} is told.`);
+      onAnswered();
+      onClose();
+    } catch (thrown) {
+      setError(failure(thrown).said);
+      setBusy(false);
+    }
+  };
+  return (
+    <Confirm title={`Decline to let ${approvalAgentInside(approval)} ${actWords(approval)}?`} action="Decline it" danger busy={busy} error={error} onConfirm={() => void act()} onClose={onClose}>
+      <p>Nothing was taken. {approvalAgent(approval)} is told, and cannot ask for the same again for a day from when it asked.</p>
+    </Confirm>
   );
 }

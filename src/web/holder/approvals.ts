@@ -1,6 +1,6 @@
 // Spends over the owner's limits that wait for a yes.
 
-import { type Bought, api, boughtWords, failure, money, short, toast } from "../parts";
+import { type Bought, api, boughtWords, failure, money, short } from "../parts";
 
 /** As in `GET /account/approvals`. */
 export interface Approval {
@@ -92,9 +92,4 @@ export async function answer(one: Approval, yes: boolean): Promise<void> {
     { approval_id: one.approval_id },
     { confirm: { title: `Approve ${money(one.amount)}`, text: `To ${payee(one)}, once. Only a person can let an agent go over a limit.` } },
   );
-}
-
-export async function decline(one: Approval): Promise<void> {
-  await answer(one, false);
-  toast(`Declined. ${approvalAgent(one)} is told.`);
 }

@@ -3,16 +3,17 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import {
-  Amount, Button, Confirm, Empty, Id, KeyValue, Log, type LogLine, Meter, Note, OutLink, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, StatusTag, type Stop, Table, Time, type Tone, actorOf, ago, api, byWords, failure, isZero, less, money, now, span, toast,
+  Amount, Button, Confirm, Empty, Id, KeyValue, Log, type LogLine, Meter, Note, OutLink, PageHead, type PageProps, Panel, Route, Shell, Skeleton, StatusTag, type Stop, Table, Time, type Tone, actorOf, ago, api, byWords, compare, failure, isZero, less, money, now, span, toast,
 } from "../parts";
 import type { Card, CardCharge, GiftCard, GiftCardOffer, IntlCard, ReloadableCard } from "../api/public";
 import { mayAct } from "./account";
-import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, NO_CARD, type Paid as Payment, STATUS_KINDS, cardLabel, cardName, cardOf, cardWorth, hasSecret, isEnded, isUsable, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
+import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, NO_CARD, type Paid as Payment, cardLabel, cardName, cardOf, cardWorth, hasSecret, isEnded, isUsable, isWaiting, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { isAbsent, useLoad } from "./data/load";
-import { reasonWords } from "./data/words";
+import { reasonSentence, reasonWords } from "./data/words";
 import { Transaction, chainName, webAddress } from "./chain";
-import { Face } from "./face";
+import { Contact } from "./contact";
+import { CardStatus, Face } from "./face";
 import { LoadError } from "./pager";
 import { Receipt } from "./receipt";
 import { RevealBar, useReveal } from "./reveal";
@@ -81,7 +82,7 @@ function Loaded({ card }: { card: AnyCard }) {
     types: ["payment.*", "refund.*"],
     after: (shown, event) => (event.data.object.payment_id === paymentId ? "reload" : shown),
   });
-  const reveal = useReveal(card, kind === "gift" ? "Show the gift card's code?" : "Show the card number?");
+  const reveal = useReveal(card, kind === "gift" ? "Show the gift card’s code?" : "Show the card number?");
 
   return (
     <>
@@ -90,24 +91,24 @@ function Loaded({ card }: { card: AnyCard }) {
           <span class="row wrap">
             {title}
             <span aria-live="polite">
-              <Status kind={STATUS_KINDS[kind]} value={card.status} tag />
+              <CardStatus card={card} tag />
             </span>
           </span>
         }
       >
-        {KIND_WORDS[kind]}
+        {kind === "gift" ? `For shops in ${countryName((card as GiftCard).country)}` : KIND_WORDS[kind]}
         {cardLabel(card) && "last4" in card && card.last4 ? `, ${cardName(card)}` : ""}
         {paymentId ? "" : ", from your card balance"}
       </PageHead>
       <div class="columns-card">
         <div class="stack">
           {kind === "gift" ? <GiftFace card={card as GiftCard} title={title} reveal={reveal} /> : <NumberFace card={card} reveal={reveal} />}
-          {kind === "intl" && <IntlOrder card={card as IntlCard} />}
+          {kind === "intl" && <IntlOrder card={card as IntlCard} takenAt={events.data?.find((one) => one.type === "intl_order.claimed")?.created_at} />}
           {kind !== "gift" && !["queued", "claimed", "pending", "creating"].includes(card.status) && <OnCard card={card as Card} />}
           <Details card={card} payment={payment.data ?? null} views={(events.data ?? []).filter((one) => one.type.endsWith(".details_viewed")).map((one) => one.created_at)} />
         </div>
         <div class="stack">
-          {kind === "gift" ? <Redemption card={card as GiftCard} offer={offer} shown={reveal.card !== null} /> : <Charges card={card as Card} history={history} />}
+          {kind === "gift" ? <Redemption card={card as GiftCard} offer={offer} shown={reveal.card !== null} /> : isWaiting(card) || isNeverMade(card) ? null : <Charges card={card as Card} history={history} />}
           <Panel title="Timeline" padded>
             {history.error && !history.data ? (
               <LoadError error={history.error} what="the timeline" retry={history.reload} />
@@ -122,6 +123,9 @@ function Loaded({ card }: { card: AnyCard }) {
   );
 }
 
+/** An order that ended before there was a card. */
+const isNeverMade = (card: AnyCard): boolean => ["failed", "cancelled", "rejected"].includes(card.status);
+
 const NOT_SHOWN = "•••• •••• ••••";
 
 function NumberFace({ card, reveal }: { card: AnyCard; reveal: ReturnType<typeof useReveal> }) {
@@ -133,7 +137,7 @@ function NumberFace({ card, reveal }: { card: AnyCard; reveal: ReturnType<typeof
   const address = details?.billing_address;
   return (
     <div class="stack tight">
-      <Face card={card} title={cardLabel(card) ?? KIND_WORDS[kindOf(card)]} state={state}>
+      <Face card={card} title={cardLabel(card) ?? "Purser"} state={state}>
         {last4 === null ? (
           <p class="face-wait">{isEnded(card) ? "No card was made" : "The number appears here once the card is made"}</p>
         ) : (
@@ -190,7 +194,7 @@ function GiftFace({ card, title, reveal }: { card: GiftCard; title: string; reve
   ].filter((one): one is { text: string; what: string; label: string } => Boolean(one));
   return (
     <div class="stack tight">
-      <Face card={card} title={title} state={isEnded(card) ? "Not made" : undefined}>
+      <Face card={card} title={title.replace(/ gift card$/, "")} state={isEnded(card) ? "Not made" : undefined}>
         <p class="face-worth">{money(card.amount, card.currency)}</p>
         {card.status === "processing" ? (
           <p class="face-wait">The code appears here once the card is made</p>
@@ -230,28 +234,42 @@ function GiftFace({ card, title, reveal }: { card: GiftCard; title: string; reve
 }
 
 /** What an operator does for an international card, with the hours that are left. */
-function IntlOrder({ card }: { card: IntlCard }) {
+function IntlOrder({ card, takenAt }: { card: IntlCard; takenAt: string | undefined }) {
   const [asking, setAsking] = useState(false);
   const open = card.status === "queued" || card.status === "claimed";
   if (!open) return null;
+  const isTaken = card.status === "claimed";
   const dueAt = Date.parse(card.created_at) + 24 * 3_600_000;
   const left = (dueAt - now.value) / 1_000;
+  const isLate = card.overdue || left <= 0;
   const stops: Stop[] = [
     { is: "done", name: "Paid", detail: <Time at={card.created_at} /> },
-    { is: "now", name: card.status === "claimed" ? "An operator makes it" : "With an operator", detail: card.overdue || left <= 0 ? "longer than the usual 24 h" : `at the latest in ${span(left)}` },
+    { is: isLate ? "hold" : "now", name: isTaken ? "An operator took it" : "Waits for an operator", detail: isLate ? `${span(-left)} late` : `at the latest in ${span(left)}` },
     { is: "next", name: "Ready", detail: "next" },
   ];
   return (
     <Panel title="Order" padded>
       <div class="stack">
         <Route stops={stops} label="Steps of this order" />
-        <p class="small soft">A person at the issuer makes this card. You can close this page: it is here when you come back.</p>
-        {card.status === "queued" ? (
+        {isLate ? (
+          <Note tone="wait" title="It takes longer than 24 hours">
+            {isTaken ? (
+              <>
+                An operator took it {takenAt ? <Time at={takenAt} /> : "before"} and has not finished it. From then on only an operator can cancel it. <Contact>to have it cancelled</Contact>
+              </>
+            ) : (
+              `No operator has it yet. You can go on waiting, or cancel: ${money(card.charged_usd_amount)}, the fee included, goes to your balance at once.`
+            )}
+          </Note>
+        ) : (
+          <p class="small soft">A person at the issuer makes this card. You can close this page: it is here when you come back.</p>
+        )}
+        {!isTaken ? (
           <Button kind="danger" decides disabled={!mayAct.value} onClick={() => setAsking(true)}>
             Cancel order…
           </Button>
         ) : (
-          <p class="small quiet">It can't be cancelled while an operator works on it.</p>
+          !isLate && <p class="small quiet">An operator took it, so it can’t be cancelled any more.</p>
         )}
       </div>
       {asking && (
@@ -331,16 +349,16 @@ function OnCard({ card }: { card: Card | IntlCard | ReloadableCard }) {
       <div class="stack">
         {isEnded(card) ? (
           <p class="soft">
-            {card.status === "failed" || card.status === "rejected" || card.status === "cancelled" ? "No card was made. " : "The card has ended. "}
+            {isNeverMade(card) ? "No card was made. " : "The card has ended. "}
             {isZero(credited) ? "" : `${money(credited)} was credited to your balance.`}
-            {"failure_reason" in card && card.failure_reason ? ` ${reasonWords(card.failure_reason)}` : ""}
+            {"failure_reason" in card && card.failure_reason ? ` ${reasonSentence(card.failure_reason)}` : ""}
             {"rejection_reason" in card && card.rejection_reason ? ` The operator said: “${card.rejection_reason}”.` : ""}
           </p>
         ) : (
           <>
             <div class="row between">
               <span class="on-card live-amount">{money(card.available_usd_amount)}</span>
-              <span class="quiet">of {money(card.usd_amount)}</span>
+              <span class="quiet">{compare(card.available_usd_amount, card.usd_amount) === 0 ? "all of it is left" : `of ${money(card.usd_amount)}`}</span>
             </div>
             <Meter calm value={String(card.available_usd_amount)} max={String(card.usd_amount)} label={`${money(card.available_usd_amount)} of ${money(card.usd_amount)} left`} />
           </>
@@ -514,8 +532,8 @@ function Redemption({ card, offer, shown }: { card: GiftCard; offer: ReturnType<
   return (
     <Panel title="How to redeem it" padded>
       <div class="stack">
-        {card.status === "processing" && <p>The catalog makes the card, usually in two seconds.</p>}
-        {card.status === "failed" && <p>{reasonWords(card.failure_reason) ?? "The catalog declined it."} {money(card.charged_usd_amount)} was credited to your balance.</p>}
+        {card.status === "processing" && <p>The seller makes the card, usually in two seconds.</p>}
+        {card.status === "failed" && <p>{reasonSentence(card.failure_reason) ?? "The seller declined it."} {money(card.charged_usd_amount)} was credited to your balance.</p>}
         {card.status === "completed" && (
           <ol class="steps">
             <li>{shown ? "Copy the code." : "Show the code, and copy it."}</li>
@@ -563,7 +581,7 @@ const HAPPENED: Record<string, { icon: NonNullable<LogLine["icon"]>; tone: Tone;
   rejected: { icon: "bad", tone: "off", text: "An operator rejected the order, and its price was credited" },
   remainder_released: { icon: "undo", tone: "done", text: "What was left is on your balance" },
   completed: { icon: "check", tone: "done", text: "The code arrived" },
-  processing: { icon: "clock", tone: "move", text: "The catalog makes the card" },
+  processing: { icon: "clock", tone: "move", text: "Ordered from the seller" },
 };
 
 const whoOf = (event: PastEvent): string => actorOf(event) ?? "Your agent or you";

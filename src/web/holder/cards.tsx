@@ -1,13 +1,13 @@
 // All cards: of every kind, newest first, page by page.
 
 import { useState } from "preact/hooks";
-import { Amount, Button, Check, Confirm, CopyLine, Dialog, Empty, MoneyField, PageHead, Panel, Segments, Shell, Skeleton, Status, Table, Time, api, amountProblem, classes, fieldErrors, isZero, money, navigate, setQuery, useRoute } from "../parts";
-import { type AnyCard, type CardKind, CARD_EVENTS, KINDS, KIND_WORDS, STATUS_KINDS, cardLabel, cardLeft, cardName, cardOf, cardWorth, cardsSlice, isEnded, isUsable, isWaiting, kindOf } from "./data/cards";
+import { Amount, Button, Check, Confirm, CopyLine, Dialog, Empty, MoneyField, PageHead, Panel, Segments, Shell, Skeleton, Table, Time, api, amountProblem, classes, fieldErrors, isZero, money, navigate, setQuery, useRoute } from "../parts";
+import { type AnyCard, type CardKind, CARD_EVENTS, KINDS, KIND_WORDS, cardLabel, cardLeft, cardName, cardOf, cardWorth, cardsSlice, isEnded, isUsable, isWaiting, kindOf } from "./data/cards";
 import { type Place, usePages } from "./data/load";
 import { mayAct, serviceUrl } from "./account";
 import { useKeyOf } from "./once";
 import { LoadError, NoMatch, Pager } from "./pager";
-import { Thumb } from "./face";
+import { CardStatus, Thumb } from "./face";
 
 const PAGE = 25;
 
@@ -135,7 +135,7 @@ export default function Cards() {
                 },
                 { title: "Kind", fold: "hidden", cell: (card) => <span class="soft">{KIND_WORDS[kindOf(card)]}</span> },
                 { title: "When", fold: "hidden", cell: (card) => <Time at={card.created_at} class="quiet" /> },
-                { title: "State", fold: "second-right", cell: (card) => <Status kind={STATUS_KINDS[kindOf(card)]} value={card.status} /> },
+                { title: "State", fold: "second-right", cell: (card) => <CardStatus card={card} /> },
                 { title: "Left", number: true, fold: "first-right", cell: (card) => <LeftOn card={card} /> },
               ]}
             />

@@ -35,6 +35,9 @@ export function explorerUrl(transaction: string, network: string): string | null
 /** An address of another site, if it is one: what a provider names must not run in this page. */
 export const webAddress = (url: string | null | undefined): string | null => (url && /^https?:\/\//i.test(url) ? url : null);
 
+/** The same, or a page of this service: in the sandbox, identity is checked there. */
+export const checkAddress = (url: string | null | undefined): string | null => webAddress(url) ?? (url && /^\/[^/\\]/.test(url) ? url : null);
+
 export interface TransactionProps {
   hash: string;
   network: string;

@@ -1,12 +1,22 @@
 // How a card looks: the face of its page, and the small one of lists.
 
 import type { ComponentChildren } from "preact";
-import { Icon, classes } from "../parts";
-import { type AnyCard, isEnded, kindOf } from "./data/cards";
+import { Icon, StatusTag, classes } from "../parts";
+import { type AnyCard, cardStatus, isEnded, kindOf } from "./data/cards";
 
 /** A small card, for lists. It only repeats what the words beside it say. */
 export function Thumb({ card }: { card: AnyCard }) {
   return <span class={classes("face thumb", `face-${kindOf(card)}`, (isEnded(card) || card.status === "paused") && "off")} aria-hidden="true" />;
+}
+
+/** How a card stands. */
+export function CardStatus({ card, tag }: { card: AnyCard; tag?: boolean }) {
+  const { tone, word } = cardStatus(card);
+  return (
+    <StatusTag tone={tone} tag={tag}>
+      {word}
+    </StatusTag>
+  );
 }
 
 export interface FaceProps {

@@ -1,14 +1,34 @@
 // What the dashboard shows while the account is frozen.
 
-import { useEffect } from "preact/hooks";
-import { Button, Icon, Id, Note, PageHead, Panel, Shell, copy } from "../parts";
-import { account, restartAccount } from "./account";
+import { useEffect, useState } from "preact/hooks";
+import { Button, CopyLine, Icon, Note, PageHead, Panel, Shell, clockSeconds, now } from "../parts";
+import { account, accountError, restartAccount } from "./account";
+import { ContactLink, useContact } from "./contact";
+import { useLoad } from "./data/load";
 
 /** The stream is closed meanwhile, so the page asks whether the account works again. */
 const ASK_EVERY_MS = 10_000;
 
+/** The account as the service names it: a page that is opened during a freeze has loaded nothing else of it. */
+async function readId(): Promise<string | null> {
+  const answer = await fetch("/account", { cache: "no-store", headers: { Accept: "application/json" } });
+  const said: { user_id?: unknown } = await answer.json();
+  return typeof said.user_id === "string" ? said.user_id : null;
+}
+
 export function FrozenPage({ message }: { message: string }) {
-  const address = account.value?.user_id;
+  const read = useLoad("frozen account", readId);
+  const address = account.value?.user_id ?? read.data;
+  const contact = useContact();
+  const [isLooking, setIsLooking] = useState(false);
+  const [looked, setLooked] = useState<string | null>(null);
+  const look = async () => {
+    setIsLooking(true);
+    await restartAccount();
+    setIsLooking(false);
+    // Otherwise this page is gone.
+    setLooked(accountError.value?.said ?? `Still frozen at ${clockSeconds(now.peek())}.`);
+  };
   useEffect(() => {
     const timer = setInterval(() => void restartAccount(), ASK_EVERY_MS);
     return () => clearInterval(timer);
@@ -42,21 +62,24 @@ export function FrozenPage({ message }: { message: string }) {
         </Panel>
         <Panel title="How to get it back" padded>
           <div class="stack">
-            <p class="soft">Write to the people from whom you have the address of this service, and quote the account. They can see why it was frozen. This page opens again by itself when they lift it.</p>
-            {address && (
-              <p>
-                <Id value={address} what="account" />
-              </p>
-            )}
+            <p class="soft">
+              {contact ? (
+                <>
+                  Write to <ContactLink contact={contact} />,
+                </>
+              ) : (
+                "Contact the people who run this service, where you got its address,"
+              )}{" "}
+              and name the account. They can see why it was frozen. This page opens again by itself when they lift it.
+            </p>
+            {address && <CopyLine text={address} what="Account" />}
             <div class="row wrap">
-              {address && (
-                <Button icon="copy" onClick={() => void copy(address, "Copied account")}>
-                  Copy account
-                </Button>
-              )}
-              <Button icon="again" onClick={() => void restartAccount()}>
+              <Button icon="again" busy={isLooking} onClick={() => void look()}>
                 Look again
               </Button>
+              <span class="small soft" role="status">
+                {!isLooking && looked}
+              </span>
             </div>
           </div>
         </Panel>

@@ -4,14 +4,15 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import {
-  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Meter, Note, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
-  now, since, sum, toast, units, until, useLoaded,
+  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Meter, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
+  now, since, sum, units, until, useLoaded,
 } from "../parts";
 import { account, mayAct, serviceUrl } from "./account";
-import { type Approval, approvalAgent, approvalReason, approvalSays, approvalWords, decline } from "./approvals";
-import { webAddress } from "./chain";
+import { type Approval, approvalAgent, approvalReason, approvalSays, approvalWords } from "./approvals";
+import { checkAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
 import { type LoadedTransfers, type OnWay, type Transfers, claimLeft, onWay, payoutWords, useTransfers } from "./in-flight";
+import { LookNote } from "./look-note";
 import { StopAgentsButton, StopAgentsDialog } from "./stop-agents";
 import { loadWaiting, waiting } from "./waiting";
 
@@ -26,6 +27,7 @@ const SpendingPanel = lazy(
 const AddMoneyDialog = lazy(() => import("./add-money").then((file) => file.AddMoneyDialog));
 const WithdrawDialog = lazy(() => import("./withdraw-to").then((file) => file.Withdraw));
 const ApprovalDialog = lazy(() => import("./approval-dialog").then((file) => file.ApprovalDialog));
+const DeclineDialog = lazy(() => import("./approval-dialog").then((file) => file.DeclineDialog));
 
 /** Of a balance outside the account's own: `undefined` if there is none, `null` if it cannot be read now. */
 type Outside = string | number | null | undefined;
@@ -304,6 +306,7 @@ export default function Home() {
   const feed = useFeed();
   const dialog = useSignal<"add" | "withdraw" | null>(null);
   const looked = useSignal<Approval | null>(null);
+  const declining = useSignal<Approval | null>(null);
   const hasWallet = shown?.agent_wallet !== null && shown?.agent_wallet !== undefined;
   const isLinked = shown?.issuer_link?.status === "linked";
   const loaded = useTransfers();
@@ -337,7 +340,14 @@ export default function Home() {
       text: `${approvalReason(approval)}${approval.expires_at ? ` Waits until ${until(approval.expires_at, now.peek())}.` : ""}`,
       actions: (
         <>
-          <Button small decides label={`Decline: ${approvalSays(approval)}`} onClick={() => void decline(approval).then(loadWaiting, (thrown) => toast(failure(thrown).said))}>
+          <Button
+            small
+            decides
+            label={`Decline: ${approvalSays(approval)}`}
+            onClick={() => {
+              declining.value = approval;
+            }}
+          >
             Decline
           </Button>
           <Button
@@ -376,7 +386,7 @@ export default function Home() {
         title: <b>Verify your identity</b>,
         text: "Payments to people need it once. It takes about three minutes.",
         actions: (
-          <Button small href={webAddress(identity.check_url) ?? "/dashboard/settings"}>
+          <Button small href={checkAddress(identity.check_url) ?? "/dashboard/settings"}>
             Verify
           </Button>
         ),
@@ -402,11 +412,7 @@ export default function Home() {
   return (
     <Shell app="holder" page="home" title="Home">
       <div class="stack before-hero">
-        {!mayAct.value && (
-          <Note tone="info" title="You can look, not change.">
-            This page was opened with a payment’s token. Ask your agent to sign in with the wallet and send a new link.
-          </Note>
-        )}
+        <LookNote />
       </div>
       <div class="hero">
         <div class="page-head">
@@ -490,6 +496,15 @@ export default function Home() {
           now={now.peek()}
           onClose={() => {
             looked.value = null;
+          }}
+          onAnswered={() => void loadWaiting()}
+        />
+      )}
+      {declining.value && (
+        <DeclineDialog
+          approval={declining.value}
+          onClose={() => {
+            declining.value = null;
           }}
           onAnswered={() => void loadWaiting()}
         />

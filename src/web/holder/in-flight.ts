@@ -72,7 +72,7 @@ function payout(one: Payout, now: number): OnWay | null {
     currency: one.currency,
     usd: one.charged_usd_amount,
     stops: stopsAt(names, done, waits || one.held ? "hold" : "now"),
-    eta: waits ? claimLeft(one, now) : one.held ? "waits for a person" : one.status === "queued" ? "queued" : "with the bank",
+    eta: waits ? claimLeft(one, now) : one.held ? "waits for a person" : one.status === "queued" ? "queued" : "being paid out",
     created_at: one.created_at,
   };
 }
@@ -124,6 +124,7 @@ function bankMove(one: BankMove): OnWay | null {
 
 function order(card: AccountCard, now: number): OnWay | null {
   if (card.card_type !== "Non-Reloadable International" || (card.status !== "queued" && card.status !== "claimed")) return null;
+  const isLate = now - Date.parse(card.created_at) > DAY_MS;
   return {
     id: card.card_id,
     href: `/dashboard/cards/${card.card_id}`,
@@ -131,8 +132,8 @@ function order(card: AccountCard, now: number): OnWay | null {
     amount: card.charged_usd_amount ?? card.usd_amount ?? "0",
     currency: "USD",
     usd: card.charged_usd_amount ?? card.usd_amount ?? "0",
-    stops: stopsAt(["Ordered", "Being made", "Ready"], 1),
-    eta: now - Date.parse(card.created_at) > DAY_MS ? "late: over 24 h" : card.status === "claimed" ? "an operator is on it" : "within 24 h",
+    stops: stopsAt(["Ordered", "Being made", "Ready"], 1, isLate ? "hold" : "now"),
+    eta: isLate ? "late: over 24 h" : card.status === "claimed" ? "an operator took it" : "within 24 h",
     created_at: card.created_at,
   };
 }

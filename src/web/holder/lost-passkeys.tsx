@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { CopyLine } from "../parts";
+import { Contact } from "./contact";
 
 /**
  * Where programs call the service. The pages of a service on this computer are at `localhost`, and the service says in its
@@ -28,7 +29,7 @@ export function LostPasskeys() {
       {url && <CopyLine text={`purser recover ${url}`} />}
       <p class="soft small">First the recovery waits for 24 hours. Every open page of the account shows it, and any passkey that you find can cancel it.</p>
       <p class="soft small">Then run it again, within 7 days. It removes all passkeys and prints a link that opens the account once. Add a new passkey there at once.</p>
-      <p class="soft small">Without the wallet and without a passkey there is no proof that the account is yours. Write to the operator of this service.</p>
+      <p class="soft small">Without the wallet and without a passkey there is no proof that the account is yours. <Contact>and ask what can be done</Contact></p>
     </>
   );
 }

@@ -1,11 +1,11 @@
 // One payment: what it bought, what it cost, and what came back of it.
 
-import { Button, Empty, Id, KeyValue, Log, type LogLine, PageHead, type PageProps, Panel, Shell, Skeleton, Status, Time, money, pageOf, sentence, statusOf } from "../parts";
+import { Button, Empty, Id, KeyValue, Log, type LogLine, PageHead, type PageProps, Panel, Shell, Skeleton, Status, type StreamEvent, Time, begunBy, money, pageOf, sentence, withBeginning } from "../parts";
 import { type Paid, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { useLoad } from "./data/load";
 import { dayLink } from "./data/statement";
-import { reasonWords } from "./data/words";
+import { reasonSentence } from "./data/words";
 import { LoadError } from "./pager";
 import { Receipt } from "./receipt";
 
@@ -62,7 +62,7 @@ function moneyOf(payment: Paid): string {
     case "declined":
     case "refused":
     case "released":
-      return `Nothing was taken.${payment.error_reason ? ` ${reasonWords(payment.error_reason)}` : ""}`;
+      return `Nothing was taken.${payment.error_reason ? ` ${reasonSentence(payment.error_reason)}` : ""}`;
     case "unknown":
       return "We had no answer. It is neither paid nor refused until the chain says so.";
     case "credited":
@@ -105,7 +105,7 @@ function Loaded({ payment }: { payment: Paid }) {
           {events.error && !events.data ? (
             <LoadError error={events.error} what="the timeline" retry={events.reload} />
           ) : (
-            <Log label="What happened with this payment, the newest first" lines={(events.data ?? []).map(lineOf)} />
+            <Log label="What happened with this payment, the newest first" lines={linesOf(events.data ?? [])} />
           )}
         </Panel>
         <div class="stack">
@@ -134,11 +134,29 @@ function boughtPage(payment: Paid): string | null {
   return /^(po|top)_/.test(id) ? `/dashboard/transfers/${id}` : null;
 }
 
-function lineOf(event: PastEvent): LogLine {
+/** What became of a card after it was made is on its own page. */
+const CARD_LIFE = /\.(charged|charge_\w+|paused?|pause_requested|resumed?|resume_requested|close_requested|details_viewed|refresh\w*)$/;
+
+/** One line for each step, of which the last event says how it stands. */
+function linesOf(events: PastEvent[]): LogLine[] {
+  const begun = begunBy(events);
+  const seen = new Set<string>();
+  const isNews = (event: StreamEvent): boolean => {
+    const { thing } = sentence(event);
+    const isNew = !CARD_LIFE.test(event.type) && !seen.has(thing);
+    seen.add(thing);
+    return isNew;
+  };
+  return events.filter(isNews).map((event, index) => lineOf(withBeginning(event, begun), event.fresh === true, index > 0));
+}
+
+function lineOf(event: StreamEvent, fresh: boolean, isOver: boolean): LogLine {
   const said = sentence(event);
   const page = pageOf(event.type, event.data.object);
   const who = said.who ?? null;
-  const tone = said.then?.tone ?? statusOf("payment", "fulfilled").tone;
+  const state = said.then?.tone ?? "done";
+  // What another event follows happens no more.
+  const tone = isOver && (state === "move" || state === "wait") ? "done" : state;
   return {
     key: event.seq,
     tone,
@@ -149,6 +167,6 @@ function lineOf(event: PastEvent): LogLine {
       </>
     ),
     at: event.created_at,
-    fresh: event.fresh === true,
+    fresh,
   };
 }

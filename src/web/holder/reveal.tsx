@@ -130,7 +130,7 @@ export function RevealBar({ reveal, card, action, copies }: RevealBarProps) {
           {action}
         </Button>
         {reveal.error && <ErrorLine>{reveal.error}</ErrorLine>}
-        {!mayAct.value && <p class="small quiet">This page was opened with a payment's token, so it shows no numbers.</p>}
+        {!mayAct.value && <p class="small quiet">An agent’s link opened this page, so it shows no numbers.</p>}
       </div>
     );
   }

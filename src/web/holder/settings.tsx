@@ -4,10 +4,12 @@ import { useEffect, useState } from "preact/hooks";
 import { Avatar, Button, Confirm, ErrorLine, Field, Icon, Id, KeyValue, Menu, MoneyField, Note, PageHead, Panel, Segments, Shell, Skeleton, Status, StatusTag, type Theme, Time, amountProblem, api, failure, fieldErrors, frame, hasPasskeys, money, navigate, setTheme, theme, toast } from "../parts";
 import { account, loadAccount, mayAct } from "./account";
 import { AddPasskey } from "./add-passkey";
-import { webAddress } from "./chain";
+import { checkAddress } from "./chain";
+import { Contact } from "./contact";
 import { isAbsent, useLoad } from "./data/load";
 import { type Identity, type IssuerLink, type Passkey, linkIssuer, readCardBalance, readPasskeys, removePasskey, renamePasskey, startIdentity, unlinkIssuer } from "./data/settings";
-import { reasonWords } from "./data/words";
+import { reasonSentence } from "./data/words";
+import { LookNote } from "./look-note";
 import { useKeyOf } from "./once";
 import { LoadError } from "./pager";
 import { Sessions } from "./sessions";
@@ -22,11 +24,7 @@ export default function Settings() {
     <Shell app="holder" page="settings" title="Settings" read>
       <PageHead title="Settings">Ways in, sessions, identity, the card issuer and webhooks.</PageHead>
       <div class="stack">
-        {!mayAct.value && (
-          <Note tone="info" title="You can look, not change.">
-            This page was opened with a payment’s token. Ask your agent to sign in with the wallet and send a new link.
-          </Note>
-        )}
+        <LookNote />
         <WaysIn />
         <Sessions title="Signed in now" />
         <IdentityPanel />
@@ -127,7 +125,7 @@ function WaysIn() {
       </ul>
       {keys.data && keys.data.passkeys.length === 0 && (
         <div class="panel-body">
-          <Note tone={possible ? "wait" : "info"} title={possible ? "Add a passkey, so that you don't depend on your agent." : "This address offers no passkeys."}>
+          <Note tone={possible ? "wait" : "info"} title={possible ? "Add a passkey, so that you don’t depend on your agent." : "This address offers no passkeys."}>
             {possible ? "Then you come back without a link, and confirm what matters with your fingerprint, face or PIN." : "Browsers offer passkeys at a host name with TLS, or at localhost."}
           </Note>
         </div>
@@ -184,20 +182,28 @@ function RemovePasskey({ passkey, last, onClose, then }: { passkey: Passkey; las
   );
 }
 
+/** Later, the person may do something else: a button leads to the check. */
+const GO_WITHIN_MS = 5_000;
+
 function IdentityPanel() {
   const identity = account.value?.identity as Identity | null | undefined;
   const status = identity?.status ?? "none";
-  const checkUrl = webAddress(identity?.check_url);
+  const checkUrl = checkAddress(identity?.check_url);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
+  const [isGoing, setIsGoing] = useState(false);
+  // The provider may name its page a moment later.
+  useEffect(() => {
+    if (isGoing && checkUrl) location.assign(checkUrl);
+  }, [isGoing, checkUrl]);
   const start = async () => {
     setBusy(true);
     setError(null);
     try {
-      const { identity: begun } = await startIdentity();
+      await startIdentity();
+      setIsGoing(true);
+      setTimeout(() => setIsGoing(false), GO_WITHIN_MS);
       await loadAccount();
-      const url = webAddress(begun.check_url);
-      if (url) location.assign(url);
     } catch (thrown) {
       setError(failure(thrown).said);
     }
@@ -223,7 +229,7 @@ function IdentityPanel() {
           <>
             {status === "rejected" && (
               <Note tone="bad" title="The provider could not verify you.">
-                {reasonWords(identity?.rejection_reason) ?? "It gave no reason."} You can try again.
+                {reasonSentence(identity?.rejection_reason) ?? "It gave no reason."} You can try again. <Contact>if it refuses you again</Contact>
               </Note>
             )}
             <div class="row wrap between">
@@ -289,7 +295,7 @@ function Issuer() {
           </>
         ) : (
           <div class="row wrap between">
-            <p class="soft grow">{status === "requested" ? "The issuer opens an account in your name. This page changes by itself." : status === "declined" ? `The issuer declined: ${reasonWords(link?.decline_reason) ?? "it gave no reason"} You can try again.` : "Reloadable cards and their balance need an account at the issuer. Linking opens one; it is free."}</p>
+            <p class="soft grow">{status === "requested" ? "The issuer opens an account in your name. This page changes by itself." : status === "declined" ? `The issuer declined: ${reasonSentence(link?.decline_reason) ?? "it gave no reason."} You can try again.` : "Reloadable cards and their balance need an account at the issuer. Linking opens one; it is free."}</p>
             <Button kind="primary" busy={busy} decides disabled={!mayAct.value || status === "requested"} onClick={() => void act()}>
               Link the card issuer
             </Button>

@@ -1,62 +1,30 @@
-// Spending by day, from the payments of the account.
+// Spending by day: what was paid at this service and from the agents’ wallet.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { Panel, Segments, Skeleton, api, compare, dayKey, decimal, failure, isZero, less, money, now, onEvent, onGap, sum, units, present } from "../parts";
+import { Panel, Segments, Skeleton, api, compare, dayKey, failure, isZero, less, money, now, onEvent, onGap, present, sum, withQuery } from "../parts";
 import { Chart } from "../parts/chart";
 
-interface Payment {
-  payment_id: string;
-  status: string;
-  amount: string | number;
-  created_at: string;
-  credited_usd_amount?: string | number | null;
-}
-
-const PAGE = 100;
-/** Enough for most accounts. What is not covered by so many payments is left out, and the panel says so. */
-const PAGES = 6;
-const DAY_MS = 86_400_000;
 const DAYS = 30;
 const LABEL = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
-/** What a payment cost in the end. */
-function cost(payment: Payment): bigint {
-  if (payment.status !== "fulfilled" && payment.status !== "settled") return 0n;
-  // What failed was credited in full, and what was left on a closed card too.
-  const left = (units(payment.amount) ?? 0n) - (units(payment.credited_usd_amount) ?? 0n);
-  return left > 0n ? left : 0n;
+export interface Spending {
+  /** The days, oldest first: `2026-11-27`. */
+  days: string[];
+  /** What each day cost: what was paid less what was credited. */
+  amounts: string[];
 }
 
-export interface Spending {
-  /** The days covered, oldest first: `2026-11-27`. */
-  days: string[];
-  amounts: string[];
-  whole: boolean;
+/** When the days begin in the person’s time zone, the last of them that of this moment. */
+export function daysUntil(until: number): Date[] {
+  const last = new Date(until);
+  return Array.from({ length: DAYS }, (_, at) => new Date(last.getFullYear(), last.getMonth(), last.getDate() - (DAYS - 1 - at)));
 }
 
 export async function loadSpending(until: number): Promise<Spending> {
-  const oldest = until - (DAYS - 1) * DAY_MS;
-  const byDay = new Map<string, bigint>();
-  let after: string | undefined;
-  let reached = until;
-  let whole = false;
-  for (let page = 0; page < PAGES && !whole; page += 1) {
-    const answer = await api.get<{ payments: Payment[]; has_more: boolean }>(`/list-payments?limit=${PAGE}${after ? `&starting_after=${after}` : ""}`);
-    for (const payment of answer.payments) {
-      const key = dayKey(payment.created_at);
-      byDay.set(key, (byDay.get(key) ?? 0n) + cost(payment));
-      reached = Math.min(reached, Date.parse(payment.created_at));
-    }
-    after = answer.payments.at(-1)?.payment_id;
-    whole = !answer.has_more || reached < oldest;
-  }
-  const days: string[] = [];
-  for (let at = 0; at < DAYS; at += 1) {
-    const moment = until - (DAYS - 1 - at) * DAY_MS;
-    if (whole || dayKey(moment) > dayKey(reached)) days.push(dayKey(moment));
-  }
-  return { days, amounts: days.map((key) => decimal(byDay.get(key) ?? 0n)), whole };
+  const starts = daysUntil(until);
+  const { sums } = await api.get<{ sums: { spent: string | number; credited: string | number }[] }>(withQuery("/account/spending-sums", { starts: starts.map((start) => start.toISOString()).join(",") }));
+  return { days: starts.map((start) => dayKey(start.getTime())), amounts: sums.map((day) => less(day.spent, day.credited)) };
 }
 
 const label = (key: string): string => LABEL.format(new Date(`${key}T12:00:00`));
@@ -90,11 +58,16 @@ export function SpendingPanel() {
       data.value = { ...spending, amounts: spending.amounts.with(-1, sum(spending.amounts.at(-1), value as string)) };
     };
     const offPaid = onEvent("payment.fulfilled", (event) => add(event.data.object.amount, event.created_at));
+    // A purchase here is a payment of the account too.
+    const offWallet = onEvent("wallet_payment.settled", (event) => {
+      if (event.data.object.host !== "route") add(event.data.object.amount, event.created_at);
+    });
     const offFailed = onEvent(["card.failed", "intl_order.rejected", "intl_order.cancelled"], (event) => add(less("0", event.data.object.credited_usd_amount as string), event.created_at));
     const offGift = onEvent("gift_card.failed", (event) => add(less("0", event.data.object.charged_usd_amount as string), event.created_at));
     const offGap = onGap(load);
     return () => {
       offPaid();
+      offWallet();
       offFailed();
       offGift();
       offGap();
@@ -134,18 +107,17 @@ export function SpendingPanel() {
     >
       <p class="small soft">
         <b>{money(week)}</b> this week
-        {!isZero(before) && spending.amounts.length >= 14 && `, ${money(less(week, before)).replace("−", "")} ${compare(week, before) < 0 ? "less" : "more"} than the week before`}. Today <b>{money(today)}</b>.
+        {!isZero(before) && `, ${money(less(week, before)).replace("−", "")} ${compare(week, before) < 0 ? "less" : "more"} than the week before`}. Today <b>{money(today)}</b>.
       </p>
       <Chart
         bars
         height={168}
         label={`Spending a day, the last ${days.length} days. Highest ${money(most)}, today ${money(today)}.`}
         labels={days.map(label)}
-        series={[{ values: amounts.map(Number), color: "--pot-2" }]}
+        series={[{ values: amounts.map((amount) => Math.max(0, Number(amount))), color: "--pot-2" }]}
         unit={(value, exact) => money(exact ? value.toFixed(2) : String(value), "USD", { places: exact ? 2 : 0 })}
         table={{ head: ["Day", "Spent"], rows: days.map((key, at) => [label(key), money(amounts[at])]).reverse() }}
       />
-      {!spending.whole && <p class="tiny quiet">The newest {PAGE * PAGES} payments.</p>}
     </Panel>
   );
 }

@@ -1,11 +1,11 @@
-// The statement: a month or any days, with a running balance, as a file and on paper.
+// The statement of the balance or of the agents’ wallet: a month or any days, with a running balance, as a file and on
+// paper.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Amount, type AmountValue, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, failure, fullTime, isZero, money, setQuery, toast, useRoute, present } from "../parts";
-import type { StatementLine } from "../api/public";
-import { account } from "./account";
+import { Amount, type AmountValue, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, failure, fullTime, isZero, money, onEvent, setQuery, toast, useRoute, present } from "../parts";
+import { account, mayAct } from "./account";
 import { type Slice, useLoad, usePages } from "./data/load";
-import { type Show, type Shown, causePage, dateOf, daysPeriod, effectOf, effectText, exportCsv, lineWords, monthPeriod, readForPaper, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
+import { type Line, type Show, type Shown, causePage, dateOf, daysPeriod, effectOf, effectText, exportCsv, lineWords, monthPeriod, readForPaper, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
 import { LoadError, NoMatch, Pager } from "./pager";
 
 const PAGE = 50;
@@ -16,6 +16,10 @@ const CHOICES: { value: Show; text: string }[] = [
   { value: "out", text: "Out" },
   { value: "held", text: "Held" },
 ];
+
+const OF_WALLET = "agents";
+/** The line of a payment follows its event: a job tells the wallet. */
+const LINE_AFTER_MS = 1_500;
 
 const isDay = (text: string | null): text is string => text !== null && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
 
@@ -30,21 +34,41 @@ function periodOf(query: URLSearchParams): { shown: Shown; days: boolean } {
 
 export default function Statement() {
   const { query } = useRoute();
-  const { shown, days } = periodOf(query);
+  const { shown: span, days } = periodOf(query);
+  const agents = query.get("account") === OF_WALLET;
+  const shown: Shown = agents ? { ...span, period: { ...span.period, of: "agent_wallet" }, file: `agents-wallet-${span.file}` } : span;
   const show = CHOICES.find((one) => one.value === query.get("show"))?.value ?? "all";
   // A period that is over does not change.
-  const types = shown.period.until !== undefined && Date.parse(shown.period.until) <= present() ? [] : ["balance.*"];
-  const key = `${shown.period.from} ${shown.period.until}`;
-  const lines = usePages<StatementLine, string>(`statement ${key} ${show}`, (after) => statementSlice(shown.period, show, after, PAGE), {
+  const isOver = shown.period.until !== undefined && Date.parse(shown.period.until) <= present();
+  const types = isOver || agents ? [] : ["balance.*"];
+  const key = `${agents} ${shown.period.from} ${shown.period.until}`;
+  const lines = usePages<Line, string>(`statement ${key} ${show}`, (after) => statementSlice(shown.period, show, after, PAGE), {
     types,
     after: (rows, _event, page) => (page === 0 ? "reload" : rows),
   });
   const sums = useLoad(`sums ${key}`, () => readSums(shown.period), { types, atMostEvery: 2_000 });
+  const { page, reload: reloadLines } = lines;
+  const { reload: reloadSums } = sums;
+  useEffect(() => {
+    if (!agents || isOver) return undefined;
+    let timer = 0;
+    const off = onEvent("wallet_payment.settled", () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => {
+        reloadSums();
+        if (page === 0) reloadLines();
+      }, LINE_AFTER_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      off();
+    };
+  }, [agents, isOver, page, reloadLines, reloadSums]);
   const [choosing, setChoosing] = useState(false);
   const [exporting, setExporting] = useState(false);
   const user = account.value?.user_id ?? "";
   // While it is printed the page has all lines of the period, not only those of the shown page.
-  const [paper, setPaper] = useState<Slice<StatementLine, string> | null>(null);
+  const [paper, setPaper] = useState<Slice<Line, string> | null>(null);
   const [preparing, setPreparing] = useState(false);
   const toPaper = async () => {
     setPreparing(true);
@@ -70,7 +94,7 @@ export default function Statement() {
         <div class="print-only print-head">
           <div>
             <span>Purser</span>
-            <span>Statement of account</span>
+            <span>{agents ? "Statement of the agents’ wallet" : "Statement of account"}</span>
           </div>
           <p class="small">
             Account {user} · {shown.name} · made {fullTime(new Date(present()).toISOString())}
@@ -90,7 +114,9 @@ export default function Statement() {
               </>
             }
           >
-            Every change of your balance. What agents pay from a wallet, the agents’ wallet too, is not part of it.
+            {agents
+              ? "What your agents paid from their wallet, and what it received. Refunds of such purchases go to your balance."
+              : "Every change of your balance. What agents pay from a wallet of their own is not part of it."}
           </PageHead>
         </div>
         <div class="stack">
@@ -119,7 +145,18 @@ export default function Statement() {
                 </Button>
               )}
             </div>
-            <Segments label="Show" options={CHOICES} value={show} onChange={(value) => setQuery({ show: value === "all" ? undefined : value })} />
+            {(agents || (mayAct.value && account.value?.agent_wallet)) && (
+              <Segments
+                label="Statement of"
+                options={[
+                  { value: "", text: "Balance" },
+                  { value: OF_WALLET, text: "Agents’ wallet" },
+                ]}
+                value={agents ? OF_WALLET : ""}
+                onChange={(value) => setQuery({ account: value || undefined, show: undefined, of: undefined })}
+              />
+            )}
+            <Segments label="Show" options={agents ? CHOICES.filter((one) => one.value !== "held") : CHOICES} value={show} onChange={(value) => setQuery({ show: value === "all" ? undefined : value })} />
           </div>
           {sums.error && !sums.data && <LoadError error={sums.error} what="the sums" retry={sums.reload} />}
           {sums.data && (
@@ -139,7 +176,9 @@ export default function Statement() {
             ) : lines.data.length === 0 ? (
               show === "all" ? (
                 <Empty icon="statement" title={`Nothing in ${days ? "these days" : shown.name}`}>
-                  Credits, refunds, deposits and withdrawals appear here. A card that an agent pays for itself does not touch your balance.
+                  {agents
+                    ? "Paid calls and transfers from the agents’ wallet appear here, and with the next of them what the wallet received."
+                    : "Credits, refunds, deposits and withdrawals appear here. A card that an agent pays for itself does not touch your balance."}
                 </Empty>
               ) : (
                 <NoMatch clear={() => setQuery({ show: undefined })}>No line of this kind is in {days ? "these days" : shown.name}.</NoMatch>
@@ -153,7 +192,7 @@ export default function Statement() {
           </div>
           {sums.data && (
             <p class="small quiet">
-              {sumWords(sums.data)} Dates are in your time zone, days of limits in UTC.
+              {sumWords(sums.data)} {agents && "What the wallet received is in the statement once its next payment begins. "}Dates are in your time zone, days of limits in UTC.
               {paper?.next !== undefined ? " The newest lines only; the CSV file has all of them." : ""}
             </p>
           )}
@@ -184,7 +223,7 @@ function Day({ at }: { at: string }) {
   );
 }
 
-function Held({ line }: { line: StatementLine }) {
+function Held({ line }: { line: Line }) {
   if (effectOf(line) !== 0n) return null;
   return (
     <span class="quiet small">
@@ -193,7 +232,7 @@ function Held({ line }: { line: StatementLine }) {
   );
 }
 
-function Lines({ lines, opening, marked }: { lines: StatementLine[]; opening: { amount: AmountValue; at: string } | undefined; marked: string | null }) {
+function Lines({ lines, opening, marked }: { lines: Line[]; opening: { amount: AmountValue; at: string } | undefined; marked: string | null }) {
   return (
     <Table
       caption="Lines of the statement, the newest first"
@@ -220,10 +259,12 @@ function Lines({ lines, opening, marked }: { lines: StatementLine[]; opening: { 
                   <b>{lineWords(line)}</b>
                 )}
                 <div class="small quiet row wrap">
+                  {line.type === "debited" && line.wallet_payment && <span>by {line.api_key?.name ?? "an agent that signed in"}</span>}
+                  {line.wallet_payment?.note && <span class="anywhere">“{line.wallet_payment.note}”</span>}
                   <span class="no-print">
-                    <Id value={line.cause} />
+                    <Id value={line.wallet_payment?.tx_hash ?? line.cause} />
                   </span>
-                  <span class="print-only mono">{line.cause}</span>
+                  <span class="print-only mono">{line.wallet_payment?.tx_hash ?? line.cause}</span>
                   <span class="narrow-only no-print">
                     <Day at={line.created_at} />
                   </span>

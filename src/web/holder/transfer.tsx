@@ -9,9 +9,9 @@ import { useLoad } from "./data/load";
 import { readNames } from "./data/people";
 import { type RouteStop, stopsOf, timesOf } from "./data/route";
 import { dayLink } from "./data/statement";
-import { NOT_THERE, TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, readTransfer, statusKind, updated } from "./data/transfers";
+import { NOT_THERE, TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, railName, readTransfer, statusKind, updated } from "./data/transfers";
 import { retryWords, whereOf } from "./data/where";
-import { HELD_WORDS, reasonWords } from "./data/words";
+import { HELD_WORDS, reasonSentence } from "./data/words";
 import { Receipt } from "./receipt";
 import { Transaction, chainName } from "./chain";
 import { LoadError } from "./pager";
@@ -124,7 +124,7 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
         <WhereItIs transfer={transfer} where={where} />
         {transfer.held && (
           <Note tone="wait" title="It waits">
-            {HELD_WORDS[transfer.held] ?? reasonWords(transfer.held)}
+            {HELD_WORDS[transfer.held] ?? reasonSentence(transfer.held)}
           </Note>
         )}
         {transfer.payout?.status === "awaiting-details" && !transfer.payout.redemption_url && mayAct.value && (
@@ -179,7 +179,7 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
 
 function headline(transfer: Transfer, names: Map<string, string> | undefined): [string, ComponentChildren] {
   const back = "The full price is on your balance and can be spent or withdrawn.";
-  const reason = reasonWords(transfer.payout?.failure_reason ?? transfer.topUp?.failure_code ?? transfer.withdrawal?.failure_reason ?? transfer.bank?.failureReason);
+  const reason = reasonSentence(transfer.payout?.failure_reason ?? transfer.topUp?.failure_code ?? transfer.withdrawal?.failure_reason ?? transfer.bank?.failureReason);
   const why = reason ? `${reason} ` : "";
   switch (transfer.kind) {
     case "top_up": {
@@ -341,7 +341,7 @@ function Legs({ transfer, payment, stops }: { transfer: Transfer; payment: Payme
             ),
           },
           { title: "State", fold: "second", cell: (leg) => <StatusTag tone={LEG_STATE[leg.is][0]}>{LEG_STATE[leg.is][1]}</StatusTag> },
-          { title: "Transaction", fold: "whole", cell: (leg) => (leg.hash ? <Transaction hash={leg.hash} network={leg.network} /> : <span class="quiet">{leg.network === "" ? "not on a chain" : "none yet"}</span>) },
+          { title: "Transaction", fold: "whole", cell: (leg) => (leg.hash ? <Transaction hash={leg.hash} network={leg.network} /> : <span class="small quiet">{leg.network === "" ? "not on a chain" : "none yet"}</span>) },
           { title: "At", fold: "second-right", cell: (leg) => (leg.at ? <Time at={leg.at} as="seconds" class="quiet" /> : <span class="quiet">–</span>) },
           { title: "Amount", number: true, fold: "first-right", cell: (leg) => (leg.amount === null ? <span class="quiet">–</span> : <Amount value={leg.amount} currency={leg.asset} places={leg.asset === "USDC" ? 6 : 2} soft={leg.is === "next"} struck={leg.is === "fail"} />) },
         ]}
@@ -414,13 +414,13 @@ const WORDS: Record<string, [Tone, string]> = {
   "top_up.delivered": ["move", "Delivered to the deposit address on Base"],
   "top_up.credited": ["done", "Credited to your card balance"],
   "top_up.failed": ["off", "It could not be delivered. The full price is on your balance"],
-  "payout.awaiting-details": ["wait", "Waits for the recipient's card"],
+  "payout.awaiting-details": ["wait", "Waits for the recipient’s card"],
   "payout.queued": ["move", "Ready to be sent"],
-  "payout.in-process": ["move", "The bank accepted it"],
+  "payout.in-process": ["move", "{rail} accepted it"],
   "payout.complete": ["done", "Paid out"],
   "payout.returned": ["off", "It came back, and was credited"],
-  "payout.failed": ["off", "The bank declined it. The price is on your balance"],
-  "payout.cancelled": ["off", "The bank stopped it. The price is on your balance"],
+  "payout.failed": ["off", "{rail} declined it. The price is on your balance"],
+  "payout.cancelled": ["off", "{rail} stopped it. The price is on your balance"],
   "payout.expired": ["off", "No card was entered in 30 days. The price is on your balance"],
   "withdrawal.pending": ["move", "The amount is held"],
   "withdrawal.sent": ["move", "Sent on its chain"],
@@ -440,12 +440,18 @@ const WORDS: Record<string, [Tone, string]> = {
 };
 
 function timeline(transfer: Transfer, events: PastEvent[], payment: Payment | null): LogLine[] {
-  const lines: (LogLine & { at: string })[] = events.flatMap((event) => {
+  const rail = railName(transfer).replace(/^the/, "The");
+  const lines: (LogLine & { at: string })[] = events.flatMap((event, index) => {
     // The payment's own line says it better.
     if (event.type === "top_up.paid" && payment) return [];
-    const [tone, text] = WORDS[event.type] ?? [];
-    const who = actorOf(event);
-    return tone && text ? [{ key: event.seq, tone, text, at: event.created_at, fresh: event.fresh === true, ...(who ? { sub: <span>{byWords(who)}</span> } : {}) }] : [];
+    const [current, words] = WORDS[event.type] ?? [];
+    if (!current || !words) return [];
+    // What another event follows happens no more.
+    const tone = index > 0 && (current === "move" || current === "wait") ? "done" : current;
+    const text = words.replace("{rail}", rail);
+    // The sentence names it already.
+    const who = text === words ? (actorOf(event)?.replace("The payment app", rail) ?? null) : null;
+    return [{ key: event.seq, tone, text, at: event.created_at, fresh: event.fresh === true, ...(who ? { sub: <span>{byWords(who)}</span> } : {}) }];
   });
   for (const leg of transfer.topUp?.legs ?? []) {
     const network = leg.leg === "burn" ? "solana" : "base";

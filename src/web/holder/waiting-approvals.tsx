@@ -1,10 +1,10 @@
 // Spends over a limit: those that wait for the owner, and those that were decided.
 
 import { useState } from "preact/hooks";
-import { Avatar, Button, Confirm, Empty, ErrorLine, Panel, Skeleton, Status, Time, failure, now, span } from "../parts";
+import { Avatar, Button, Empty, ErrorLine, Panel, Skeleton, Status, Time, now, span } from "../parts";
 import { mayAct } from "./account";
-import { ApprovalDialog } from "./approval-dialog";
-import { type Approval, actWords, approvalAgent, approvalAgentInside, approvalReason, approvalSays, approvalWords, decline } from "./approvals";
+import { ApprovalDialog, DeclineDialog } from "./approval-dialog";
+import { type Approval, approvalAgent, approvalReason, approvalSays, approvalWords } from "./approvals";
 import { readDecided } from "./data/agents";
 import { isAbsent, usePages } from "./data/load";
 import { Pager } from "./pager";
@@ -34,6 +34,8 @@ export function WaitingApprovals({ approvals, failed, reload }: WaitingProps) {
     );
   }
   const waiting = approvals.filter((one) => one.status === "pending");
+  // An agent's link shows what that agent asked for, if anything.
+  if (waiting.length === 0 && !mayAct.value) return null;
   if (waiting.length === 0) {
     return (
       <Panel title="Waits for your yes" padded>
@@ -67,29 +69,8 @@ export function WaitingApprovals({ approvals, failed, reload }: WaitingProps) {
         ))}
       </ul>
       {shown && <ApprovalDialog approval={shown} now={now.value} onClose={() => setShown(null)} onAnswered={reload} />}
-      {declining && <Decline one={declining} onClose={() => setDeclining(null)} then={reload} />}
+      {declining && <DeclineDialog approval={declining} onClose={() => setDeclining(null)} onAnswered={reload} />}
     </Panel>
-  );
-}
-
-function Decline({ one, onClose, then }: { one: Approval; onClose: () => void; then: () => void }) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(null);
-  const act = async () => {
-    setBusy(true);
-    try {
-      await decline(one);
-      then();
-      onClose();
-    } catch (thrown) {
-      setError(failure(thrown).said);
-      setBusy(false);
-    }
-  };
-  return (
-    <Confirm title={`Decline to let ${approvalAgentInside(one)} ${actWords(one)}?`} action="Decline it" danger busy={busy} error={error} onConfirm={() => void act()} onClose={onClose}>
-      <p>Nothing was taken. {approvalAgent(one)} is told, and cannot ask for the same again for a day from when it asked.</p>
-    </Confirm>
   );
 }
 
@@ -106,6 +87,8 @@ export function PastApprovals() {
   const list = usePages<Approval, string>("decided approvals", readDecided, { types: ["approval.*"], after: () => "reload" });
   if (isAbsent(list.error)) return null;
   const rows = list.data;
+  // An agent's link shows what was decided for that agent, if anything.
+  if (!mayAct.value && rows?.length === 0) return null;
   return (
     <Panel title="Decided">
       {list.error && (

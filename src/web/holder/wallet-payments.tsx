@@ -71,7 +71,14 @@ export function WalletPayments() {
     after: (rows, event, page) => (!isStart(event) && page === 0 && !rows.some((row) => row.seq === event.seq) ? [rowOf(event), ...rows].slice(0, Math.max(PAGE, rows.length)) : rows),
   });
   return (
-    <Panel title="Paid from the agents’ wallet">
+    <Panel
+      title="Paid from the agents’ wallet"
+      aside={
+        <a class="small" href="/dashboard/statement?account=agents">
+          Statement
+        </a>
+      }
+    >
       {list.error && <LoadError error={list.error} what="what agents paid" retry={list.reload} />}
       {list.data === undefined ? (
         !list.error && <Skeleton rows={3} label="Loading what agents paid" />

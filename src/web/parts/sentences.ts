@@ -48,7 +48,7 @@ const named = (value: unknown): string => (text(value) ? ` “${text(value)}”`
 const usd = (value: unknown): string => money(text(value));
 const quoted = (value: unknown): string => (text(value) ? ` for “${text(value)}”` : "");
 const ending = (object: Values): string => (text(object.last4) ? ` •••• ${text(object.last4)}` : "");
-const because = (value: unknown): string => (text(value) ? ` Reason: ${text(value).replaceAll("_", " ")}.` : "");
+const because = (value: unknown): string => (text(value) ? ` Reason: ${text(value).replaceAll("_", " ").replace(/\.$/, "")}.` : "");
 
 /** The seconds between the beginning of a thing and this event. */
 function took(object: Values, event: StreamEvent): string {
@@ -102,6 +102,12 @@ const payoutTo = (object: Values): string =>
       : `to a debit card${text(object.card_last4) ? ` •••• ${text(object.card_last4)}` : ""}`;
 const payout = (object: Values): string => `${money(text(object.amount), text(object.currency) || "USD")} ${payoutTo(object)}`;
 /** A call of Purser itself: what it bought says so. */
+/** Why a recovery ended that the owner did not cancel. */
+const CANCELLED_BY: Record<string, string> = {
+  restore: "The recovery of this account ended, because the service was restored from a backup.",
+  freeze: "The recovery of this account ended, because an operator froze the account.",
+};
+
 const ofPurser = (object: Values): boolean => text(object.host) === "route";
 /** How it was paid, where the page knows that from another event: “ with wallet 0x30ef…a6c9”. */
 const paidWith = (object: Values): string => (text(object.paid_with) ? ` with ${text(object.paid_with)}` : "");
@@ -171,6 +177,10 @@ const PRODUCTS: Record<string, string> = {
   bank_payment: "a payout to a bank account", app_payment: "a payout to a payment app", card_balance: "a top-up",
 };
 const product = (object: Values): string => PRODUCTS[text(object.product)] ?? "a purchase";
+/** What a payment bought, by the kind of its event. */
+const BOUGHT: Record<string, (object: Values) => string> = { payment: product, card: usCard, intl_order: intlCard, gift_card: giftCard, payout: (o) => `a payout of ${payout(o)}`, top_up: () => "a top-up" };
+/** “ for your $480.00 US card”, where the page knows what the payment bought. */
+const refundOf = (object: Values): string => (text(object.bought) ? ` for ${text(object.bought).replace(/^an? /, "your ")}` : "");
 const LEG: Record<string, string> = { solana: "Solana", base: "Base" };
 
 // Of a charge, what the card's transactions say and its event does not.
@@ -199,6 +209,15 @@ function cardRows(name: (object: Values) => string): Record<
 const us = cardRows((o) => `US card${ending(o)}`);
 const reloadable = cardRows((o) => `card${ending(o)}`);
 const intl = cardRows((o) => `international card${ending(o)}`);
+
+/** An international order that waits for an operator, or that one took. Late, both are the same to its owner. */
+const openOrder: Row = {
+  buyer: true,
+  does: (o) => `ordered ${intlCard(o)}${paidWith(o)}.${o.overdue === true ? " It takes longer than 24 hours." : ""}`,
+  then: (o, event) => (o.overdue === true ? { tone: "wait", word: "Late" } : status("intl_order")(o, event)),
+  amount: out("charged_usd_amount"),
+  step: "order",
+};
 
 const ROWS = {
   "account.created": { says: () => "This account was opened." },
@@ -266,9 +285,9 @@ const ROWS = {
   "identity.rejected": { says: (o) => `Your identity could not be verified.${because(o.rejection_reason)}`, then: status("identity"), step: "identity" },
 
   ...prefixed("intl_order", intl),
-  "intl_order.queued": { buyer: true, does: (o) => `ordered ${intlCard(o)}${paidWith(o)}.`, then: status("intl_order"), amount: out("charged_usd_amount"), step: "order" },
-  "intl_order.claimed": { buyer: true, does: (o) => `ordered ${intlCard(o)}${paidWith(o)}.`, then: () => ({ tone: "move", word: "An operator is on it" }), amount: out("charged_usd_amount"), step: "order" },
-  "intl_order.overdue": { buyer: true, does: (o) => `ordered ${intlCard(o)}${paidWith(o)}. It takes longer than 24 hours.`, then: () => ({ tone: "wait", word: "Late" }), amount: out("charged_usd_amount"), step: "order" },
+  "intl_order.queued": openOrder,
+  "intl_order.claimed": openOrder,
+  "intl_order.overdue": openOrder,
   "intl_order.ready": { buyer: true, does: (o) => `ordered ${intlCard(o)}${paidWith(o)}.`, then: after("Ready"), amount: out("charged_usd_amount"), step: "order" },
   "intl_order.cancelled": { does: (o) => `cancelled the order of ${intlCard(o)}, so the money is back on your balance.`, says: (o) => `The order of ${intlCard(o)} was cancelled, so the money is back on your balance.`, amount: comesIn("credited_usd_amount"), step: "order" },
   "intl_order.rejected": { says: (o) => `An operator refused the order of ${intlCard(o)}, so the money is back on your balance.${because(o.rejection_reason)}`, amount: comesIn("credited_usd_amount"), step: "order" },
@@ -312,8 +331,8 @@ const ROWS = {
   "payout.expired": { says: (o) => `Nobody claimed the payout of ${payout(o)}, so the money is back on your balance.`, then: status("payout"), amount: comesIn("credited_amount"), step: "payout" },
   "payout.cancelled": { says: (o) => `The payout of ${payout(o)} was stopped, so the money is back on your balance.`, then: status("payout"), amount: comesIn("credited_amount"), step: "payout" },
 
-  "refund.approved": { says: (o) => `A person at Purser approved a refund of ${usd(o.amount)}.`, then: status("refund"), step: "refund" },
-  "refund.credited": { says: () => "A refund was credited to your balance.", then: status("refund"), amount: comesIn("amount"), step: "refund" },
+  "refund.approved": { says: (o) => `A person at Purser approved a refund of ${usd(o.amount)}${refundOf(o)}.`, then: status("refund"), step: "refund" },
+  "refund.credited": { says: (o) => `A refund${refundOf(o)} was credited to your balance.`, then: status("refund"), amount: comesIn("amount"), step: "refund" },
 
   ...prefixed("reloadable_card", reloadable),
   "reloadable_card.creating": { buyer: true, does: (o) => `asked for a reloadable card with ${usd(o.usd_amount)}.`, says: (o) => `A reloadable card with ${usd(o.usd_amount)} is being made.`, then: status("reloadable_card"), step: "order" },
@@ -394,7 +413,7 @@ const ROWS = {
   "recovery.requested": { says: () => "Your wallet asked to recover this account. After 24 hours it can remove all passkeys, unless you cancel it." },
   "recovery.ready": { says: () => "The recovery of this account has waited for 24 hours. The wallet can now remove all passkeys." },
   "recovery.completed": { says: () => "Your wallet recovered this account. All passkeys from before are removed." },
-  "recovery.cancelled": { says: (o) => (text(o.cancelled_by) === "restore" ? "The recovery of this account ended, because the service was restored from a backup." : "You cancelled the recovery of this account.") },
+  "recovery.cancelled": { says: (o) => CANCELLED_BY[text(o.cancelled_by)] ?? "You cancelled the recovery of this account." },
   "recovery.expired": { says: () => "The recovery of this account was not completed in time. Nothing changed." },
 } satisfies Record<string, Row>;
 
@@ -484,6 +503,8 @@ export interface Begun {
   who: Map<string, string>;
   /** By the payment's id. */
   paidWith: Map<string, string>;
+  /** What each payment bought, by the payment's id. */
+  bought: Map<string, string>;
   /** Who asked for what a card's issuer then did, by the number of the event that says that it was done. */
   asked: Map<number, string>;
   /** Charges of cards, as their transactions say. */
@@ -525,6 +546,7 @@ function askedBy(events: readonly StreamEvent[]): Map<number, string> {
 export function begunBy(events: readonly StreamEvent[], ours: readonly string[] = [], charges: readonly Charge[] = [], names: ReadonlyMap<string, string> = new Map()): Begun {
   const who = new Map<string, string>();
   const paidWith = new Map<string, string>();
+  const bought = new Map<string, string>();
   const outside = new Set<string>();
   const byTransaction = new Map<string, string>();
   const payments: { id: string; transaction: string }[] = [];
@@ -533,6 +555,10 @@ export function begunBy(events: readonly StreamEvent[], ours: readonly string[] 
     const thing = thingOf(object);
     const row = rows[event.type];
     if (thing && (row?.buyer || event.type === "approval.requested") && event.actor && isCaller(event.actor) && event.actor.type !== "payment") who.set(thing, actorOf(event) ?? "Your agent");
+    const kind = event.type.split(".")[0] ?? "";
+    const paidFor = text(object.payment_id);
+    // The payment itself knows only the product.
+    if (paidFor && BOUGHT[kind] && (kind !== "payment" || !bought.has(paidFor))) bought.set(paidFor, BOUGHT[kind](object));
     if (event.type.startsWith("payment.") && text(object.payer)) {
       const payer = text(object.payer);
       if (!ours.includes(payer)) outside.add(payer);
@@ -548,7 +574,7 @@ export function begunBy(events: readonly StreamEvent[], ours: readonly string[] 
   }
   // The only wallet of an account needs no name.
   if (outside.size === 1) for (const [id, wallet] of paidWith) if (wallet.startsWith("wallet ")) paidWith.delete(id);
-  return { who, paidWith, asked: askedBy(events), charges, names };
+  return { who, paidWith, bought, asked: askedBy(events), charges, names };
 }
 
 /** The transaction that a charge's event is about: of the same card and kind, the last one before the event. */
@@ -577,8 +603,9 @@ export function withBeginning(event: StreamEvent, begun: Begun): StreamEvent {
   const paid = begun.paidWith.get(payment);
   const asked = begun.asked.get(event.seq);
   const payee = event.type.startsWith("payout.") ? (begun.names.get(text(object.destination_id)) ?? begun.names.get(text(object.recipient_id))) : undefined;
-  if (!who && !paid && !asked && !payee) return event;
-  return { ...event, data: { object: { ...object, ...(who && { begun_by: who }), ...(paid && { paid_with: paid }), ...(asked && { asked_by: asked }), ...(payee && { payee_name: payee }) } } };
+  const bought = event.type.startsWith("refund.") ? begun.bought.get(payment) : undefined;
+  if (!who && !paid && !asked && !payee && !bought) return event;
+  return { ...event, data: { object: { ...object, ...(bought && { bought }), ...(who && { begun_by: who }), ...(paid && { paid_with: paid }), ...(asked && { asked_by: asked }), ...(payee && { payee_name: payee }) } } };
 }
 
 /** What an event says. A type that this page does not know yet is shown by its name. */

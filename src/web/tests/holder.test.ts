@@ -9,10 +9,12 @@ const { mergedSlice } = await import("../holder/data/load");
 const { effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
 const { stopsOf, timesOf } = await import("../holder/data/route");
 const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
+const { cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
+const { loadSpending } = await import("../holder/spending");
 const { costInTheEnd } = await import("../holder/receipt");
 const { productWords } = await import("../parts/sentences");
-const { explorerUrl, webAddress } = await import("../holder/chain");
+const { checkAddress, explorerUrl, webAddress } = await import("../holder/chain");
 const { frame } = await import("../parts");
 
 test("a list of several sources has every row once, newest first, whatever the page size", async () => {
@@ -36,6 +38,12 @@ test("a list of several sources has every row once, newest first, whatever the p
 });
 
 const line = (type: string, amount: number, cause = "wd_1") => ({ entry_id: `stl_${type}`, type, amount, cause, balance: 1, available: 1, held: 0, created_at: "2026-11-22T09:41:00.000Z" }) as never;
+
+test("an order is late only while it is open", () => {
+  const order = (status: string, overdue: boolean) => cardStatus({ card_type: "Non-Reloadable International", status, overdue } as never).word;
+  assert.deepEqual([order("queued", false), order("claimed", false)], ["Waits for an operator", "An operator took it"]);
+  assert.deepEqual([order("queued", true), order("claimed", true), order("ready", true)], ["Late", "Late", "Ready"]);
+});
 
 test("lines change the balance by their kind", () => {
   assert.deepEqual(["credited", "debited", "withdrawn", "reversed", "held", "released", "held_unfinal"].map((type) => effectText(line(type, 2.5))), ["2.50", "-2.50", "-2.50", "-2.50", "0.00", "0.00", "0.00"]);
@@ -71,6 +79,48 @@ test("the statement is read on for a filter that leaves few lines", async () => 
   assert.equal(await exportCsv({}, () => {}, () => true), null);
 });
 
+test("lines of the agents’ wallet say who was paid, by which key, and what was received", async () => {
+  const paid = (kind: string, host: string | null, note: string | null) => ({ kind, host, note, network: "base", pay_to: "0x1234567890123456789012345678901234567890", tx_hash: "0xab" });
+  const own = { ...(line("debited", 5, "wpay_1") as object), wallet_payment: paid("x402", "route", null), api_key: { api_key_id: "key_1", name: "Courier" } };
+  const sent = { ...(line("debited", 1, "wpay_2") as object), wallet_payment: paid("transfer", null, "=lunch") };
+  const received = line("credited", 10, "0x1234567890123456789012345678901234567890");
+  assert.deepEqual([own, sent, received].map((one) => lineWords(one as never)), ["Paid to Purser (this service)", "Transfer to 0x1234…7890", "Received on Base"]);
+  assert.equal(lineWords(line("reversed", 1, "4Nd1mYQZ")), "Correction: less is on Solana");
+  const asked: string[] = [];
+  Object.defineProperty(globalThis, "fetch", {
+    configurable: true,
+    value: async (path: string) => {
+      asked.push(path);
+      return new Response(JSON.stringify({ entries: [own, sent, received], has_more: false }));
+    },
+  });
+  const file = await exportCsv({ of: "agent_wallet" }, () => {}, () => false);
+  const rows = ((await file?.blob.text()) ?? "").trim().split("\r\n");
+  assert.match(asked[0] ?? "", /of=agent_wallet/);
+  assert.match(rows[0] ?? "", /entry_id,paid_to,address,network,transaction,agent,api_key_id,note$/);
+  assert.match(rows[1] ?? "", /debited,-5\.00,5,.*,Purser \(this service\),0x1234567890123456789012345678901234567890,base,0xab,Courier,key_1,$/);
+  assert.match(rows[2] ?? "", /,,,'=lunch$/);
+  assert.match(rows[3] ?? "", /stl_credited,,,,,,,$/);
+});
+
+test("spending asks for the days of the person's zone, and takes off what was credited", async () => {
+  const asked: string[] = [];
+  Object.defineProperty(globalThis, "fetch", {
+    configurable: true,
+    value: async (path: string) => {
+      const starts = new URL(path, "http://x").searchParams.get("starts")?.split(",") ?? [];
+      asked.push(...starts);
+      return new Response(JSON.stringify({ sums: starts.map((from, at) => ({ from, spent: at === 29 ? "7.50" : 0, credited: at === 29 ? 2 : 0 })) }));
+    },
+  });
+  const now = new Date(2026, 10, 27, 18, 36).getTime();
+  const spending = await loadSpending(now);
+  assert.deepEqual([spending.days[0], spending.days.at(-1), spending.days.length], ["2026-10-29", "2026-11-27", 30]);
+  assert.deepEqual([spending.amounts[0], spending.amounts.at(-1)], ["0.00", "5.50"]);
+  assert.ok(asked.every((start) => new Date(start).getHours() === 0));
+  assert.deepEqual(asked, asked.toSorted());
+});
+
 test("a period has whole days of the person's zone", () => {
   const november = monthPeriod("2026-11");
   assert.deepEqual([november.name, november.before], ["November 2026", "2026-10"]);
@@ -101,6 +151,9 @@ test("payouts and withdrawals wait, move, end and come back", () => {
   assert.deepEqual(is(payout("queued", "bank_payment")), ["done", "now", "next"]);
   assert.deepEqual(is(payout("complete", "app_payment")), ["done", "done", "done"]);
   assert.deepEqual(is(payout("returned", "bank_payment")), ["done", "fail", "done"]);
+  const names = (product: string) => stopsOf({ ...payout("complete", product), payout: { ...payout("complete", product).payout, platform: "venmo" } as never }, new Map()).map((stop) => stop.name);
+  assert.deepEqual(names("app_payment"), ["Paid", "Accepted by Venmo", "On their account"]);
+  assert.deepEqual(names("bank_payment"), ["Paid", "Accepted by the bank", "On their bank account"]);
   const withdrawal = (state: string) => ofWithdrawal({ id: "wd_1", state, amount: 1, asset: "USDC", network: "base", address: "0x", ...times } as never);
   assert.deepEqual([is(withdrawal("pending")), is(withdrawal("sent")), is(withdrawal("complete"))], [["done", "now", "next"], ["done", "done", "now"], ["done", "done", "done"]]);
   assert.deepEqual([isOpen(withdrawal("sent")), isOpen(withdrawal("failed"))], [true, false]);
@@ -117,6 +170,8 @@ test("links to explorers are of real chains only, and links of providers are web
   assert.equal(explorerUrl("abc", "solana"), "https://explorer.solana.com/tx/abc");
   assert.equal(webAddress("javascript:alert(1)"), null);
   assert.equal(webAddress("https://shop.example/r"), "https://shop.example/r");
+  for (const good of ["https://check.example/r", "/sandbox/identity-check?token=1"]) assert.equal(checkAddress(good), good);
+  for (const wrong of [null, "", "/", "//check.example", "/\\check.example", "javascript:alert(1)", "check"]) assert.equal(checkAddress(wrong), null);
   assert.equal(productWords("gift_marche_lumiere_fr"), "Marche Lumiere");
 });
 

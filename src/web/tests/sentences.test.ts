@@ -107,6 +107,18 @@ test("a payout names its recipient, a gift card its shop, an answer the agent th
   assert.equal(said(approved), "You let an agent buy a $480.00 US card.");
 });
 
+test("a refund says what it is for", () => {
+  const credited = event("refund.credited", { refund_id: "rf_1", payment_id: "pay_1", amount: 25 });
+  const said = (events: StreamEvent[]) => sentenceText(withBeginning(credited, begunBy([credited, ...events])));
+  const settled = event("payment.settled", { payment_id: "pay_1", product: "usa_prepaid_card", amount: 480 });
+  const ready = event("card.ready", { card_id: "card_1", payment_id: "pay_1", usd_amount: 480 });
+  assert.equal(said([]), "A refund was credited to your balance.");
+  assert.equal(said([settled]), "A refund for your US card was credited to your balance.");
+  assert.equal(said([settled, ready]), "A refund for your $480.00 US card was credited to your balance.");
+  assert.equal(said([ready, settled]), "A refund for your $480.00 US card was credited to your balance.");
+  assert.equal(sentence(credited).href, "/dashboard/payments/pay_1");
+});
+
 test("the end of a wait says its day", () => {
   const present = new Date(2026, 10, 27, 16, 21).getTime();
   assert.equal(until(new Date(2026, 10, 27, 18, 5).toISOString(), present), "18:05");

@@ -39,6 +39,22 @@ async function pressed(visitor, route, press) {
 }
 
 export const scenarios = {
+  async 'a payment from the agents’ wallet appears in its statement and in the spending'({ browser, service }) {
+    const agent = service.agent('payer')
+    await agent.call('createAgentWallet')
+    const key = await agent.key('Courier')
+    const visitor = await dashboard({ browser, service }, agent, '/statement')
+    await visitor.press('label', 'Agents’ wallet')
+    await visitor.sees('main', 'Nothing in')
+    await agent.call('agentWalletTransfer', { toAddress: await agent.address(), amountUsdc: 2, note: 'lunch' }, key.token)
+    await visitor.sees('main', 'by Courier')
+    await visitor.sees('main', '“lunch”')
+    await visitor.sees('main', 'Received on Base')
+    await visitor.inspect('holder-statement-agents')
+    await visitor.open(`${service.url}/dashboard`)
+    await visitor.sees('main', 'Today $2.00')
+  },
+
   async 'an agent asks for an approval, its owner gives one on the page and declines another'({ browser, service }) {
     const agent = service.agent('asker')
     await agent.call('createAgentWallet')
@@ -73,6 +89,8 @@ export const scenarios = {
     check((await second.says('asked')).asked === 202, 'the limit stays')
     await visitor.sees('#needs-you', '“dinner”')
     await visitor.press('#needs-you button', 'Decline')
+    await visitor.sees('dialog', 'Decline to let')
+    await visitor.press('dialog button', 'Decline it')
     check((await second.says('answered')).answered === 'declined', 'the agent hears of it')
     const refused = await second.says('done')
     check(refused.done === 403 && refused.code === 'approval_declined', `declined: ${JSON.stringify(refused)}`)

@@ -51,6 +51,7 @@ export const scenarios = {
     await visitor.sees('.stick h2', 'Enter the card for $250.00')
     await visitor.press('.stick button', 'Refuse order')
     await visitor.sees('dialog', 'The whole charge goes back')
+    await visitor.sees('dialog', `$${order.charged_usd_amount.toFixed(2)} is above your $250.00: a second operator must agree`)
     await visitor.inspect('desk-order-refuse')
     await visitor.press('dialog button', 'Cancel')
     await until('the dialog is gone', async () => (await visitor.count('dialog')) === 0 || null)
@@ -127,6 +128,7 @@ export const scenarios = {
     await visitor.press('dialog button', 'Approve')
     await confirmIfAsked(visitor, 'body', '$280.00 credited to its holder')
     await until('the refund', async () => Number((await customer.get('/get-account-balance')).body.available) === 280 || null)
+    await visitor.sees('main', 'ben asked, ')
 
     await visitor.open(`${service.deskUrl}/desk/stuck`)
     await visitor.sees('main', 'Stuck')
@@ -145,6 +147,13 @@ export const scenarios = {
       await visitor.open(`${service.deskUrl}/desk${page}`)
       await visitor.sees('.connection', 'Live')
       await loaded(visitor)
+      if (name === 'desk-customer') {
+        // One line for each purchase and refund, with its steps in it.
+        await visitor.sees('.log', 'by ben and ')
+        await visitor.sees('.log', 'bought a $300.00 US card')
+        check((await visitor.count('.log > li')) <= 5, 'a purchase and a refund are a line each')
+        await visitor.press('.log summary', 'Every step')
+      }
       await visitor.inspect(name)
     }
     await visitor.page.keyboard.press('?')

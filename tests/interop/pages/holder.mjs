@@ -2,7 +2,7 @@
 import { check, until } from './browser.mjs'
 import { HOSTILE, assertNotOwned, assertNotReloaded, dashboard, loaded, mark } from './people.mjs'
 
-export const settings = {}
+export const settings = { PURSER_SERVER__CONTACT: 'help@pay.example' }
 
 const PAGES = ['', '/cards', '/transfers', '/agents', '/statement', '/settings']
 
@@ -132,6 +132,7 @@ export const scenarios = {
       await visitor.sees('.connection', 'Live')
       await loaded(visitor)
       check((await visitor.count('#stop-agents')) === 0, 'nothing to stop with')
+      if (page === '' || page === '/agents') await visitor.sees('main', 'An agent’s link opened this page')
       await visitor.inspect(name)
     }
     const acts = await visitor.page.$$eval('main button', (all) => all.filter((one) => /Show number|Pause|Close card/.test(one.innerText) && !one.disabled).map((one) => one.innerText))
@@ -168,8 +169,15 @@ export const scenarios = {
     await service.admin('freeze', bought.user_id, '--message', `Please write to us. ${HOSTILE}`)
     await visitor.sees('body', 'Please write to us.')
     await assertNotOwned(visitor)
+    await visitor.sees('main a', 'help@pay.example')
+    await visitor.sees('.copy-line', bought.user_id)
     await visitor.inspect('holder-frozen')
     check(!(await visitor.text()).includes('$20.00'), 'nothing of the account is shown')
+    await visitor.press('main button', 'Look again')
+    await visitor.sees('main [role=status]', 'Still frozen at')
+    // A page that is opened meanwhile has loaded nothing of the account.
+    await visitor.open(`${service.url}/dashboard/cards`)
+    await visitor.sees('.copy-line', bought.user_id)
     await service.admin('unfreeze', bought.user_id)
     await visitor.open(`${service.url}/dashboard`)
     await visitor.sees('main', '$20.00')

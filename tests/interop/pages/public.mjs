@@ -1,7 +1,7 @@
 // The pages that anybody can open: the front page, the price in a browser, the recipient's form, an agent's signup, the
 // sandbox's identity check and the login link.
 import { check, until } from './browser.mjs'
-import { HOSTILE, assertNotOwned, ownersAct, signIn } from './people.mjs'
+import { HOSTILE, assertNotOwned, signIn } from './people.mjs'
 
 export const settings = { PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS: '0' }
 
@@ -64,12 +64,17 @@ export const scenarios = {
     await visitor.sees('main', 'This link ends on')
     await visitor.inspect('public-redeem')
 
+    await visitor.follow('button')
+    await visitor.sees('#card_number-error', 'Enter the long number')
+    await visitor.sees('#expiry-error', 'Month and year')
+
     await visitor.fill('[name=card_number]', '4111 1111 1111 1112')
     await visitor.fill('[name=expiry]', '13/2')
     await visitor.follow('button')
     await visitor.sees('#card_number-error', 'A digit is wrong')
     await visitor.sees('#expiry-error', 'Month and year')
     check(await visitor.page.evaluate(() => document.activeElement.id === 'card_number'), 'focus on the first error')
+    check(await visitor.page.evaluate(() => document.querySelector('[name=expiry]').value === '13/2'), 'the expiry is kept')
     await visitor.inspect('public-redeem-errors')
     const american = debitCard('840')
     await visitor.fill('[name=card_number]', american)
@@ -128,10 +133,13 @@ export const scenarios = {
   async 'the sandbox identity check shows errors at its fields'({ browser, service }) {
     const visitor = await browser.visitor({ size: 'phone' })
     await signIn(visitor, service.agent('identified'))
-    await ownersAct(visitor, '/account/identity', {})
-    const asked = () => fetch('/account').then((answer) => answer.json()).then((account) => account.identity?.check_url ?? null)
-    const check_url = await until('the check', () => visitor.page.evaluate(asked))
-    await visitor.open(new URL(check_url, service.url).href)
+    await visitor.open(`${service.url}/dashboard/settings`)
+    await visitor.follow('#identity button', 'Verify identity')
+    await visitor.sees('h1', 'Sandbox identity check')
+    // The same check is opened again from Home.
+    await visitor.open(`${service.url}/dashboard`)
+    await visitor.follow('#needs-you a', 'Verify')
+    await visitor.sees('h1', 'Sandbox identity check')
     await visitor.inspect('public-identity')
     for (const [name, value] of [['given_name', HOSTILE], ['family_name', 'Lovelace'], ['country', 'gb']]) {
       await visitor.fill(`[name=${name}]`, value)

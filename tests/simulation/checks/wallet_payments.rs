@@ -214,7 +214,8 @@ fn caps(
             Event::AddressSaved(_)
             | Event::AddressDeleted(_)
             | Event::SpendRefused(_)
-            | Event::MerchantCapsChanged(_) => {}
+            | Event::MerchantCapsChanged(_)
+            | Event::BalanceObserved(..) => {}
         }
     }
     if let Some((newest, _)) = days.last_key_value() {

@@ -1,5 +1,6 @@
 //! The actor that reads the chains' lists, and its supervisor, which restarts it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Store, codec};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
+use tokio::time::Instant;
 
 use super::{IncomingCursor, IncomingTracker, LostHistory, SettlementMatch, cursor_key, match_settlement};
 use crate::engine::provider_events::persist_cursor;
@@ -126,25 +128,36 @@ struct IncomingWatcher(WatcherDeps);
 
 struct Step;
 
+#[derive(Default)]
+struct WatcherState {
+    /// The row of the waiting transfer that was last checked again.
+    again: Option<Box<[u8]>>,
+    in_progress: InProgress,
+}
+
+/// Transfers that hold a cursor because their payments are being settled, each with the time at which this watcher saw it
+/// first. At most one of each chain. Measured without any clock that is set: the sandbox's time can be days ahead of its
+/// chains, and after a long stop all transfers are old while their payments are only being settled again.
+type InProgress = HashMap<DepositId, Instant>;
+
 impl Actor for IncomingWatcher {
     type Msg = Step;
-    /// The row of the waiting transfer that was last checked again.
-    type State = Option<Box<[u8]>>;
+    type State = WatcherState;
     type Arguments = ();
 
     async fn pre_start(&self, myself: ActorRef<Step>, (): ()) -> Result<Self::State, ActorProcessingErr> {
         drop(myself.cast(Step));
-        Ok(None)
+        Ok(WatcherState::default())
     }
 
-    async fn handle(&self, myself: ActorRef<Step>, _: Step, again: &mut Self::State) -> Result<(), ActorProcessingErr> {
+    async fn handle(&self, myself: ActorRef<Step>, _: Step, state: &mut Self::State) -> Result<(), ActorProcessingErr> {
         for network in Network::ALL {
             // A chain that does not answer delays no other.
-            if let Err(error) = self.read_list(network).await {
+            if let Err(error) = self.read_list(network, &mut state.in_progress).await {
                 tracing::warn!(network = network.name(), error, "incoming transfers could not be read");
             }
         }
-        self.recheck(again).await?;
+        self.recheck(&mut state.again).await?;
         drop(myself.send_after(Duration::from_millis(self.0.settings.pause_ms.max(1)), || Step));
         Ok(())
     }
@@ -154,7 +167,7 @@ impl Actor for IncomingWatcher {
 enum TransferLookup {
     /// In the ledger, or its payment will put it there.
     Known,
-    /// The sender may still claim it, or a reorg may remove it.
+    /// Its payment is being settled, the sender may still claim it, or a reorg may remove it.
     TooYoung,
     /// Missing from the ledger.
     Unknown,
@@ -166,7 +179,7 @@ fn error_text(error: impl std::fmt::Display) -> String {
 
 impl IncomingWatcher {
     /// Reads the list after its cursor, up to the first transfer that is too young to be judged.
-    async fn read_list(&self, network: Network) -> Result<(), String> {
+    async fn read_list(&self, network: Network, in_progress: &mut InProgress) -> Result<(), String> {
         let ground = &self.0;
         let key = cursor_key(network);
         let row = ground.store.read(&key).await.map_err(error_text)?;
@@ -180,7 +193,7 @@ impl IncomingWatcher {
             let page = tokio::time::timeout(patience, page).await;
             let page = page.map_err(|_| "no answer in time")?.map_err(error_text)?;
             for moved in page.items.iter().filter(|moved| moved.incoming) {
-                if !self.may_advance_past(network, moved).await? {
+                if !self.may_advance_past(network, moved, in_progress).await? {
                     return Ok(());
                 }
             }
@@ -196,19 +209,29 @@ impl IncomingWatcher {
     }
 
     /// Whether the cursor may advance past this transfer: it is recorded, at the latest by this call.
-    async fn may_advance_past(&self, network: Network, moved: &ChainMovement) -> Result<bool, String> {
+    async fn may_advance_past(
+        &self,
+        network: Network,
+        moved: &ChainMovement,
+        in_progress: &mut InProgress,
+    ) -> Result<bool, String> {
         let claim = claim_key(&moved.counterparty, &moved.fingerprint);
         let payment = payment::id_for_claim(&moved.counterparty, &claim, &self.0.secret);
         let transfer = Transfer::from_movement(network, moved, payment);
-        match self.lookup(&transfer).await? {
-            TransferLookup::Known => Ok(true),
-            TransferLookup::TooYoung => Ok(false),
-            TransferLookup::Unknown if !self.is_final(network, moved).await? => Ok(false),
-            TransferLookup::Unknown => self.record_found(transfer).await,
+        let id = transfer.id();
+        let may_advance = match self.lookup(&transfer, in_progress).await? {
+            TransferLookup::Known => true,
+            TransferLookup::TooYoung => false,
+            TransferLookup::Unknown if !self.is_final(network, moved).await? => false,
+            TransferLookup::Unknown => self.record_found(transfer).await?,
+        };
+        if may_advance {
+            in_progress.remove(&id);
         }
+        Ok(may_advance)
     }
 
-    async fn lookup(&self, transfer: &Transfer) -> Result<TransferLookup, String> {
+    async fn lookup(&self, transfer: &Transfer, in_progress: &mut InProgress) -> Result<TransferLookup, String> {
         let ground = &self.0;
         let payment = ground
             .payments
@@ -232,7 +255,13 @@ impl IncomingWatcher {
         // A transfer confirmed before a restore was claimed by then, or in the lost history.
         let of_old = settles == SettlementMatch::Unrelated
             && ground.lost_history.is_some_and(|lost| transfer.at <= lost.restored);
-        let age_ms = ground.clock.now().0.saturating_sub(transfer.at.0);
+        let age_ms = match settles {
+            SettlementMatch::MaySettle => {
+                let first_seen = in_progress.entry(transfer.id()).or_insert_with(Instant::now);
+                u64::try_from(first_seen.elapsed().as_millis()).unwrap_or(u64::MAX)
+            }
+            SettlementMatch::Settled | SettlementMatch::Unrelated => ground.clock.now().0.saturating_sub(transfer.at.0),
+        };
         match of_old || age_ms >= ground.settings.grace_ms {
             true => Ok(TransferLookup::Unknown),
             false => Ok(TransferLookup::TooYoung),

@@ -179,6 +179,12 @@ impl Account {
         used.map_or((0, Cents::ZERO), |used| (used.count, used.sum))
     }
 
+    /// Day (UTC) whose caps are counted, since the epoch, and the number and sum of each cap group on it.
+    pub fn cap_usage(&self) -> (u32, impl Iterator<Item = (ProductLine, u32, Cents)>) {
+        let groups = self.used.iter();
+        (self.day, groups.map(|used| (used.cap_group, used.count, used.sum)))
+    }
+
     /// Number and sum of a line's purchases that count toward today's cap.
     pub fn used_today(&self, line: ProductLine, now: Timestamp) -> (u32, Cents) {
         self.used(counted_day(now, self.day), line.cap_group())

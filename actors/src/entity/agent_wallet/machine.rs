@@ -5,6 +5,7 @@ use purser_storage::mutants::{self, Mutant};
 use super::{AgentWallet, Command, Event, Rejection, UsableApproval, WalletHold, WalletSpend, counted_day, refusal_of};
 use super::{
     AgentWalletAddresses, AgentWalletLimits, AgentWalletView, MerchantCaps, MerchantCapsView, RefusedSpendView,
+    WalletSums,
 };
 use crate::answer::ExactDecimal;
 use crate::entity::api_key::KeyAllowance;
@@ -50,10 +51,14 @@ impl AgentWallet {
             return Err(Rejection::ApprovalRequired);
         }
         let payment = spend.payment;
-        let counted = key.map(|key| key.count(amount, Decision::answer(()), context));
-        let (decision, share) = match counted {
-            Some((decision, share)) => (decision, Some(share)),
-            None => (Decision::answer(()), None),
+        let decision = Decision::answer(());
+        let decision = self.observe(network, spend.chain_balance, spend.known_lines, decision, context);
+        let (decision, share) = match key {
+            Some(key) => {
+                let (decision, share) = key.count(amount, decision, context);
+                (decision, Some(share))
+            }
+            None => (decision, None),
         };
         let open = WalletHold {
             payment,
@@ -85,12 +90,17 @@ impl AgentWallet {
         spend: WalletPaymentId,
         paid: bool,
         key: Option<&KeyAllowance>,
+        context: &Context,
     ) -> Decision<Self> {
         let done = Decision::answer(()).completes_job(job);
         let Some(open) = self.holds.iter().find(|open| open.payment == spend) else {
             return done;
         };
         let done = done.event(Event::HoldSettled(spend, paid));
+        let done = match paid {
+            true => self.append_payment(open, done, context),
+            false => done,
+        };
         match (key, open.key) {
             (Some(key), Some(share)) if !paid => key.release(share, open.amount, done),
             _ => done,
@@ -113,6 +123,9 @@ impl AgentWallet {
     fn without_hold(mut self, spend: WalletPaymentId, paid: bool) -> Option<Self> {
         let at = self.holds.iter().position(|open| open.payment == spend)?;
         let open = self.holds.remove(at);
+        if paid {
+            self.sums = self.sums.paid(open.network, open.amount)?;
+        }
         // A reservation of a past day needs no release.
         if (!paid || mutants::is_enabled(Mutant::WalletCapRefunded)) && open.day == self.day {
             self.used = self.used.checked_sub(open.amount).ok()?;
@@ -200,7 +213,7 @@ impl Entity for AgentWallet {
                     paid,
                     key,
                 },
-            ) => Ok(wallet.settle_hold(job, spend, paid, key.as_deref())),
+            ) => Ok(wallet.settle_hold(job, spend, paid, key.as_deref(), context)),
             (Some(wallet), Command::SaveAddress(saved)) => wallet.save_address(saved),
             (Some(wallet), Command::DeleteAddress(id)) => wallet.delete_address(id),
             (None, _) => Err(Rejection::NotFound),
@@ -230,6 +243,7 @@ impl Entity for AgentWallet {
                 merchant_caps: MerchantCaps::default(),
                 merchant_uses: Vec::new(),
                 last_refusal: None,
+                sums: WalletSums::default(),
             }),
             (Some(wallet), Event::CapsChanged(limits)) => Ok(Self {
                 caps: *limits,
@@ -239,6 +253,10 @@ impl Entity for AgentWallet {
             (Some(wallet), Event::HoldSettled(spend, paid)) => wallet.without_hold(*spend, *paid).ok_or_else(broken),
             (Some(wallet), Event::AddressSaved(saved)) => Ok(wallet.with_saved_address(saved.clone())),
             (Some(wallet), Event::AddressDeleted(id)) => wallet.without_address(*id).ok_or_else(broken),
+            (Some(wallet), Event::BalanceObserved(network, balance)) => Ok(Self {
+                sums: wallet.sums.observed(*network, *balance).ok_or_else(broken)?,
+                ..wallet
+            }),
             (Some(wallet), Event::MerchantCapsChanged(caps)) => Ok(Self {
                 merchant_caps: caps.clone(),
                 ..wallet

@@ -67,6 +67,16 @@ impl KeyUsage {
         }
     }
 
+    /// Day (UTC) that is counted, since the epoch.
+    pub const fn day(&self) -> u32 {
+        self.day
+    }
+
+    /// Amount reserved or spent on that day.
+    pub const fn used(&self) -> Usdc {
+        self.used
+    }
+
     /// Amount reserved or spent on the day of `at`, or on a later day that has already been counted.
     pub fn used_on(&self, at: Timestamp) -> Usdc {
         if self.day == counted_day(at, self.day) {

@@ -55,7 +55,10 @@ impl Incoming {
             .requires_absent(table::taken_in_payment(id))
             .event(Event::Adopted(product, context.now))
             .open(opening)
-            .put(Payment::list_key(&owner, context.now, id), Vec::new())
+            .put(
+                Payment::list_key(&owner, context.now, id),
+                Payment::list_value(self.transfer.amount),
+            )
             .enqueue(
                 account::Job::CountCapReservation {
                     account: owner,

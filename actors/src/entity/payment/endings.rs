@@ -57,10 +57,11 @@ impl Payment {
     fn reverse(&self, id: &PaymentId, job: JobId, context: &Context) -> Decision<Self> {
         let treasury = LedgerAccount::Treasury(self.claim.authorization.network());
         let lost = LedgerTransaction::new(context.now, id).post(LedgerAccount::Losses, treasury, self.price());
-        Decision::answer(Reply::Done)
+        let decision = Decision::answer(Reply::Done)
             .completes_job(job)
             .event(Event::Reversed(context.now))
-            .post_ledger(&lost, context)
+            .post_ledger(&lost, context);
+        self.list_cost(id, None, decision)
     }
 
     /// Released without being sent: its cap reservation is released.

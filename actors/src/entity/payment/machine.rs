@@ -88,6 +88,7 @@ impl Payment {
             .completes_job(job)
             .requires_absent(deposit)
             .event(Event::Settled(transaction, context.now));
+        let decision = self.list_cost(id, Some(self.price()), decision);
         let decision = match finality {
             Finality::Final => decision,
             Finality::Confirmed => decision

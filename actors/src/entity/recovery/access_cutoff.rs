@@ -1,11 +1,13 @@
 //! The end of all access to an account from before a recovery.
 
+use crate::entity::passkey::Passkey;
 use crate::entity::session::Session;
 use crate::id::SessionId;
 use crate::port::Timestamp;
 
 /// All sessions from until this time have ended, with their tokens, login links and pages. Only the session that the
-/// recovery opened goes on.
+/// recovery opened goes on. Passkeys from until a completion serve nothing any more, although they are removed one by
+/// one after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessCutoff {
     /// Time of the completion, or of the first start after a restore that lost it.
@@ -31,6 +33,17 @@ impl AccessCutoff {
     /// Whether it has ended this session.
     pub fn has_ended(&self, id: &SessionId, session: &Session) -> bool {
         session.created_at <= self.at && self.session != Some(*id)
+    }
+
+    /// Whether it has ended this passkey. After a restore that lost the completion, the log of revocations names the
+    /// removed passkeys.
+    pub fn has_ended_passkey(&self, passkey: &Passkey) -> bool {
+        self.session.is_some() && passkey.created_at <= self.at
+    }
+
+    /// Revision of its row. Each cutoff of an account has another one: a recovery waits for a day.
+    pub const fn revision(&self) -> u64 {
+        self.at.0
     }
 
     /// The form in which the store has it.

@@ -48,15 +48,13 @@ impl Recovery {
         }
         let (account, until) = (self.owner, context.now);
         let opened = Session::open(session, account, AuthMethod::Wallet, None, context);
+        let cutoff = AccessCutoff::completed(context.now, session.id);
         Ok(Decision::answer(())
             .requires_absent(table::frozen(&account))
             .put_new(table::nonce(expires_s, &nonce), Vec::new())
             .delete(table::open_recovery(&account))
             .put(Session::list_key(&account, context.now, session.id), Vec::new())
-            .put(
-                table::access_cutoff(&account),
-                AccessCutoff::completed(context.now, session.id).to_bytes(),
-            )
+            .put_as(table::access_cutoff(&account), cutoff.revision(), cutoff.to_bytes())
             .put(table::recovered(&account), session.id.0.to_be_bytes().to_vec())
             .open(opened.map_err(|_| Rejection::NotReady)?)
             .enqueue(Job::RemoveLostPasskeys { account, until }, context)
@@ -113,8 +111,14 @@ impl Entity for Recovery {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         match (this, command) {
-            // The wallet asks again while it runs: the wait does not begin anew.
-            (Some(recovery), Command::Request { .. }) if recovery.is_open() => Ok(Decision::answer(())),
+            // The wallet asks again while it runs: the wait does not begin anew, and the signature is used up. Who sees it
+            // cannot complete the recovery with it.
+            (
+                Some(recovery),
+                Command::Request {
+                    nonce: (nonce, expires_s),
+                },
+            ) if recovery.is_open() => Ok(Decision::answer(()).put_new(table::nonce(expires_s, &nonce), Vec::new())),
             (_, Command::Request { nonce }) => Ok(Self::request(*account, nonce, context)),
             (None, _) => Err(Rejection::NotFound),
             (Some(recovery), Command::Continue { job }) => Ok(recovery.continue_when_due(job, context)),

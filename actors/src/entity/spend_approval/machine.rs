@@ -78,6 +78,16 @@ impl SpendApproval {
         }
     }
 
+    fn end_by_restore(&self, id: SpendApprovalId, context: &Context) -> Decision<Self> {
+        match self.status {
+            Status::Approved => self
+                .close(id)
+                .delete(self.requested_row())
+                .event(Event::Expired(context.now)),
+            _ => Decision::answer(()),
+        }
+    }
+
     fn record_use(&self, job: JobId, used_by: SpendUse, context: &Context) -> Result<Decision<Self>, Rejection> {
         if self.status != Status::Approved {
             return Err(self.end().unwrap_or(Rejection::NotApproved));
@@ -131,6 +141,7 @@ impl Entity for SpendApproval {
             (Some(approval), Command::Approve) => approval.approve(*id, context),
             (Some(approval), Command::Decline) => approval.decline(*id, context),
             (Some(approval), Command::Expire { job }) => Ok(approval.expire(*id, job, context)),
+            (Some(approval), Command::EndByRestore) => Ok(approval.end_by_restore(*id, context)),
             (Some(approval), Command::RecordUse { job, used_by }) => approval.record_use(job, used_by, context),
         }
     }

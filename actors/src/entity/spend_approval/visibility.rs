@@ -1,5 +1,6 @@
 //! Whose a request is: what one agent asked for over a limit, and what was refused to it, is not another agent's to see.
-//! The account owner sees all.
+//! Neither are another API key and its sessions, nor the URL of a webhook endpoint, which often carries a secret. The
+//! account owner sees all.
 
 use serde::Deserialize;
 
@@ -9,6 +10,10 @@ use crate::kernel::event_record::PublicEvent;
 
 /// Member of a managed wallet's view: the latest spend that a limit refused, whichever agent asked.
 const LAST_REFUSED: &str = "last_refused_spend";
+/// Member of a webhook endpoint's view.
+const URL: &str = "url";
+/// Beginnings of the types of events about one agent: its requests, its API key, its sessions.
+const OF_ONE_AGENT: [&str; 3] = ["approval.", "api_key.", "session."];
 /// Type of the event of such a spend.
 const SPEND_REFUSED: &str = "agent_wallet.spend_refused";
 
@@ -22,18 +27,27 @@ pub fn sees_request_of(reader: AuthMethod, key: Option<ApiKeyId>) -> bool {
     }
 }
 
-/// Whether the holder of these credentials sees the event: it is not about another agent's request. `None` for a session
-/// that is not known.
+/// Whether the holder of these credentials sees the event: it is not about another agent's request, key or session. `None`
+/// for a session that is not known.
 pub fn sees_event(reader: Option<AuthMethod>, event: &PublicEvent) -> bool {
-    let is_request = event.kind.starts_with("approval.") || event.kind == SPEND_REFUSED;
-    !is_request
+    let is_of_agent = event.kind == SPEND_REFUSED || OF_ONE_AGENT.iter().any(|of| event.kind.starts_with(of));
+    !is_of_agent
         || reader
             .is_some_and(|reader| reader.is_owner() || key_of(event).is_some_and(|key| sees_request_of(reader, key)))
 }
 
 /// Whether everybody who may read the account sees events of this type, and sees them as they are.
 pub fn is_same_for_all(kind: &str) -> bool {
-    !kind.starts_with("approval.") && !kind.starts_with("agent_wallet.")
+    let of_one = OF_ONE_AGENT.iter().chain(&["agent_wallet.", "webhook."]);
+    !of_one.into_iter().any(|of| kind.starts_with(of))
+}
+
+/// Scheme and host of a URL. Path, query and user name may carry secrets.
+fn origin_of(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}")
 }
 
 /// The event as the holder of these credentials sees it. `None` if they don't.
@@ -48,6 +62,8 @@ pub fn as_seen_by(reader: Option<AuthMethod>, event: PublicEvent) -> Option<Publ
         _ if reader.is_some_and(AuthMethod::is_owner) => Some(event),
         SPEND_REFUSED => event.without_previous(LAST_REFUSED),
         kind if kind.starts_with("agent_wallet.") => event.without_member(LAST_REFUSED),
+        // Whoever registered it: `GET /get-webhook` shows agents their own in full.
+        kind if kind.starts_with("webhook.") => event.with_text(URL, origin_of),
         _ => Some(event),
     }
 }
@@ -77,4 +93,23 @@ fn key_of(event: &PublicEvent) -> Option<Option<ApiKeyId>> {
         None => data.object.api_key_id,
     };
     key.map(|text| text.parse::<ApiKeyId>()).transpose().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::origin_of;
+
+    // Checks: nothing of a URL but its scheme, host and port.
+    #[test]
+    fn agents_see_the_origin_of_a_url_only() {
+        for (url, origin) in [
+            ("https://hooks.example/T0/B0/secret?key=1#x", "https://hooks.example"),
+            ("http://127.0.0.1:9000/a", "http://127.0.0.1:9000"),
+            ("https://user:secret@hooks.example", "https://hooks.example"),
+            ("https://hooks.example?key=a@b", "https://hooks.example"),
+            ("https://[2001:db8::1]:8443/x", "https://[2001:db8::1]:8443"),
+        ] {
+            assert_eq!(origin_of(url), origin);
+        }
+    }
 }

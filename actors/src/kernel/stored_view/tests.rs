@@ -180,6 +180,27 @@ fn member_of_an_object_is_left_out() {
     assert_eq!(without_member(&with[..with.len() - 1], 0, "b"), None);
 }
 
+// Checks: one text of one of several objects is replaced, in whatever form it is stored, and every other byte stays.
+#[test]
+fn text_of_an_object_is_replaced() {
+    let view = |url: &str| {
+        let map = std::collections::BTreeMap::from([("status", "active"), ("url", url), ("z", "kept")]);
+        let mut bytes = Vec::new();
+        StoredView::of(&map).write(&mut bytes);
+        bytes
+    };
+    for url in ["https://a.example/secret", "active", "0xff", "\"quoted\""] {
+        let both = [view(url), view(url)].concat();
+        let replaced = [view(url), view("https://b.example")].concat();
+        let change = |text: &str| {
+            assert_eq!(text, url);
+            "https://b.example".to_owned()
+        };
+        assert_eq!(with_text(&both, 1, "url", change).unwrap(), replaced);
+        assert_eq!(with_text(&both, 0, "none", change).unwrap(), both);
+    }
+}
+
 const GOLDEN: &[&str] = &[
     "040721010e6e6f5f776f72645f61745f616c6c060001047465787405061261205c2271756f74655c2220616e64205c5c062b",
     "5c7530303363625c75303033655c75323032655c75303039625c75303030615c75303030395c7530303030060a6772c3bc6e",

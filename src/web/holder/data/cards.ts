@@ -2,6 +2,7 @@
 
 import { ApiFailure, api, withQuery } from "../../parts/api";
 import { productWords } from "../../parts/sentences";
+import { type Tone, statusOf } from "../../parts/status";
 import type { StreamEvent } from "../../parts/stream";
 import { confirmIt } from "../../parts/passkey";
 import type {
@@ -46,6 +47,12 @@ export function kindOf(card: AnyCard): CardKind {
 
 /** The kind under which `Status` knows the states of a card. */
 export const STATUS_KINDS = { us: "card", intl: "intl_order", reloadable: "reloadable_card", gift: "gift_card" } as const;
+
+/** How a card stands, in a word. Of an order that is late, neither state says so. */
+export function cardStatus(card: AnyCard): { tone: Tone; word: string } {
+  if (isWaiting(card) && "overdue" in card && card.overdue) return { tone: "wait", word: "Late" };
+  return statusOf(STATUS_KINDS[kindOf(card)], card.status);
+}
 
 /** Types of the events of each kind. */
 export const EVENT_PREFIX = { us: "card", intl: "intl_order", reloadable: "reloadable_card", gift: "gift_card" } as const;
@@ -130,7 +137,7 @@ export async function revealCard(id: string, title: string): Promise<RevealedCar
     return await api.get<RevealedCard>(path);
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.code !== "confirmation_required") throw error;
-    const yes = await confirmIt(title, "It is shown for 60 seconds on this device. That it was read is recorded in the card's timeline.");
+    const yes = await confirmIt(title, "It is shown for 60 seconds on this device. That it was read is recorded in the card’s timeline.");
     return yes ? await api.get<RevealedCard>(path) : null;
   }
 }

@@ -2,7 +2,7 @@
 
 import type { PastEvent } from "./events";
 import { chainName } from "../chain";
-import { type Transfer, isOpen } from "./transfers";
+import { type Transfer, isOpen, railName } from "./transfers";
 
 export interface RouteStop {
   is: "done" | "now" | "next" | "hold" | "fail";
@@ -73,7 +73,7 @@ function byKind(transfer: Transfer, times: Times, waits: boolean): RouteStop[] {
         [
           { name: "Asked", ...when(at("created")) },
           { name: tense("Held by the issuer", "The issuer holds the amount", "Hold at the issuer", 1, reached), ...when(at("queued") ?? at("created")) },
-          { name: tense("Paid by an operator", transfer.status === "claimed" ? "An operator pays it" : "With an operator", "Paid by an operator", 2, reached), ...when(at("claimed") ?? at("queued")) },
+          { name: tense("Paid by an operator", transfer.status === "claimed" ? "An operator took it" : "Waits for an operator", "Paid by an operator", 2, reached), ...when(at("claimed") ?? at("queued")) },
           { name: tense("Arrived", "Arriving", "Arrives", 3, reached), ...when(at("complete")) },
         ],
         reached,
@@ -94,6 +94,7 @@ function byKind(transfer: Transfer, times: Times, waits: boolean): RouteStop[] {
   }
 }
 
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const when = (at: string | undefined): { at?: string } => (at === undefined ? {} : { at });
 
 type At = (state: string) => string | undefined;
@@ -134,7 +135,7 @@ function topUpStops(transfer: Transfer, at: At, waits: boolean): RouteStop[] {
 }
 
 const ENDED: Record<string, [string, string]> = {
-  failed: ["The bank declined it", "The price is back on your balance"],
+  failed: ["Declined", "The price is back on your balance"],
   cancelled: ["It was stopped", "The price is back on your balance"],
   expired: ["No card was entered in 30 days", "The price is back on your balance"],
   returned: ["It came back", "Credited to your balance"],
@@ -143,12 +144,14 @@ const ENDED: Record<string, [string, string]> = {
 function payoutStops(transfer: Transfer, at: At, waits: boolean): RouteStop[] {
   const payout = transfer.payout;
   const toCard = payout?.product === "push_to_card";
+  const rail = railName(transfer);
   const where = toCard ? "their card" : payout?.product === "app_payment" ? "their account" : "their bank account";
   const paid = { name: payout?.payment_id ? "Paid" : "Taken from your balance", ...when(at("created")) };
   const ended = ENDED[transfer.status];
   if (ended) {
     const then = when(at(transfer.status));
-    return [{ is: "done", ...paid }, { is: "fail", name: ended[0], ...then }, { is: "done", name: ended[1], ...then }];
+    const why = transfer.status === "failed" ? `${capital(rail)} declined it` : ended[0];
+    return [{ is: "done", ...paid }, { is: "fail", name: why, ...then }, { is: "done", name: ended[1], ...then }];
   }
   const states = toCard ? ["awaiting-details", "queued", "in-process", "complete"] : ["queued", "in-process", "complete"];
   const reached = states.indexOf(transfer.status) + 1;
@@ -157,7 +160,7 @@ function payoutStops(transfer: Transfer, at: At, waits: boolean): RouteStop[] {
   if (toCard) stops.push({ name: reached > 1 ? "The recipient entered a card" : "Recipient enters a card", ...when(reached > 1 ? at("queued") : at("created")), ...(reached === 1 ? { note: "the link is below" } : {}) });
   const middle = toCard ? 2 : 1;
   const at_ = reached - (toCard ? 1 : 0);
-  stops.push({ name: at_ > 1 ? "Accepted by the bank" : at_ === 1 ? "Going to the bank" : "With the bank", ...when(at("in-process") ?? at("queued")) });
+  stops.push({ name: at_ > 1 ? `Accepted by ${rail}` : at_ === 1 ? `Going to ${rail}` : `With ${rail}`, ...when(at("in-process") ?? at("queued")) });
   stops.push({ name: done ? `On ${where}` : at_ === 2 ? `On its way to ${where}` : `On ${where}`, ...when(at("complete") ?? at("in-process")) });
   const reachedStops = done ? stops.length : transfer.status === "awaiting-details" ? 1 : transfer.status === "queued" ? middle : middle + 1;
   return marked(stops, reachedStops, waits || transfer.status === "awaiting-details");

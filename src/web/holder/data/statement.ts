@@ -1,17 +1,32 @@
-// The statement: every change of the balance, by period, with sums and as a file.
+// The statements of the balance and of the agents’ wallet: every change by period, with sums and as a file.
 
-import { ApiFailure, api, decimal, money, units, withQuery, present } from "../../parts";
-import type { ExactDecimal, StatementLine, StatementResponse } from "../../api/public";
+import { ApiFailure, api, decimal, money, short, units, withQuery, present } from "../../parts";
+import type { ExactDecimal, StatementLine } from "../../api/public";
+import { merchantName } from "../approvals";
+import { chainName } from "../chain";
 import type { Slice } from "./load";
 
-/** A span of time: from its beginning to before its end, as the API writes times. */
+/** A line of either statement. Only one of the agents’ wallet says what was paid, and by which key. */
+export interface Line extends StatementLine {
+  wallet_payment?: { kind: string; network: string; pay_to: string; host: string | null; note: string | null; tx_hash: string | null };
+  api_key?: { api_key_id: string; name: string };
+}
+
+interface Page {
+  entries: Line[];
+  has_more: boolean;
+}
+
+/** A span of time of a statement: from its beginning to before its end, as the API writes times. */
 export interface Period {
+  /** The statement of the balance without it. */
+  of?: "agent_wallet";
   from?: string;
   until?: string;
 }
 
 /** What a line does to the balance. Holds change only what is available. */
-export function effectOf(line: StatementLine): bigint {
+export function effectOf(line: Line): bigint {
   const amount = units(line.amount) ?? 0n;
   switch (line.type) {
     case "credited":
@@ -25,27 +40,27 @@ export function effectOf(line: StatementLine): bigint {
   }
 }
 
-export const effectText = (line: StatementLine): string => decimal(effectOf(line));
+export const effectText = (line: Line): string => decimal(effectOf(line));
 
 export type Show = "all" | "in" | "out" | "held";
 
-const SHOWN: Record<Show, (line: StatementLine) => boolean> = {
+const SHOWN: Record<Show, (line: Line) => boolean> = {
   all: () => true,
   in: (line) => effectOf(line) > 0n,
   out: (line) => effectOf(line) < 0n,
   held: (line) => ["held", "held_unfinal", "released"].includes(line.type),
 };
 
-async function read(period: Period, order: "asc" | "desc", limit: number, after?: string): Promise<StatementResponse> {
-  return api.get<StatementResponse>(withQuery("/get-account-statement", { order, ...period, limit, starting_after: after }));
+async function read(period: Period, order: "asc" | "desc", limit: number, after?: string): Promise<Page> {
+  return api.get<Page>(withQuery("/get-account-statement", { order, ...period, limit, starting_after: after }));
 }
 
 /** Reads for one page, when a filter leaves few lines. */
 const MAX_READS = 10;
 
 /** The next lines of a period, the newest first. */
-export async function statementSlice(period: Period, show: Show, after: string | undefined, limit: number): Promise<Slice<StatementLine, string>> {
-  const rows: StatementLine[] = [];
+export async function statementSlice(period: Period, show: Show, after: string | undefined, limit: number): Promise<Slice<Line, string>> {
+  const rows: Line[] = [];
   let from = after;
   for (let reads = 0; reads < MAX_READS; reads += 1) {
     const page = await read(period, "desc", show === "all" ? limit : 100, from);
@@ -64,8 +79,8 @@ export async function statementSlice(period: Period, show: Show, after: string |
 const MAX_PRINTED = 2_000;
 
 /** All lines of a period for paper, the newest first, and whether there are more. */
-export async function readForPaper(period: Period, show: Show): Promise<Slice<StatementLine, string>> {
-  const rows: StatementLine[] = [];
+export async function readForPaper(period: Period, show: Show): Promise<Slice<Line, string>> {
+  const rows: Line[] = [];
   let after: string | undefined;
   do {
     const page = await statementSlice(period, show, after, 100);
@@ -101,10 +116,10 @@ const CAUSES: Record<string, { thing: string; page?: (id: string) => string }> =
   otx: { thing: "Transfer" },
 };
 
-const prefixOf = (line: StatementLine): string => line.cause.split("_")[0] ?? "";
+const prefixOf = (line: Line): string => line.cause.split("_")[0] ?? "";
 
 /** The page of what caused a line. */
-export const causePage = (line: StatementLine): string | undefined => CAUSES[prefixOf(line)]?.page?.(line.cause);
+export const causePage = (line: Line): string | undefined => CAUSES[prefixOf(line)]?.page?.(line.cause);
 
 /** The statement of the day of a moment, with the lines of one thing marked. */
 export function dayLink(at: string, cause: string): string {
@@ -113,8 +128,22 @@ export function dayLink(at: string, cause: string): string {
   return `/dashboard/statement?from=${key}&to=${key}&of=${encodeURIComponent(cause)}`;
 }
 
+/** Who was paid, in words. */
+export function payeeOf({ wallet_payment: paid }: Line): string {
+  if (!paid) return "";
+  return paid.host ? merchantName(paid.host) : short(paid.pay_to);
+}
+
+/** A line of the agents’ wallet in words. The cause of all others than payments is the address. */
+function walletWords(line: Line): string {
+  if (line.type === "debited") return line.wallet_payment?.kind === "transfer" ? `Transfer to ${payeeOf(line)}` : `Paid to ${payeeOf(line) || "a merchant"}`;
+  const chain = chainName(line.cause.startsWith("0x") ? "base" : "solana");
+  return line.type === "credited" ? `Received on ${chain}` : `Correction: less is on ${chain}`;
+}
+
 /** A line in words. */
-export function lineWords(line: StatementLine): string {
+export function lineWords(line: Line): string {
+  if (line.cause.startsWith("wpay_") || !line.cause.includes("_")) return walletWords(line);
   const prefix = prefixOf(line);
   switch (`${line.type} ${prefix}`) {
     case "credited card":
@@ -164,8 +193,15 @@ function cell(text: string): string {
 
 const HEAD = ["time_utc", "what", "type", "change_usd", "amount_usd", "balance_usd", "held_usd", "available_usd", "cause", "entry_id"];
 
-const csvLine = (line: StatementLine): string =>
-  [line.created_at, lineWords(line), line.type, effectText(line), String(line.amount), String(line.balance), String(line.held), String(line.available), line.cause, line.entry_id].map(cell).join(",");
+const WALLET_HEAD = ["paid_to", "address", "network", "transaction", "agent", "api_key_id", "note"];
+
+function walletCells(line: Line): string[] {
+  const paid = line.wallet_payment;
+  return [payeeOf(line), paid?.pay_to, paid?.network, paid?.tx_hash, line.api_key?.name, line.api_key?.api_key_id, paid?.note].map((text) => text ?? "");
+}
+
+const csvLine = (line: Line, more: string[]): string =>
+  [line.created_at, lineWords(line), line.type, effectText(line), String(line.amount), String(line.balance), String(line.held), String(line.available), line.cause, line.entry_id, ...more].map(cell).join(",");
 
 export interface Export {
   blob: Blob;
@@ -174,13 +210,14 @@ export interface Export {
 
 /** All lines of a period as a file, oldest first. Reads every page, so it tells how far it is and can be stopped. */
 export async function exportCsv(period: Period, progress: (lines: number) => void, stopped: () => boolean): Promise<Export | null> {
+  const ofWallet = period.of !== undefined;
   // A mark at the beginning, so that spreadsheets read the file as UTF-8.
-  const parts: string[] = [`\uFEFF${HEAD.join(",")}\r\n`];
+  const parts: string[] = [`\uFEFF${[...HEAD, ...(ofWallet ? WALLET_HEAD : [])].join(",")}\r\n`];
   let lines = 0;
   let after: string | undefined;
   for (;;) {
     if (stopped()) return null;
-    let page: StatementResponse;
+    let page: Page;
     try {
       page = await read(period, "asc", 100, after);
     } catch (error) {
@@ -189,7 +226,7 @@ export async function exportCsv(period: Period, progress: (lines: number) => voi
       await new Promise((go) => setTimeout(go, 5_000));
       continue;
     }
-    parts.push(page.entries.map((line) => `${csvLine(line)}\r\n`).join(""));
+    parts.push(page.entries.map((line) => `${csvLine(line, ofWallet ? walletCells(line) : [])}\r\n`).join(""));
     lines += page.entries.length;
     progress(lines);
     after = page.entries.at(-1)?.entry_id;

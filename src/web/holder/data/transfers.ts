@@ -78,6 +78,9 @@ export const ofTopUp = (topUp: TopUp): Transfer => ({
 const APPS: Record<string, string> = { venmo: "Venmo", paypal: "PayPal" };
 export const appName = (platform: string): string => APPS[platform] ?? platform;
 
+/** Who carries a payout out, inside a sentence: “Venmo”, “the bank”. */
+export const railName = ({ payout }: Transfer): string => (payout?.product === "app_payment" ? appName(payout.platform ?? "the payment app") : "the bank");
+
 function payoutWords(payout: Payout): string {
   if (payout.product === "push_to_card") return payout.card_last4 ? `Payout to the debit card •••• ${payout.card_last4}` : "Payout to a debit card";
   if (payout.product === "app_payment") return `Payment by ${appName(payout.platform ?? "an app")}`;

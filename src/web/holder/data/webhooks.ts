@@ -11,7 +11,7 @@ export async function readWebhooks(): Promise<Webhook[]> {
 }
 
 export const registerWebhook = (url: string, types: string[] | null) =>
-  api.post<RegisterWebhookResponse>("/register-webhook", { url, ...(types ? { types } : {}) }, { confirm: { title: "Add this endpoint?", text: "It gets the account's events, never card numbers or codes." } });
+  api.post<RegisterWebhookResponse>("/register-webhook", { url, ...(types ? { types } : {}) }, { confirm: { title: "Add this endpoint?", text: "It gets the account’s events, never card numbers or codes." } });
 
 export const deleteWebhook = (id: string) => api.post("/delete-webhook", { webhook_id: id });
 

@@ -2,7 +2,7 @@
 
 import { isZero, money } from "../../parts";
 import { chainName } from "../chain";
-import { type Transfer, amountWords, appName } from "./transfers";
+import { type Transfer, amountWords, railName } from "./transfers";
 
 export interface Where {
   /** Where the money is. */
@@ -66,7 +66,7 @@ export function whereOf(transfer: Transfer): Where {
         case "complete":
           return transfer.incoming ? came(`${amountWords(transfer)} is on your balance.`) : over(`${amountWords(transfer)} is on the bank account.`);
         default:
-          return transfer.incoming ? over("The sender's bank has it. Nothing was credited to your balance.") : came(`${returned(transfer)} is on your balance again.`);
+          return transfer.incoming ? over("The sender’s bank has it. Nothing was credited to your balance.") : came(`${returned(transfer)} is on your balance again.`);
       }
   }
 }
@@ -99,7 +99,7 @@ function payout(transfer: Transfer): Where {
   const one = transfer.payout;
   const price = money(one?.charged_usd_amount);
   const taken = one?.payment_id ? "was paid to Purser" : "was taken from your balance";
-  const rail = one?.product === "app_payment" ? appName(one.platform ?? "the payment app") : "the bank";
+  const rail = railName(transfer);
   const back = one?.credited_amount;
   const credited = back !== undefined && back !== null ? money(back) : price;
   switch (transfer.status) {

@@ -7,9 +7,9 @@ const REASONS: Record<string, string> = {
   insufficient_funds: "More than the card holds",
   card_paused: "The card was paused",
   card_closed: "The card was closed",
-  returned_by_recipient: "The recipient's bank sent it back.",
+  returned_by_recipient: "The recipient’s bank sent it back.",
   declined_by_rail: "The bank declined it.",
-  catalog_declined: "The shop's catalog declined it.",
+  catalog_declined: "The shop’s catalog declined it.",
   settlement_failed: "The transfer did not settle.",
   burn_declined: "The chain declined the burn.",
   mint_impossible: "The transfer could not be completed on Base.",
@@ -23,6 +23,11 @@ export function reasonWords(code: string | null | undefined): string | null {
   if (known) return known;
   const words = code.replaceAll(/[_-]/g, " ").trim();
   return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** The same as a sentence, beside others. */
+export function reasonSentence(code: string | null | undefined): string | null {
+  return reasonWords(code)?.replace(/[^.!?]$/, "$&.") ?? null;
 }
 
 /** Why something that was paid has not left yet. */
