@@ -56,8 +56,9 @@ const server = http.createServer(async (request, answer) => {
     answer.end(page(app, firstScreen(metafile, app.name), iconOf(metafile)));
     return;
   }
-  const bytes = pathname.startsWith("/assets/") && files.get(path.basename(pathname));
-  // The service's own pages name the files of its build.
+  const name = pathname.startsWith("/assets/") ? path.basename(pathname) : "";
+  // The service's own pages name the files of its build. They get those of the same entry.
+  const bytes = files.get(name) ?? files.get(name.replace(/-[0-9A-Z]{8}(?=\.)/, ""));
   if (bytes) {
     answer.writeHead(200, { "content-type": TYPES[path.extname(pathname)], "cache-control": "no-store" }).end(bytes);
     return;

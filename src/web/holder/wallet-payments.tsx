@@ -75,7 +75,7 @@ export function WalletPayments() {
       title="Paid from the agents’ wallet"
       aside={
         <a class="small" href="/dashboard/statement?account=agents">
-          Statement
+          Statement<span class="only-read"> of the agents’ wallet</span>
         </a>
       }
     >

@@ -89,16 +89,18 @@ function names(tree) {
   return found
 }
 
-/** Tables have a name, and each cell has a heading of its row and of its column. */
+/** Tables have a name, and each cell has a heading of its row and, where there are several in a row, of its column. */
 function tables(tree) {
   const found = []
   for (const table of tree.filter((node) => node.role === 'table')) {
-    const of = (role) => tree.filter((node) => node.role === role && node.around.includes(table))
+    const of = (role, around) => tree.filter((node) => node.role === role && node.around.includes(around))
     if (table.name === '') found.push('a table without a caption')
-    const columns = of('columnheader')
-    if (columns.length === 0 || columns.some((column) => column.name === '')) found.push(`"${table.name}" has a column without a heading`)
-    const rows = of('row').filter((row) => tree.some((node) => node.role === 'cell' && node.around.includes(row)))
-    const bare = rows.filter((row) => !tree.some((node) => node.role === 'rowheader' && node.around.includes(row)))
+    const rows = of('row', table).map((row) => ({ cells: of('cell', row).length, headings: of('rowheader', row).length }))
+    const columns = of('columnheader', table)
+    const isWide = rows.some((row) => row.cells > 1)
+    if (columns.some((column) => column.name === '') || (isWide && columns.length === 0)) found.push(`"${table.name}" has a column without a heading`)
+    // A single cell across a row is a remark on those above.
+    const bare = rows.filter((row) => row.cells > 1 && row.headings === 0)
     if (bare.length > 0) found.push(`"${table.name}" has ${bare.length} rows without a heading`)
   }
   return found
