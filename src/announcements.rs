@@ -21,7 +21,7 @@ use purser_storage::{Batch, CommitError, RowKey, Store, StoreError, Write, codec
 use serde_json::json;
 use tokio::sync::{Mutex, Notify, oneshot};
 
-use crate::metrics::Metrics;
+use crate::stream::Hub;
 use crate::webhooks::HttpWebhookSender;
 
 /// Longest time between two looks for attempts that are due. The sandbox's clock can be advanced meanwhile.
@@ -200,7 +200,7 @@ impl Announcer {
     }
 
     /// Delivers what is due until the service stops.
-    pub async fn run(self: Arc<Self>, metrics: Arc<Metrics>) {
+    pub async fn run(self: Arc<Self>, hub: Arc<Hub>) {
         loop {
             match self.deliver_next().await {
                 Ok(true) => continue,
@@ -210,7 +210,7 @@ impl Announcer {
             tokio::select! {
                 () = self.recorded.notified() => {}
                 () = tokio::time::sleep(LOOK_INTERVAL) => {}
-                () = metrics.hub.stopped() => return,
+                () = hub.stopped() => return,
             }
         }
     }

@@ -336,9 +336,10 @@ fn only_one_file_reads_system_time_and_randomness() {
         "OsRng",
         "rand",
     ];
-    // Intervals, not decisions: the ping interval of a stream, the time to apply snapshots, the speed of an RPC
-    // endpoint, the time limit for a request's head.
+    // Intervals, not decisions: how long a transfer was seen while its payment is in progress, the ping interval of a stream,
+    // the time to apply snapshots, the speed of an RPC endpoint, the time limit for a request's head.
     let pauses = [
+        "actors/src/engine/incoming/watcher.rs",
         "src/chains/rpc/clock.rs",
         "src/edge/connection_timer.rs",
         "src/stream/socket.rs",

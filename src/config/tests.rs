@@ -382,12 +382,12 @@ fn the_public_url_follows_the_socket_unless_it_is_set() {
 #[test]
 fn the_contact_is_an_address_that_pages_can_link_to() {
     let contact = |text: &str| Config::load(&file(&format!("[server]\ncontact = \"{text}\"")));
-    for good in [
+    for valid in [
         "help@pay.example",
         "ops+purser@pay.example",
         "https://pay.example/help?from=purser",
     ] {
-        assert_eq!(contact(good).unwrap().server.contact(), Some(good));
+        assert_eq!(contact(valid).unwrap().server.contact(), Some(valid));
     }
     for wrong in [
         "help",

@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    // Checks: a link that does not work says whom to contact, if the operator has named somebody.
+    // Checks: a link that does not work says whom to contact, if the operator has set a contact.
     #[tokio::test]
     async fn link_used_page_names_the_contact() {
         let page = LoginPage::new(Some("https://pay.example/help"));

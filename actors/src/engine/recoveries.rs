@@ -148,8 +148,8 @@ impl Engine {
             .await
     }
 
-    /// Cancels a recovery of an account that is or was frozen. Its owner could not cancel it, and whoever asked for it can
-    /// ask again.
+    /// Cancels a recovery of an account that is or was frozen. Its owner could not cancel it, and the wallet can ask
+    /// again.
     pub(super) async fn cancel_recovery_by_freeze(&self, account: Wallet) -> Result<(), OperationError<Rejection>> {
         let cancelled = self.ask_recovery(account, &Command::Cancel(CancelledBy::Freeze), None);
         match cancelled.await {

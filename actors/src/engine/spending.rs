@@ -1,6 +1,6 @@
 //! What an account spent, summed by period.
 //!
-//! Counted are the payments that settled, payouts from the balance, and what the agents' wallet paid elsewhere, less
+//! Counted are the payments that settled, payouts from the balance, and what the agents' wallet paid to others, less
 //! what was credited for any of them. Rows are read in the order of their times, from the first period on: of a payment
 //! only its row in the account's list, which has the amount.
 
@@ -62,7 +62,7 @@ impl Sums<'_> {
 
 impl Engine {
     /// Sums of the periods that begin at these times, which ascend. Without `with_wallet`, what the agents' wallet paid
-    /// elsewhere is left out.
+    /// to others is left out.
     ///
     /// # Errors
     /// When storage fails or a row is corrupt.

@@ -51,7 +51,7 @@ const fn used(n: u8) -> PasskeyUse {
     }
 }
 
-/// Runs work as one request, which is admitted with a session of the account and goes on when it is told to.
+/// Runs work as one request, which is admitted with a session of the account and goes on at a signal.
 fn admitted<T: Send + 'static>(
     world: &Harness,
     session: SessionId,
@@ -112,10 +112,10 @@ async fn nothing_admitted_before_a_completed_recovery_takes_effect_after_it() {
     // nothing, make no link and change no limit. The recovery's own link opens a page, which adds a passkey.
     let (world, page) = ready_to_complete().await;
     let (engine, fourth) = (&world.engine, new_passkey(PasskeyId(6), 4));
-    let (mut told, mut requests) = (Vec::new(), Vec::new());
+    let (mut signals, mut requests) = (Vec::new(), Vec::new());
     let mut admit = |work: std::pin::Pin<Box<dyn Future<Output = bool> + Send>>| {
         let (tell, goes_on) = oneshot::channel();
-        told.push(tell);
+        signals.push(tell);
         requests.push(admitted(&world, page, goes_on, work));
     };
     let adds = engine.clone();
@@ -151,7 +151,7 @@ async fn nothing_admitted_before_a_completed_recovery_takes_effect_after_it() {
     let own = session();
     let completed = engine.complete_recovery(OWNER, ([7; 16], LATER_S), own).await;
     completed.expect("it is completed");
-    for (tell, request) in told.into_iter().zip(running) {
+    for (tell, request) in signals.into_iter().zip(running) {
         tell.send(()).unwrap();
         let took_effect = in_time("its end", request).await.unwrap();
         assert!(!took_effect, "it was admitted before the completion");

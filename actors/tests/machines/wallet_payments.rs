@@ -337,7 +337,7 @@ fn end(wallet: &AgentWallet, spend: u128, paid: bool, now: Timestamp) -> AgentWa
     fold(Some(wallet.clone()), &WALLET, decision.events())
 }
 
-/// A payment of five dollars begins; the chain had this balance when the statement had so many lines.
+/// A payment of five dollars begins; the chain had this balance when the statement had that number of lines.
 fn observe(wallet: &AgentWallet, spend: u128, balance: u64, lines: Option<u64>) -> Decision<AgentWallet> {
     let spend = WalletSpend {
         payment: WalletPaymentId(spend),

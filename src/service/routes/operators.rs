@@ -66,7 +66,7 @@ fn announcer(state: &AppState, metrics: &Arc<Metrics>) -> Option<Arc<Announcer>>
         pauses.to_vec(),
         metrics.announcements.clone(),
     ));
-    tokio::spawn(announcer.clone().run(metrics.clone()));
+    tokio::spawn(announcer.clone().run(metrics.hub.clone()));
     Some(announcer)
 }
 

@@ -1936,7 +1936,7 @@ export type ProductName = "usa_prepaid_card" | "intl_prepaid_card" | "gift_card"
 export type RecipientStatus = "active" | "archived" | "deleted";
 
 /** What cancelled a recovery. */
-export type RecoveryCancelledBy = "owner" | "restore";
+export type RecoveryCancelledBy = "owner" | "restore" | "freeze";
 
 /** An event of `recovery`. */
 export type RecoveryEvent = {

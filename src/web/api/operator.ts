@@ -363,6 +363,8 @@ export type Error = {
   title?: string | null;
   /** `about:blank`, for RFC 9457 only. */
   type?: string | null;
+  /** The frozen account, which its owner quotes to the operator. Of `GET /account` only. */
+  user_id?: string | null;
 };
 
 /** Code of an error. */
@@ -440,6 +442,8 @@ export type FrozenParts = {
   available: ExactDecimal;
   /** Jobs that would move money out and then wait. What is already signed is only looked up. */
   jobs: OpenJob[];
+  /** Whether a recovery of the account is in progress, which would be cancelled. */
+  recovery: boolean;
   /** Event streams that are open now and would be closed. */
   streams: number;
 };

@@ -1931,6 +1931,8 @@ export type Error = {
   title?: string | null;
   /** `about:blank`, for RFC 9457 only. */
   type?: string | null;
+  /** The frozen account, which its owner quotes to the operator. Of `GET /account` only. */
+  user_id?: string | null;
 };
 
 /** Code of an error. */
@@ -2020,7 +2022,7 @@ export type GetAgentWalletResult = {
   walletPayment?: WalletPayment | null;
 };
 
-/** One endpoint, or all. */
+/** One endpoint, or all that the caller sees. */
 export type GetWebhookResponse = WebhookResponse | WebhookList;
 
 /** A gift card without its code and link. */
@@ -2911,6 +2913,14 @@ export type PasskeyResourceChanges = {
 /** Status of a passkey. */
 export type PasskeyStatus = "active" | "removed";
 
+/** API key of an agent that paid. */
+export type PayingKey = {
+  /** Id of the key. */
+  api_key_id: string;
+  /** Name of the key. */
+  name: string;
+};
+
 /** A payment as its payer sees it. */
 export type Payment = {
   /** Amount in USDC. */
@@ -3601,7 +3611,7 @@ export type RecoveryAnswer = {
 };
 
 /** What cancelled a recovery. */
-export type RecoveryCancelledBy = "owner" | "restore";
+export type RecoveryCancelledBy = "owner" | "restore" | "freeze";
 
 /** An event of `recovery`. */
 export type RecoveryEvent = {
@@ -4085,10 +4095,11 @@ export type SpendKind = "x402" | "transfer" | "withdrawal" | "card_balance_withd
 /** Limit of the account owner. */
 export type SpendLimitName = "per_call_usd" | "per_day_usd" | "api_key_per_call_usd" | "api_key_per_day_usd" | "merchant_per_day_usd" | "balance_per_call_usd" | "balance_per_day_usd";
 
-/** One change of the balance. */
-export type StatementLine = {
+/** A line of a statement. */
+export type StatementEntry = {
   /** Amount in US dollars. */
   amount: ExactDecimal;
+  api_key?: PayingKey | null;
   /** Part of the balance that can be spent. */
   available: ExactDecimal;
   /** Balance after the change, in US dollars. */
@@ -4106,15 +4117,16 @@ export type StatementLine = {
    * behind it is final; `reversed` for a credit whose payment was reversed.
    */
   type: StatementLineType;
+  wallet_payment?: WalletPaymentResource | null;
 };
 
 /** Change of the balance. */
 export type StatementLineType = "credited" | "held" | "withdrawn" | "released" | "debited" | "held_unfinal" | "reversed";
 
-/** A page of the account statement. */
+/** A page of a statement. */
 export type StatementResponse = {
   /** Entries, oldest first unless `order=desc`. */
-  entries: StatementLine[];
+  entries: StatementEntry[];
   /** Whether more lines follow. */
   has_more: boolean;
 };

@@ -30,7 +30,7 @@ interface Preview {
   wallet: string;
   frozen: boolean;
   answer: { status: number; body: Record<string, unknown>; stream_close_code: number };
-  stops: { streams: number; available: number; jobs: OpenJob[] };
+  stops: { streams: number; available: number; recovery: boolean; jobs: OpenJob[] };
   continues: { jobs: OpenJob[]; usable_cards: number; sign_in: boolean };
 }
 

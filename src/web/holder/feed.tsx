@@ -137,7 +137,7 @@ export function lines(events: StreamEvent[], ours: string[] = [], charges: Charg
   return found;
 }
 
-const spoken = ({ said }: Line): string => [said.who, said.text, said.then?.word].filter(Boolean).join(" ");
+const readOut = ({ said }: Line): string => [said.who, said.text, said.then?.word].filter(Boolean).join(" ");
 
 function LineRow({ line, isFresh }: { line: Line; isFresh: boolean }) {
   const { event, said } = line;
@@ -221,7 +221,7 @@ export function Feed({ feed, first = 12, empty }: FeedProps) {
       </ol>
       {/* Without it, what appears above is only seen. */}
       <p class="only-read" role="status">
-        {visible[0] && feed.fresh.value.has(visible[0].event.seq) && spoken(visible[0])}
+        {visible[0] && feed.fresh.value.has(visible[0].event.seq) && readOut(visible[0])}
       </p>
       {hasMore && (
         <div class="panel-foot">

@@ -62,7 +62,7 @@ pub fn as_seen_by(reader: Option<AuthMethod>, event: PublicEvent) -> Option<Publ
         _ if reader.is_some_and(AuthMethod::is_owner) => Some(event),
         SPEND_REFUSED => event.without_previous(LAST_REFUSED),
         kind if kind.starts_with("agent_wallet.") => event.without_member(LAST_REFUSED),
-        // Whoever registered it: `GET /get-webhook` shows agents their own in full.
+        // Also to the agent that registered it: `GET /get-webhook` shows agents their own in full.
         kind if kind.starts_with("webhook.") => event.with_text(URL, origin_of),
         _ => Some(event),
     }

@@ -1,16 +1,13 @@
 // The statements of the balance and of the agents’ wallet: every change by period, with sums and as a file.
 
 import { ApiFailure, api, decimal, money, short, units, withQuery, present } from "../../parts";
-import type { ExactDecimal, StatementLine } from "../../api/public";
+import type { ExactDecimal, StatementEntry } from "../../api/public";
 import { merchantName } from "../approvals";
 import { chainName } from "../chain";
 import type { Slice } from "./load";
 
 /** A line of either statement. Only one of the agents’ wallet says what was paid, and by which key. */
-export interface Line extends StatementLine {
-  wallet_payment?: { kind: string; network: string; pay_to: string; host: string | null; note: string | null; tx_hash: string | null };
-  api_key?: { api_key_id: string; name: string };
-}
+export type Line = StatementEntry;
 
 interface Page {
   entries: Line[];

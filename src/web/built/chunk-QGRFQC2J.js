@@ -1,1 +1,0 @@
-import{Aa as n,o as a}from"/assets/chunk-KHPADQKH.js";var e=/^([a-z]+_[0-9a-f]{8,}|0x[0-9a-fA-F]{40,64}|[1-9A-HJ-NP-Za-km-z]{32,})$/;function r({value:t}){let o=t.split(" ").filter(s=>s!=="");return a("span",{class:"row wrap",children:o.map(s=>e.test(s)?a(n,{value:s}):a("span",{class:"soft anywhere",children:s}))})}export{r as a};

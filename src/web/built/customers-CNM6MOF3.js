@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-HW6CIY54.js";import"/assets/chunk-HAVVRFOE.js";import"/assets/chunk-EGT5ODNU.js";import"/assets/chunk-WVGA4B3B.js";import"/assets/chunk-5TM56JI6.js";import"/assets/chunk-KHPADQKH.js";export{c as default,a as pageOfHit,b as remember};

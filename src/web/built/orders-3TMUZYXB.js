@@ -1,1 +1,0 @@
-import{f as a,g as b}from"/assets/chunk-VKZPRFFM.js";import"/assets/chunk-GITYFBW3.js";import"/assets/chunk-A6DGWE74.js";import"/assets/chunk-WVGA4B3B.js";import"/assets/chunk-25GGE6XD.js";import"/assets/chunk-5TM56JI6.js";import"/assets/chunk-KHPADQKH.js";export{a as OrderTabs,b as default};
