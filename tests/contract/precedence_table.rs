@@ -210,7 +210,7 @@ fn masked(value: &Value) -> Value {
     }
 }
 
-/// Host, port, ids and times inside of texts.
+/// Host, port, ids, times and the digests in names of built files inside of texts.
 fn without_volatile_fields(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;
@@ -229,6 +229,16 @@ fn without_volatile_fields(text: &str) -> String {
         match shown.get(at..at + 24) {
             Some(text) if text.is_ascii() && is_time(text) => shown.replace_range(at..at + 24, "[time]"),
             _ => at += 2,
+        }
+    }
+    // /assets/plain-YO4STIKQ.css
+    let mut at = 0;
+    while let Some(found) = shown[at..].find("/assets/") {
+        at += found + "/assets/".len();
+        let name = shown[at..].find(['"', ' ', '\n']).unwrap_or(0);
+        if let Some(dash) = shown[at..at + name].find('-') {
+            let dot = shown[at + dash..at + name].find('.').unwrap_or(name - dash);
+            shown.replace_range(at + dash + 1..at + dash + dot, "[digest]");
         }
     }
     for prefix in [

@@ -78,12 +78,13 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
     ("/login/passkey", &["credential"]),
     ("/account/sessions/end", &["session_id"]),
     ("/get-card-data", &["details", "include_failed"]),
-    ("/account/statement-sums", &["from", "until"]),
+    ("/account/statement-sums", &["from", "of", "until"]),
+    ("/account/spending-sums", &["starts"]),
     ("/listBankingTransactions", &["type"]),
     // A cursor into the caller's events: a time, even when other accounts have events then.
     ("/events", &["after", "before"]),
     // A cursor into the caller's statement, whose lines are numbered from one, and times.
-    ("/get-account-statement", &["from", "starting_after", "until"]),
+    ("/get-account-statement", &["from", "of", "starting_after", "until"]),
     (
         "/createBankingProfile",
         &["type", "firstName", "lastName", "businessName", "email"],

@@ -427,7 +427,7 @@ async fn declined_top_up_sent_after_the_backup_is_not_credited() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn transfer_of_a_payment_in_progress_is_not_unknown_when_the_clock_moves() {
     // Checks: the chain shows the transfer of a payment before its settlement is answered, and the clock is moved by a day.
-    // Nothing is recorded while the payment is in progress, nor once it has settled. A transfer behind it that no payment
+    // Nothing is recorded while the payment is in progress, nor once it has settled. A later transfer that no payment
     // claims is recorded. Without a grace period it is recorded at once, and becomes the payment's when that settles.
     use crate::support::ports::PaymentBehavior;
     for grace_ms in [600_000, 0] {
@@ -450,7 +450,7 @@ async fn transfer_of_a_payment_in_progress_is_not_unknown_when_the_clock_moves()
             at,
             fingerprint: request.authorization.fingerprint(),
         });
-        lists.show(incoming_movement("behind", 1, 1_000_000, at));
+        lists.show(incoming_movement("later", 1, 1_000_000, at));
         world.clock.advance(86_400_000);
         if grace_ms == 0 {
             wait_for_status(&world, "early", 0, "found").await;
@@ -461,14 +461,14 @@ async fn transfer_of_a_payment_in_progress_is_not_unknown_when_the_clock_moves()
                 "its payment is in progress"
             );
             assert!(
-                incoming(&world, "behind", 1).await.is_none(),
+                incoming(&world, "later", 1).await.is_none(),
                 "the cursor waits before it"
             );
         }
         world.chain.open_gate();
         let paid = crate::support::in_time("its end", paying).await.unwrap().unwrap();
         bought_card(&paid);
-        wait_for_status(&world, "behind", 1, "waiting").await;
+        wait_for_status(&world, "later", 1, "waiting").await;
         match grace_ms {
             0 => wait_for_status(&world, "early", 0, "claimed").await,
             _ => assert!(incoming(&world, "early", 0).await.is_none()),
