@@ -163,6 +163,11 @@ async fn passkey_signs_in_without_the_agent() {
         assert!(types.contains(&kind), "{kind} is not in {types:?}");
     }
     assert!(!events.text.contains("public_key") && !events.text.contains("credential"));
+    // They are the owner's: the token of a payment sees none.
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let of_payment = bought.body["auth"]["id_token"].as_str().unwrap();
+    let seen = site.get_as(of_payment, "/events?types=passkey.*").await;
+    assert_eq!(seen.body["events"], json!([]), "{}", seen.text);
     service.stop();
     host.assert_verified();
 }

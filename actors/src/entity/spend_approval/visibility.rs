@@ -1,5 +1,5 @@
 //! Whose a request is: what one agent asked for over a limit, and what was refused to it, is not another agent's to see.
-//! Neither are another API key and its sessions, nor the URL of a webhook endpoint, which often carries a secret. The
+//! Neither are another API key and its sessions, the owner's passkeys, nor the URL of a webhook endpoint, which often carries a secret. The
 //! account owner sees all.
 
 use serde::Deserialize;
@@ -12,8 +12,8 @@ use crate::kernel::event_record::PublicEvent;
 const LAST_REFUSED: &str = "last_refused_spend";
 /// Member of a webhook endpoint's view.
 const URL: &str = "url";
-/// Beginnings of the types of events about one agent: its requests, its API key, its sessions.
-const OF_ONE_AGENT: [&str; 3] = ["approval.", "api_key.", "session."];
+/// Beginnings of the types of events about one agent (its requests, its API key, its sessions), or about the owner alone.
+const OF_ONE: [&str; 4] = ["approval.", "api_key.", "session.", "passkey."];
 /// Type of the event of such a spend.
 const SPEND_REFUSED: &str = "agent_wallet.spend_refused";
 
@@ -27,18 +27,18 @@ pub fn sees_request_of(reader: AuthMethod, key: Option<ApiKeyId>) -> bool {
     }
 }
 
-/// Whether the holder of these credentials sees the event: it is not about another agent's request, key or session. `None`
-/// for a session that is not known.
+/// Whether the holder of these credentials sees the event: it is about no request, key or session of another agent, and no
+/// passkey. `None` for a session that is not known.
 pub fn sees_event(reader: Option<AuthMethod>, event: &PublicEvent) -> bool {
-    let is_of_agent = event.kind == SPEND_REFUSED || OF_ONE_AGENT.iter().any(|of| event.kind.starts_with(of));
-    !is_of_agent
+    let is_of_one = event.kind == SPEND_REFUSED || OF_ONE.iter().any(|of| event.kind.starts_with(of));
+    !is_of_one
         || reader
             .is_some_and(|reader| reader.is_owner() || key_of(event).is_some_and(|key| sees_request_of(reader, key)))
 }
 
 /// Whether everybody who may read the account sees events of this type, and sees them as they are.
 pub fn is_same_for_all(kind: &str) -> bool {
-    let of_one = OF_ONE_AGENT.iter().chain(&["agent_wallet.", "webhook."]);
+    let of_one = OF_ONE.iter().chain(&["agent_wallet.", "webhook."]);
     !of_one.into_iter().any(|of| kind.starts_with(of))
 }
 
