@@ -36,7 +36,7 @@ async fn recover_with(site: &ServiceClient<'_>, proof: &str) -> Response {
         .unwrap()
 }
 
-async fn recover(site: &ServiceClient<'_>, agent: &Agent) -> Response {
+pub(crate) async fn recover(site: &ServiceClient<'_>, agent: &Agent) -> Response {
     recover_with(site, &proof(site, agent).await).await
 }
 

@@ -5,11 +5,14 @@ use serde_json::json;
 
 use super::access::{field, refresh};
 use super::agent::Agent;
+use super::authenticator::Authenticator;
 use super::banking::result;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send};
 use super::operator_client::OperatorClient;
 use super::owner::Owner;
+use super::passkeys::{PUBLIC, act, add, sign_in};
+use super::recoveries::recover;
 use super::restore::{backup, restore};
 use super::signup::assert_error;
 
@@ -237,6 +240,37 @@ async fn case_81_missing_log_suspends_credentials_until_confirmed() {
     );
     service.stop();
     host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_81_suspended_passkey_stays_the_owners_until_confirmed() {
+    // Checks: without the log, a passkey from before signs in nobody, and nevertheless an agent with the wallet's key neither
+    // adds another one nor begins a recovery, which the owner could not cancel. An administrator confirms it by its id.
+    let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
+    let service = host.start_behind(PUBLIC);
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let owner = Owner::of(&site, &agent).await;
+    let mut phone = Authenticator::new(3, PUBLIC);
+    let added = add(&site, &owner, &mut phone, "Phone").await;
+    assert_eq!(added.status, 200, "{}", added.text);
+    let id = added.str("passkey_id").unwrap().to_owned();
+    service.stop();
+    let file = backup(&host);
+    std::fs::remove_file(host.data().join("revocations.log")).unwrap();
+    restore(&host, &file);
+
+    let service = host.start_behind(PUBLIC);
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    assert_error(&sign_in(&site, &mut phone).await, 403, "passkey_suspended");
+    let by_link = Owner::of(&site, &agent).await;
+    let options = act(&site, &by_link, "/account/passkeys/options", &json!({})).await;
+    assert_error(&options, 403, "confirmation_required");
+    assert_error(&recover(&site, &agent).await, 403, "passkey_suspended");
+    operator.done(CONFIRM, json!({"passkey_id": id})).await;
+    assert_eq!(sign_in(&site, &mut phone).await.status, 200);
+    let unknown = operator.post(CONFIRM, json!({"passkey_id": "pk_0"})).await;
+    assert_eq!((unknown.status, unknown.code()), (404, "suspension_not_found"));
 }
 
 /// The revocation log of a host.

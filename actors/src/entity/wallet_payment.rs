@@ -141,7 +141,11 @@ impl PaymentMethod {
         let Self::PaidCall { host } = self else { return None };
         let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
         // A name with its final dot is the same host.
-        Some(name.strip_suffix('.').unwrap_or(name))
+        match name.strip_suffix('.').unwrap_or(name) {
+            // A server that has this name is not Purser.
+            Self::OWN if !self.is_own() => Some(host),
+            name => Some(name),
+        }
     }
 
     /// Whether it is a paid call to Purser's own routes.
