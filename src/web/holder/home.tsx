@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import {
-  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Meter, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
+  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy,
   now, since, sum, units, until, useLoaded,
 } from "../parts";
 import { account, mayAct, serviceUrl } from "./account";
@@ -24,6 +24,7 @@ const SpendingPanel = lazy(
     </Panel>
   ),
 );
+const AgentsToday = lazy(() => import("./today").then((file) => file.AgentsToday));
 const AddMoneyDialog = lazy(() => import("./add-money").then((file) => file.AddMoneyDialog));
 const WithdrawDialog = lazy(() => import("./withdraw-to").then((file) => file.Withdraw));
 const ApprovalDialog = lazy(() => import("./approval-dialog").then((file) => file.ApprovalDialog));
@@ -177,68 +178,6 @@ function OnItsWay({ list, loaded }: { list: OnWay[]; loaded: LoadedTransfers }) 
           ))}
         </ul>
       )}
-    </Panel>
-  );
-}
-
-/** What the agents' wallet and each key spent today. */
-function AgentsToday() {
-  const shown = account.value;
-  const wallet = shown?.agent_wallet;
-  const keys = shown?.api_keys?.filter((key) => key.status !== "revoked" || !isZero(key.spent_today_usd ?? 0)) ?? [];
-  if (!wallet && keys.length === 0) return null;
-  const used = wallet?.used_today_usd ?? "0";
-  const cap = wallet?.limits?.per_day_usd;
-  return (
-    <Panel
-      title="Agents today"
-      aside={
-        <a class="small" href="/dashboard/agents">
-          Limits
-        </a>
-      }
-    >
-      <ul class="list spends">
-        {wallet && (
-          <li>
-            <div class="cell">
-              <div class="row">
-                <Avatar name="wallet" icon="wallet" />
-                <b class="grow">Agents’ wallet</b>
-                <span class="number small">
-                  <b>{money(used)}</b>
-                  <span class="quiet">{cap ? ` of ${money(cap)}` : ", no limit a day"}</span>
-                </span>
-              </div>
-              {cap && <Meter value={used} max={cap} label={`The agents’ wallet has spent ${money(used)} of ${money(cap)} today`} />}
-            </div>
-          </li>
-        )}
-        {keys.map((key) => {
-          const spent = key.spent_today_usd;
-          return (
-            <li key={key.api_key_id}>
-              <div class="cell">
-                <div class="row">
-                  <Avatar name={key.name} />
-                  <b class="grow">{key.name}</b>
-                  <span class="number small">
-                    {spent === undefined ? (
-                      <span class="quiet">{key.last_used_at ? "active" : "not used yet"}</span>
-                    ) : (
-                      <>
-                        <b>{money(spent)}</b>
-                        <span class="quiet">{key.per_day_usd ? ` of ${money(key.per_day_usd)}` : ""}</span>
-                      </>
-                    )}
-                  </span>
-                </div>
-                {spent !== undefined && key.per_day_usd && <Meter value={spent} max={key.per_day_usd} label={`${key.name} has spent ${money(spent)} of ${money(key.per_day_usd)} today`} />}
-              </div>
-            </li>
-          );
-        })}
-      </ul>
     </Panel>
   );
 }

@@ -11,6 +11,8 @@ const { stopsOf, timesOf } = await import("../holder/data/route");
 const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
 const { cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
+const { lines } = await import("../holder/feed");
+const { spenders } = await import("../holder/today");
 const { loadSpending } = await import("../holder/spending");
 const { costInTheEnd } = await import("../holder/receipt");
 const { productWords } = await import("../parts/sentences");
@@ -43,6 +45,36 @@ test("an order is late only while it is open", () => {
   const order = (status: string, overdue: boolean) => cardStatus({ card_type: "Non-Reloadable International", status, overdue } as never).word;
   assert.deepEqual([order("queued", false), order("claimed", false)], ["Waits for an operator", "An operator took it"]);
   assert.deepEqual([order("queued", true), order("claimed", true), order("ready", true)], ["Late", "Late", "Ready"]);
+});
+
+test("a payment whose answer was lost is one line, whatever became of it", () => {
+  const paid = { payment_id: "pay_1", product: "usa_prepaid_card", amount: 13.04 };
+  const card = { card_id: "card_1", payment_id: "pay_1", usd_amount: 13.04, charged_usd_amount: 13.04, created_at: "2026-11-27T10:00:00.000Z" };
+  const said = (...events: [type: string, object: Record<string, unknown>][]) =>
+    lines(events.map(([type, object], at) => ({ seq: events.length - at, type, created_at: "2026-11-27T10:00:01.500Z", data: { object }, previous: null }))).map((one) => [one.event.type, one.said.amount?.value]);
+  const unknown = ["payment.unknown", paid] as const;
+  assert.deepEqual(said([...unknown]), [["payment.unknown", "13.04"]]);
+  assert.deepEqual(said(["payment.settled", paid], [...unknown]), []);
+  assert.deepEqual(said(["card.ready", card], ["payment.fulfilled", paid], ["card.pending", card], ["payment.settled", paid], [...unknown]), [["card.ready", "13.04"]]);
+  for (const end of ["payment.declined", "payment.credited"]) assert.deepEqual(said([end, paid], [...unknown]).map(([type]) => type), [end]);
+});
+
+test("what agents spent today stands beside their own limits, and has what other wallets paid", () => {
+  const account = {
+    agent_wallet: { limits: { per_day_usd: "200" }, used_today_usd: 64.16 },
+    api_keys: [
+      { api_key_id: "key_1", name: "Courier", status: "active", spent_today_usd: "64.16", limits: { per_day_usd: 60, per_call_usd: null } },
+      { api_key_id: "key_2", name: "Scout", status: "active", spent_today_usd: 0, limits: { per_day_usd: null, per_call_usd: null } },
+      { api_key_id: "key_3", name: "Gone", status: "revoked", spent_today_usd: "0.00" },
+    ],
+    connected_agents: [{ api_key_id: null, agent: { name: "Rover" } }, { api_key_id: "key_1", agent: { name: "Courier" } }],
+  } as never;
+  const words = (own?: string) => spenders(account, own).map((one) => `${one.name}: ${one.spent}${one.of} (${one.day ?? "no limit"})`);
+  const ours = ["Agents’ wallet: 64.16 of $200.00 (200)", "Courier: 64.16 of $60.00 (60)", "Scout: 0 (no limit)"];
+  assert.deepEqual(words(), ours);
+  assert.deepEqual(words("0.00"), ours);
+  assert.deepEqual(words("241.5"), [...ours, "Rover: 241.5, own wallet (no limit)"]);
+  assert.deepEqual(spenders({ connected_agents: [] } as never, "5").map((one) => one.name + one.of), ["Own wallets of agents"]);
 });
 
 test("lines change the balance by their kind", () => {
