@@ -50,8 +50,11 @@ export const approvalAgent = (one: Approval): string => one.agent?.name || one.a
 /** The same inside a sentence. */
 export const approvalAgentInside = (one: Approval): string => approvalAgent(one).replace(/^Your agent$/, "your agent");
 
+/** What the API calls this service where it names a merchant. */
+export const OWN = "route";
+
 /** A merchant by the name of its host. */
-export const merchantName = (host: string): string => (host === "route" ? "Purser (this service)" : host.replace(/:443$/, ""));
+export const merchantName = (host: string): string => (host === OWN ? "Purser (this service)" : host.replace(/:443$/, ""));
 
 export function payee(one: Approval): string {
   if (one.host) return merchantName(one.host);
