@@ -175,7 +175,7 @@ function AgentTable({ keys, wallets }: { keys: AgentKey[]; wallets: Session[] })
               ),
           },
           {
-            title: "Last seen",
+            title: "Last sign-in",
             fold: "second",
             cell: (row) => {
               const at = "key" in row ? row.key.last_used_at : (row.session.last_used_at ?? row.session.created_at);

@@ -106,7 +106,7 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
               <Status kind={statusKind(transfer)} value={transfer.status} tag />
             ) : ["complete", "credited"].includes(transfer.status) ? (
               <StatusTag tone="done" tag>
-                {transfer.status === "credited" ? "Credited" : "Arrived"} in {took(transfer)}
+                in {took(transfer)}
               </StatusTag>
             ) : (
               <Status kind={statusKind(transfer)} value={transfer.status} tag />
@@ -287,7 +287,7 @@ function legsOf(transfer: Transfer, payment: Payment | null, stops: RouteStop[])
     const plain = { name: stop.name, is: stop.is, where: "Purser", hash: null, network: "", at, amount: transfer.amount as number | string | null, asset: transfer.currency };
     const isBack = stop.is === "done" && stops.some((one, before) => one.is === "fail" && before < index);
     if (index === 0) {
-      if (payment) return { ...plain, name: "Payment", where: chainName(payment.network), hash: payment.transaction, network: payment.network, at: payment.created_at, amount: payment.amount, asset: payment.asset };
+      if (payment) return { ...plain, name: "Payment", where: chainName(payment.network), hash: payment.transaction, network: payment.network, at: transfer.createdAt, amount: payment.amount, asset: payment.asset };
       return transfer.kind === "card_withdrawal" ? { ...plain, where: "Card issuer" } : { ...plain, where: transfer.incoming ? "Bank" : "Purser" };
     }
     if (isBack) {
@@ -336,7 +336,7 @@ function Legs({ transfer, payment, stops }: { transfer: Transfer; payment: Payme
             cell: (leg) => (
               <>
                 {leg.name}
-                <div class="small quiet">{leg.where}</div>
+                {!leg.name.endsWith(leg.where) && <div class="small quiet">{leg.where}</div>}
               </>
             ),
           },
@@ -467,7 +467,8 @@ function timeline(transfer: Transfer, events: PastEvent[], payment: Payment | nu
       tone: "done",
       icon: "wallet",
       text: `Paid ${money(payment.amount, payment.asset, { places: 6 })} on ${chainName(payment.network)}`,
-      at: payment.created_at,
+      // When it was paid, as in the steps. The payment began before it was settled.
+      at: transfer.createdAt,
       sub: (
         <>
           {payment.transaction && <Transaction hash={payment.transaction} network={payment.network} />}
