@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 Object.defineProperty(globalThis, "WebSocket", { value: class {} });
 const { mergedSlice } = await import("../holder/data/load");
-const { effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
+const { causePage, effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
 const { stopsOf, timesOf } = await import("../holder/data/route");
 const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
 const { cardStatus } = await import("../holder/data/cards");
@@ -45,6 +45,41 @@ test("an order is late only while it is open", () => {
   const order = (status: string, overdue: boolean) => cardStatus({ card_type: "Non-Reloadable International", status, overdue } as never).word;
   assert.deepEqual([order("queued", false), order("claimed", false)], ["Waits for an operator", "An operator took it"]);
   assert.deepEqual([order("queued", true), order("claimed", true), order("ready", true)], ["Late", "Late", "Ready"]);
+});
+
+test("the statement of the agents' wallet says what was bought here, with its page, and files have whole addresses", async () => {
+  const address = "0x30ef00000000000000000000000000000000a6c9";
+  const paid = (tx_hash: string, host: string | null, kind = "x402") => ({ wallet_payment: { kind, host, pay_to: address, network: "base", tx_hash, note: null, created_at: "2026-11-22T09:41:00.000Z" } });
+  const entries = [
+    { ...(line("debited", 5, "wpay_1") as object), ...paid("0xaa", "route") },
+    { ...(line("debited", 5, "wpay_2") as object), ...paid("0xbb", "route") },
+    { ...(line("debited", 1.5, "wpay_3") as object), ...paid("0xcc", null, "transfer") },
+  ];
+  // Newest first: the purchase of the first line is on the second page.
+  const payments = [
+    { payment_id: "pay_2", transaction: "0xbb", product: "gift_card", product_id: null, created_at: "2026-11-22T09:42:00.000Z" },
+    { payment_id: "pay_1", transaction: "0xaa", product: "usa_prepaid_card", product_id: "card_7", created_at: "2026-11-22T09:41:01.000Z" },
+    { payment_id: "pay_0", transaction: "0x00", product: "gift_card", product_id: null, created_at: "2026-11-21T09:41:00.000Z" },
+    { payment_id: "pay_9", transaction: "0x99", product: "gift_card", product_id: null, created_at: "2026-11-20T09:41:00.000Z" },
+  ];
+  const asked: string[] = [];
+  Object.defineProperty(globalThis, "fetch", {
+    configurable: true,
+    value: async (path: string) => {
+      asked.push(path);
+      if (!path.includes("list-payments")) return new Response(JSON.stringify({ entries, has_more: false }));
+      const after = payments.findIndex((one) => one.payment_id === new URL(path, "http://x").searchParams.get("starting_after"));
+      return new Response(JSON.stringify({ payments: payments.slice(after + 1, after + 2), has_more: after + 2 < payments.length }));
+    },
+  });
+  const { rows } = await statementSlice({ of: "agent_wallet" }, "all", undefined, 10);
+  assert.deepEqual(rows.map((one) => [lineWords(one), causePage(one)]), [["US card", "/dashboard/cards/card_7"], ["Gift card", "/dashboard/payments/pay_2"], ["Transfer to 0x30ef…a6c9", undefined]]);
+  // It reads no further than to the time of the lines.
+  assert.equal(asked.filter((path) => path.includes("list-payments")).length, 3);
+  const text = (await (await exportCsv({ of: "agent_wallet" }, () => {}, () => false))?.blob.text()) ?? "";
+  assert.match(text, /US card,debited,-5\.00,5\.00,1\.00,0\.00,1\.00,wpay_1.*,pay_1,card_7\r/);
+  assert.match(text, new RegExp(`Transfer to ${address},`));
+  assert.ok(!text.includes("…"));
 });
 
 test("a payment whose answer was lost is one line, whatever became of it", () => {
@@ -107,7 +142,7 @@ test("the statement is read on for a filter that leaves few lines", async () => 
   const text = (await file?.blob.text()) ?? "";
   assert.deepEqual([file?.lines, steps], [250, [100, 200, 250]]);
   assert.equal(text.trim().split("\r\n").length, 251);
-  assert.match(text, /"Withdrawal, held",held,0\.00,1/);
+  assert.match(text, /"Withdrawal, held",held,0\.00,1\.00,1\.00,0\.00,1\.00,/);
   assert.equal(await exportCsv({}, () => {}, () => true), null);
 });
 
@@ -129,10 +164,10 @@ test("lines of the agents’ wallet say who was paid, by which key, and what was
   const file = await exportCsv({ of: "agent_wallet" }, () => {}, () => false);
   const rows = ((await file?.blob.text()) ?? "").trim().split("\r\n");
   assert.match(asked[0] ?? "", /of=agent_wallet/);
-  assert.match(rows[0] ?? "", /entry_id,paid_to,address,network,transaction,agent,api_key_id,note$/);
-  assert.match(rows[1] ?? "", /debited,-5\.00,5,.*,Purser \(this service\),0x1234567890123456789012345678901234567890,base,0xab,Courier,key_1,$/);
-  assert.match(rows[2] ?? "", /,,,'=lunch$/);
-  assert.match(rows[3] ?? "", /stl_credited,,,,,,,$/);
+  assert.match(rows[0] ?? "", /entry_id,paid_to,address,network,transaction,agent,api_key_id,note,payment_id,product_id$/);
+  assert.match(rows[1] ?? "", /debited,-5\.00,5,.*,Purser \(this service\),0x1234567890123456789012345678901234567890,base,0xab,Courier,key_1,,,$/);
+  assert.match(rows[2] ?? "", /,,,'=lunch,,$/);
+  assert.match(rows[3] ?? "", /stl_credited,,,,,,,,,$/);
 });
 
 test("spending asks for the days of the person's zone, and takes off what was credited", async () => {
