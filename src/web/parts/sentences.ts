@@ -619,7 +619,8 @@ export function sentence(event: StreamEvent): Said {
     then,
     amount: amount && { currency: "USD", ...amount },
     href: pageOf(event.type, object),
-    thing: thing && row.step ? `${thing} ${row.step}` : `${event.seq}`,
+    // An account has one identity and one link to the issuer: they have no id.
+    thing: row.step ? `${thing ?? event.type.split(".")[0]} ${row.step}` : `${event.seq}`,
     quiet: typeof row.quiet === "function" ? row.quiet(object) : row.quiet === true,
   };
   const caller = isCaller(event.actor);

@@ -82,7 +82,7 @@ test("the statement of the agents' wallet says what was bought here, with its pa
   assert.ok(!text.includes("…"));
 });
 
-test("a payment whose answer was lost is one line, whatever became of it", () => {
+test("of the steps of one thing the last is shown: a payment whose answer was lost is one line, whatever became of it", () => {
   const paid = { payment_id: "pay_1", product: "usa_prepaid_card", amount: 13.04 };
   const card = { card_id: "card_1", payment_id: "pay_1", usd_amount: 13.04, charged_usd_amount: 13.04, created_at: "2026-11-27T10:00:00.000Z" };
   const said = (...events: [type: string, object: Record<string, unknown>][]) =>
@@ -91,6 +91,7 @@ test("a payment whose answer was lost is one line, whatever became of it", () =>
   assert.deepEqual(said([...unknown]), [["payment.unknown", "13.04"]]);
   assert.deepEqual(said(["payment.settled", paid], [...unknown]), []);
   assert.deepEqual(said(["card.ready", card], ["payment.fulfilled", paid], ["card.pending", card], ["payment.settled", paid], [...unknown]), [["card.ready", "13.04"]]);
+  assert.deepEqual(said(["identity.verified", { status: "verified" }], ["identity.in-review", { status: "in-review" }]).map(([type]) => type), ["identity.verified"]);
   for (const end of ["payment.declined", "payment.credited"]) assert.deepEqual(said([end, paid], [...unknown]).map(([type]) => type), [end]);
 });
 
@@ -165,7 +166,7 @@ test("lines of the agents’ wallet say who was paid, by which key, and what was
   const rows = ((await file?.blob.text()) ?? "").trim().split("\r\n");
   assert.match(asked[0] ?? "", /of=agent_wallet/);
   assert.match(rows[0] ?? "", /entry_id,paid_to,address,network,transaction,agent,api_key_id,note,payment_id,product_id$/);
-  assert.match(rows[1] ?? "", /debited,-5\.00,5,.*,Purser \(this service\),0x1234567890123456789012345678901234567890,base,0xab,Courier,key_1,,,$/);
+  assert.match(rows[1] ?? "", /debited,-5\.00,5\.00,.*,Purser \(this service\),0x1234567890123456789012345678901234567890,base,0xab,Courier,key_1,,,$/);
   assert.match(rows[2] ?? "", /,,,'=lunch,,$/);
   assert.match(rows[3] ?? "", /stl_credited,,,,,,,,,$/);
 });
