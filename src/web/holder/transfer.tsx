@@ -293,12 +293,11 @@ function legsOf(transfer: Transfer, payment: Payment | null, stops: RouteStop[])
     if (isBack) {
       const toCards = transfer.kind === "card_withdrawal";
       const back = transfer.payout ? (transfer.payout.credited_amount ?? transfer.payout.charged_usd_amount) : topUp ? topUp.funded_usd : (transfer.bank?.returnedAmount ?? transfer.amount);
-      return { ...plain, where: toCards ? "Card issuer" : "Purser", amount: transfer.incoming ? null : back, asset: "USD" };
+      return { ...plain, where: toCards ? "Card issuer" : "Purser", amount: transfer.bank && transfer.incoming ? null : back, asset: "USD" };
     }
     switch (transfer.kind) {
       case "top_up": {
-        const crosses = topUp?.payment_network === "solana";
-        const kind = crosses ? (["burn", "mint"] as const)[index - 1] : index === 1 ? ("transfer" as const) : undefined;
+        const kind = stop.leg;
         if (!kind) return { ...plain, where: "Card issuer", asset: "USD" };
         const sent = topUp?.legs.find((one) => one.leg === kind);
         const network = kind === "burn" ? "solana" : "base";
@@ -341,7 +340,7 @@ function Legs({ transfer, payment, stops }: { transfer: Transfer; payment: Payme
             ),
           },
           { title: "State", fold: "second", cell: (leg) => <StatusTag tone={LEG_STATE[leg.is][0]}>{LEG_STATE[leg.is][1]}</StatusTag> },
-          { title: "Transaction", fold: "whole", cell: (leg) => (leg.hash ? <Transaction hash={leg.hash} network={leg.network} /> : <span class="small quiet">{leg.network === "" ? "not on a chain" : "none yet"}</span>) },
+          { title: "Transaction", fold: "whole", cell: (leg) => (leg.hash ? <Transaction hash={leg.hash} network={leg.network} /> : <span class="small quiet">{leg.network === "" ? "not on a chain" : leg.is === "fail" ? "none" : "none yet"}</span>) },
           { title: "At", fold: "second-right", cell: (leg) => (leg.at ? <Time at={leg.at} as="seconds" class="quiet" /> : <span class="quiet">–</span>) },
           { title: "Amount", number: true, fold: "first-right", cell: (leg) => (leg.amount === null ? <span class="quiet">–</span> : <Amount value={leg.amount} currency={leg.asset} places={leg.asset === "USDC" ? 6 : 2} soft={leg.is === "next"} struck={leg.is === "fail"} />) },
         ]}

@@ -207,6 +207,8 @@ test("a top-up from Solana has four stops, and one on Base three", () => {
   assert.deepEqual(is(topUp("credited", "solana")), ["done", "done", "done", "done"]);
   assert.deepEqual(is(topUp("delivered", "base")), ["done", "done", "now"]);
   assert.deepEqual(is(topUp("failed", "solana")), ["done", "fail", "done"]);
+  const burned = topUp("failed", "solana", [{ leg: "burn", at: "2026-11-22T09:41:05.000Z", tx_hash: "4EEC" }]);
+  assert.deepEqual(stopsOf(burned, timesOf(burned, [])).map((stop) => [stop.is, stop.name, stop.leg]), [["done", "Paid on Solana", undefined], ["done", "Burned on Solana", "burn"], ["fail", "Mint refused on Base", "mint"], ["done", "Back on your balance", undefined]]);
   assert.deepEqual(is({ ...topUp("paid", "base"), held: "held_frozen" }), ["done", "hold", "next"]);
 });
 
