@@ -12,12 +12,13 @@ const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data
 const { cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
 const { lines } = await import("../holder/feed");
+const { waits } = await import("../holder/approvals");
 const { spenders } = await import("../holder/today");
 const { loadSpending } = await import("../holder/spending");
 const { costInTheEnd } = await import("../holder/receipt");
 const { productWords } = await import("../parts/sentences");
 const { checkAddress, explorerUrl, webAddress } = await import("../holder/chain");
-const { frame } = await import("../parts");
+const { api, failure, frame } = await import("../parts");
 
 test("a list of several sources has every row once, newest first, whatever the page size", async () => {
   const rows = (prefix: string, times: number[]) => times.map((at) => ({ id: `${prefix}${at}`, at: String(at).padStart(4, "0") }));
@@ -80,6 +81,27 @@ test("the statement of the agents' wallet says what was bought here, with its pa
   assert.match(text, /US card,debited,-5\.00,5\.00,1\.00,0\.00,1\.00,wpay_1.*,pay_1,card_7\r/);
   assert.match(text, new RegExp(`Transfer to ${address},`));
   assert.ok(!text.includes("…"));
+});
+
+test("what an agent asked for waits no more once its key has ended", () => {
+  const asked = (status: string, api_key_id: string | null) => ({ approval_id: "sap_1", amount: 5, status, api_key_id });
+  const keys = [{ api_key_id: "key_1", name: "Courier", status: "active" }, { api_key_id: "key_2", name: "Scout", status: "revoked" }];
+  assert.deepEqual([asked("pending", "key_1"), asked("pending", "key_2"), asked("pending", "key_3"), asked("pending", null), asked("approved", "key_1")].map((one) => waits(one, keys)), [true, false, false, true, false]);
+});
+
+test("an account without a passkey is told what to do, not asked for a passkey", async () => {
+  let sent = 0;
+  Object.defineProperty(globalThis, "fetch", {
+    configurable: true,
+    value: async () => {
+      sent += 1;
+      return new Response(JSON.stringify({ code: "confirmation_required", error: "This needs a confirmation.", reason: "login_link" }), { status: 403 });
+    },
+  });
+  const refused = await api.post("/account/resume-agents").then(() => null, failure);
+  assert.equal(refused?.code, "login_link_needed");
+  assert.match(refused?.said ?? "", /new link/);
+  assert.equal(sent, 1);
 });
 
 test("of the steps of one thing the last is shown: a payment whose answer was lost is one line, whatever became of it", () => {
