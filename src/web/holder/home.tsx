@@ -7,7 +7,7 @@ import {
   Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy,
   now, since, sum, units, until, useLoaded,
 } from "../parts";
-import { account, mayAct, serviceUrl } from "./account";
+import { account, loadAccount, mayAct, serviceUrl } from "./account";
 import { type Approval, approvalAgent, approvalReason, approvalSays, approvalWords } from "./approvals";
 import { checkAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
@@ -26,6 +26,7 @@ const SpendingPanel = lazy(
 );
 const AgentsToday = lazy(() => import("./today").then((file) => file.AgentsToday));
 const AddMoneyDialog = lazy(() => import("./add-money").then((file) => file.AddMoneyDialog));
+const PasskeyDialog = lazy(() => import("./add-passkey").then((file) => file.AddPasskey));
 const WithdrawDialog = lazy(() => import("./withdraw-to").then((file) => file.Withdraw));
 const ApprovalDialog = lazy(() => import("./approval-dialog").then((file) => file.ApprovalDialog));
 const DeclineDialog = lazy(() => import("./approval-dialog").then((file) => file.DeclineDialog));
@@ -243,7 +244,10 @@ const NONE: Transfers = { topUps: [], payouts: [], withdrawals: [], bank: [] };
 export default function Home() {
   const shown = account.value;
   const feed = useFeed();
-  const dialog = useSignal<"add" | "withdraw" | null>(null);
+  const dialog = useSignal<"add" | "withdraw" | "passkey" | null>(null);
+  const close = () => {
+    dialog.value = null;
+  };
   const looked = useSignal<Approval | null>(null);
   const declining = useSignal<Approval | null>(null);
   const hasWallet = shown?.agent_wallet !== null && shown?.agent_wallet !== undefined;
@@ -305,13 +309,20 @@ export default function Home() {
     }));
     // An empty account has the same offer among its first steps.
     if (mayAct.value && feed.events.value?.length && shown?.passkeys === 0 && hasPasskeys()) {
+      const isLate = !(Date.parse(shown.confirmed_until ?? "") > now.peek());
       found.push({
         key: "passkey",
         icon: "passkey",
         title: <b>Add a passkey</b>,
-        text: "Then you come back without a link, and only you can let agents act again after a stop.",
-        actions: (
-          <Button small href="/dashboard/settings#passkeys" label="Add a passkey">
+        text: isLate ? "The link that you opened is too old for it. Ask your agent for a new one, and add a passkey within ten minutes." : "Then you come back without a link, and only you can let agents act again after a stop.",
+        actions: !isLate && (
+          <Button
+            small
+            label="Add a passkey"
+            onClick={() => {
+              dialog.value = "passkey";
+            }}
+          >
             Add
           </Button>
         ),
@@ -415,20 +426,9 @@ export default function Home() {
           <AgentsToday />
         </div>
       </div>
-      {dialog.value === "add" && (
-        <AddMoneyDialog
-          onClose={() => {
-            dialog.value = null;
-          }}
-        />
-      )}
-      {dialog.value === "withdraw" && (
-        <WithdrawDialog
-          onClose={() => {
-            dialog.value = null;
-          }}
-        />
-      )}
+      {dialog.value === "add" && <AddMoneyDialog onClose={close} />}
+      {dialog.value === "withdraw" && <WithdrawDialog onClose={close} />}
+      {dialog.value === "passkey" && <PasskeyDialog onClose={close} then={() => void loadAccount()} />}
       {looked.value && (
         <ApprovalDialog
           approval={looked.value}

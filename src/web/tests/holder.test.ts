@@ -8,7 +8,7 @@ Object.defineProperty(globalThis, "WebSocket", { value: class {} });
 const { mergedSlice } = await import("../holder/data/load");
 const { causePage, effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
 const { stopsOf, timesOf } = await import("../holder/data/route");
-const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
+const { isOpen, moneyOf, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
 const { cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
 const { lines } = await import("../holder/feed");
@@ -81,6 +81,15 @@ test("the statement of the agents' wallet says what was bought here, with its pa
   assert.match(text, /US card,debited,-5\.00,5\.00,1\.00,0\.00,1\.00,wpay_1.*,pay_1,card_7\r/);
   assert.match(text, new RegExp(`Transfer to ${address},`));
   assert.ok(!text.includes("…"));
+});
+
+test("a transfer that came back says how much did, and others what they cost with the fee", () => {
+  const payout = (credited_amount: string | null, charged_usd_amount: string) => moneyOf(ofPayout({ payout_id: "po_1", status: "failed", amount: "16.66", currency: "USD", charged_usd_amount, credited_amount } as never));
+  assert.deepEqual(payout("18.16", "18.16"), { back: "18.16", cost: "18.16" });
+  assert.deepEqual(payout(null, "18.16"), { back: null, cost: "18.16" });
+  assert.deepEqual(payout(null, "16.66"), { back: null, cost: null });
+  assert.equal(moneyOf(ofTopUp({ top_up_id: "top_1", status: "failed", funded_usd: 21.07 } as never)).back, 21.07);
+  assert.equal(moneyOf(ofTopUp({ top_up_id: "top_1", status: "credited", funded_usd: 21.07 } as never)).back, null);
 });
 
 test("what an agent asked for waits no more once its key has ended", () => {
