@@ -313,7 +313,7 @@ const serviceWords = (cap: Cap): string => {
 const usedWords = (cap: Cap): string | null => {
   const { count, usd } = cap.used;
   if (!count && (usd === null || units(usd) === 0n)) return null;
-  return `Today: ${count ?? 0}, ${money(usd ?? 0)}`;
+  return `Counted today: ${count ?? 0}, ${money(usd ?? 0)}`;
 };
 
 /** The owner's caps by product. The service's apply too. */

@@ -276,6 +276,7 @@ function IntlOrder({ card, takenAt }: { card: IntlCard; takenAt: string | undefi
         <ActDialog
           title="Cancel this order?"
           action="Cancel order"
+          cancel="Keep the order"
           path="/cancel-intl-order"
           cardId={card.card_id}
           done="The order is cancelled, and its price is on your balance."
@@ -293,6 +294,7 @@ function IntlOrder({ card, takenAt }: { card: IntlCard; takenAt: string | undefi
 interface ActDialogProps {
   title: string;
   action: string;
+  cancel?: string;
   path: string;
   cardId: string;
   done: string;
@@ -300,7 +302,7 @@ interface ActDialogProps {
   onClose: () => void;
 }
 
-function ActDialog({ title, action, path, cardId, done, children, onClose }: ActDialogProps) {
+function ActDialog({ title, action, cancel = "Cancel", path, cardId, done, children, onClose }: ActDialogProps) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const act = async () => {
@@ -316,7 +318,7 @@ function ActDialog({ title, action, path, cardId, done, children, onClose }: Act
     }
   };
   return (
-    <Confirm title={title} action={action} danger busy={busy} error={error} onConfirm={() => void act()} onClose={onClose}>
+    <Confirm title={title} action={action} cancel={cancel} danger busy={busy} error={error} onConfirm={() => void act()} onClose={onClose}>
       {children}
     </Confirm>
   );
@@ -636,6 +638,7 @@ function timeline(card: AnyCard, history: CardHistory | undefined, events: PastE
       ...(by && !/operator/.test(words.text) ? { sub: <span>{byWords(by)}</span> } : {}),
     });
   }
+  if (payment?.status === "reversed") lines.push({ key: "reversed", tone: "bad", icon: "undo", text: "The chain took the payment back", at: payment.last_updated_at });
   if (payment) {
     lines.push({
       key: "paid",

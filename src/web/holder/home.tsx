@@ -65,14 +65,16 @@ async function loadBalances(hasWallet: boolean, isLinked: boolean): Promise<Bala
 interface Pot {
   kind: "balance" | "wallet" | "issuer" | "cards" | "held" | "moving";
   name: string;
-  /** `null` while it cannot be read. */
-  value: AmountValue | null;
+  /** `null` while it cannot be read, `undefined` until it is there. */
+  value: AmountValue;
 }
 
 /** Where the money is, in one bar and in figures. */
 function Pots({ pots }: { pots: Pot[] }) {
   const bar = useRef<HTMLDivElement>(null);
-  const filled = pots.filter((pot) => pot.value !== null && compare(pot.value, 0) > 0);
+  // Proportions of a part would change with each that comes.
+  const isKnown = pots.every((pot) => pot.value !== undefined);
+  const filled = isKnown ? pots.filter((pot) => compare(pot.value, 0) > 0) : [];
   const parts = filled.map((pot) => String(units(pot.value) ?? 0n)).join();
   useEffect(() => {
     const whole = filled.reduce((total, pot) => total + (units(pot.value) ?? 0n), 0n);
@@ -83,11 +85,9 @@ function Pots({ pots }: { pots: Pot[] }) {
   }, [parts]);
   return (
     <>
-      {filled.length > 0 && (
+      {(filled.length > 0 || !isKnown) && (
         <div class="pots" ref={bar} aria-hidden="true">
-          {filled.map((pot) => (
-            <i key={pot.kind} class={`pot-${pot.kind}`} />
-          ))}
+          {isKnown ? filled.map((pot) => <i key={pot.kind} class={`pot-${pot.kind}`} />) : <Shade width="w-100" />}
         </div>
       )}
       <dl class="pot-names">
@@ -98,7 +98,7 @@ function Pots({ pots }: { pots: Pot[] }) {
               {pot.name}
             </dt>
             <dd>
-              {pot.value === null ? <span class="small quiet">not known now</span> : <Amount value={pot.value} live />}
+              {pot.value === undefined ? <Shade width="w-48" /> : pot.value === null ? <span class="small quiet">not known now</span> : <Amount value={pot.value} live />}
             </dd>
           </div>
         ))}
@@ -263,11 +263,11 @@ export default function Home() {
   const cards = shown.cards.filter((card) => ["ready", "paused"].includes(card.status) && card.available_usd_amount !== undefined && card.available_usd_amount !== null);
   const pots: Pot[] = [
     { kind: "balance", name: "On your balance", value: shown.available },
-    ...(balances.data && balances.data.wallet !== undefined ? [{ kind: "wallet" as const, name: "Agents’ wallet", value: balances.data.wallet }] : []),
-    ...(balances.data && balances.data.issuer !== undefined ? [{ kind: "issuer" as const, name: "Card balance", value: balances.data.issuer }] : []),
+    ...(hasWallet && !(balances.data && balances.data.wallet === undefined) ? [{ kind: "wallet" as const, name: "Agents’ wallet", value: balances.data?.wallet }] : []),
+    ...(isLinked && !(balances.data && balances.data.issuer === undefined) ? [{ kind: "issuer" as const, name: "Card balance", value: balances.data?.issuer }] : []),
     { kind: "cards", name: "On open cards", value: sum(...cards.map((card) => card.available_usd_amount)) },
     { kind: "held", name: "Held", value: shown.held },
-    { kind: "moving", name: "On its way", value: sum(...moving.map((one) => one.usd)) },
+    { kind: "moving", name: "On its way", value: transfers || loaded.error ? sum(...moving.map((one) => one.usd)) : undefined },
   ];
   const isStale = connection.value === "stale" && since.value !== null;
 

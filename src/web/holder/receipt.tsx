@@ -31,6 +31,7 @@ export function costInTheEnd(price: Value, ...back: (Value | null | undefined)[]
 }
 
 export function Receipt({ bought, price, fee, payment, isOfPayment, credited, creditedAt, cause }: ReceiptProps) {
+  const isTakenBack = payment?.status === "reversed";
   const came = payment && !isZero(payment.credited) ? payment.credited : (credited ?? 0);
   const refunded = payment?.refunded ?? 0;
   const end = costInTheEnd(price, came, refunded);
@@ -42,7 +43,15 @@ export function Receipt({ bought, price, fee, payment, isOfPayment, credited, cr
           bought && !(isZero(fee?.amount ?? 0) && bought.value === money(price)) && { name: bought.name, value: bought.value },
           fee && { name: "Fee", value: money(fee.amount, fee.currency) },
           { name: payment ? "Price" : "Taken from your balance", value: <b>{money(price)}</b> },
-          payment && { name: "Paid", value: <Amount value={payment.amount} currency={payment.asset} places={6} /> },
+          payment && {
+            name: "Paid",
+            value: (
+              <>
+                <Amount value={payment.amount} currency={payment.asset} places={6} struck={isTakenBack} />
+                {isTakenBack && ", taken back by the chain"}
+              </>
+            ),
+          },
           payment !== null && payment.transaction !== null && { name: "Transaction", value: <Transaction hash={payment.transaction} network={payment.network} /> },
           payment && { name: "From wallet", value: <Id value={payment.payer} what="wallet" /> },
           payment && !isOfPayment && { name: "Payment", value: <a class="mono" href={`/dashboard/payments/${payment.payment_id}`}>{short(payment.payment_id)}</a> },

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { Amount, Button, CopyLine, Empty, Id, KeyValue, Log, type LogLine, confirmIt, Note, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, type Stop, StatusTag, Table, Time, type Tone, actorOf, byWords, now, money, span } from "../parts";
+import { Amount, Button, CopyLine, Empty, Id, KeyValue, Log, type LogLine, confirmIt, Note, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, type Stop, StatusTag, Table, Time, type Tone, actorOf, byWords, less, now, money, span } from "../parts";
 import { type Paid as Payment, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { useLoad } from "./data/load";
@@ -356,7 +356,7 @@ function Price({ transfer, payment }: { transfer: Transfer; payment: Payment | n
     const returned = payout.late_return?.credited_amount;
     return (
       <Receipt
-        bought={{ name: "Recipient gets", value: money(payout.amount, payout.currency) }}
+        bought={{ name: "Recipient gets", value: `${money(payout.amount, payout.currency)}${payout.currency === "USD" || payout.fee_currency !== "USD" ? "" : ` for ${money(less(payout.charged_usd_amount, payout.fee_amount))}`}` }}
         price={payout.charged_usd_amount}
         fee={{ amount: payout.fee_amount, currency: payout.fee_currency }}
         payment={payment}
