@@ -1,6 +1,7 @@
 // What a purchase cost: the price with its fee, how it was paid, what came back, and what is left of it.
 
 import { Amount, Id, KeyValue, Panel, isZero, less, money, short, sum } from "../parts";
+import { account } from "./account";
 import type { Paid } from "./data/cards";
 import { dayLink } from "./data/statement";
 import { Transaction } from "./chain";
@@ -53,7 +54,7 @@ export function Receipt({ bought, price, fee, payment, isOfPayment, credited, cr
             ),
           },
           payment !== null && payment.transaction !== null && { name: "Transaction", value: <Transaction hash={payment.transaction} network={payment.network} /> },
-          payment && { name: "From wallet", value: <Id value={payment.payer} what="wallet" /> },
+          payment && { name: "From wallet", value: <span class="row wrap">{Object.values(account.value?.agent_wallet?.addresses ?? {}).includes(payment.payer) && "Agents’ wallet"}<Id value={payment.payer} what="wallet" /></span> },
           payment && !isOfPayment && { name: "Payment", value: <a class="mono" href={`/dashboard/payments/${payment.payment_id}`}>{short(payment.payment_id)}</a> },
           !isZero(came) && {
             name: "Came back",

@@ -266,7 +266,7 @@ function Lines({ lines, opening, marked }: { lines: Line[]; opening: { amount: A
                   <b>{lineWords(line)}</b>
                 )}
                 <div class="small quiet row wrap">
-                  {line.type === "debited" && line.wallet_payment && <span>by {line.api_key?.name ?? "an agent that signed in"}</span>}
+                  {line.type === "debited" && line.wallet_payment && <span>by {line.api_key?.name ?? "your agent"}</span>}
                   {line.wallet_payment?.note && <span class="anywhere">“{line.wallet_payment.note}”</span>}
                   <span class="no-print">
                     <Id value={line.wallet_payment?.tx_hash ?? line.cause} />

@@ -14,7 +14,7 @@ const { retryWords, whereOf } = await import("../holder/data/where");
 const { lines } = await import("../holder/feed");
 const { waits } = await import("../holder/approvals");
 const { spenders } = await import("../holder/today");
-const { loadSpending } = await import("../holder/spending");
+const { costWords, loadSpending } = await import("../holder/spending");
 const { costInTheEnd } = await import("../holder/receipt");
 const { productWords } = await import("../parts/sentences");
 const { checkAddress, explorerUrl, webAddress } = await import("../holder/chain");
@@ -216,6 +216,8 @@ test("spending asks for the days of the person's zone, and takes off what was cr
   const spending = await loadSpending(now);
   assert.deepEqual([spending.days[0], spending.days.at(-1), spending.days.length], ["2026-10-29", "2026-11-27", 30]);
   assert.deepEqual([spending.amounts[0], spending.amounts.at(-1)], ["0.00", "5.50"]);
+  assert.equal(spending.credited.at(-1), "2.00");
+  assert.deepEqual([costWords("5.50", "2.00"), costWords("-98.80", "103.80")], ["$5.50", "$5.00, and $103.80 came back"]);
   assert.ok(asked.every((start) => new Date(start).getHours() === 0));
   assert.deepEqual(asked, asked.toSorted());
 });
