@@ -42,6 +42,8 @@ struct SpendingSum {
     from: Time,
     /// What was paid: for purchases, from the balance to others, and by the agents' wallet.
     spent: ExactDecimal,
+    /// The part of it that was paid for purchases here, and not by the agents' wallet.
+    from_own_wallets: ExactDecimal,
     /// What was credited to the balance in the period, for purchases of that time or before.
     credited: ExactDecimal,
 }
@@ -75,6 +77,7 @@ async fn get_spending_sums(
     let sum = |(start, sum): (&Timestamp, Spent)| SpendingSum {
         from: (*start).into(),
         spent: sum.spent.into(),
+        from_own_wallets: sum.from_own_wallets.into(),
         credited: sum.credited.into(),
     };
     let sums = starts.iter().zip(spending).map(sum).collect();

@@ -150,7 +150,7 @@ impl StatementPage {
 /// Every credit, hold, payout and release, with its cause and the balance after it, oldest first, or newest first with
 /// `order=desc`. `from` and `until` limit the time of the entries. `of=agent_wallet` is the statement of the managed
 /// wallet, for its owner: what agents paid, by which key, and USDC that the wallet received, `credited` when a payment
-/// begins and the chain has it. Its `cause` is the wallet payment, or the address that received. `reversed` is what the
+/// begins on the same chain. Its `cause` is the wallet payment, or the address that received. `reversed` is what the
 /// chain no longer has without a payment known here: a restore has lost it, or the chain dropped what it had shown.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-account-statement", operation_id = "getAccountStatement", tag = "Account", security(("bearer" = [])),

@@ -26,13 +26,18 @@ async fn sums(site: &ServiceClient<'_>, owner: &Owner, starts: &[&str]) -> Vec<[
     sums.iter().map(sum).collect()
 }
 
+async fn from_own_wallets(site: &ServiceClient<'_>, owner: &Owner) -> f64 {
+    let answer = read(site, owner, LONG_AGO).await;
+    answer.body["sums"][0]["from_own_wallets"].as_f64().unwrap()
+}
+
 const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
 const LATE: &str = "2199-01-01T00:00:00.000Z";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn spending_counts_purchases_and_what_the_agent_wallet_paid_elsewhere() {
-    // Checks: a purchase of the wallet at this service is counted once, a paid call and a transfer elsewhere too; a
-    // credit is apart; periods begin and end at their times; an agent's page has no payments of the wallet elsewhere; the
+    // Checks: a purchase of the wallet at this service is counted once, a paid call and a transfer elsewhere too; what
+    // other wallets paid is told apart, for every page; a credit is apart; periods begin and end at their times; an agent's page has no payments of the wallet elsewhere; the
     // same after a restart.
     let (seller, host, service) = service_with_seller().await;
     let site = ServiceClient::of(&service);
@@ -48,9 +53,11 @@ async fn spending_counts_purchases_and_what_the_agent_wallet_paid_elsewhere() {
     let first = site.get_as(&own, "/list-payments").await.body["payments"][0].clone();
     let price = first["amount"].as_f64().unwrap();
     assert_eq!(sums(&site, &owner, &[LONG_AGO]).await, [[price, 6.66]]);
+    assert_eq!(from_own_wallets(&site, &owner).await, 0.0);
     let own_card = agent.buy(&site, "/get-card?amount=5").await;
     let cost = site.get_as(&own, "/list-payments").await.body["payments"][0]["amount"].clone();
     let cost = cost.as_f64().unwrap();
+    assert_eq!(from_own_wallets(&site, &owner).await, cost);
     let elsewhere = json!({"url": format!("http://{}/paid", seller.authority()), "method": "POST", "body": {"q": 1},
         "expectedNetwork": "base"});
     let paid = keyed(&site, &own, "agentX402Pay", "elsewhere", &elsewhere).await;
@@ -70,11 +77,13 @@ async fn spending_counts_purchases_and_what_the_agent_wallet_paid_elsewhere() {
     let payment_page = Owner::by_token(&site, &field(&own_card, "/auth/id_token")).await;
     for page in [payment_page, Owner::by_token(&site, &courier).await] {
         assert_eq!(sums(&site, &page, &[LONG_AGO]).await, [[whole(price + cost), 6.66]]);
+        assert_eq!(from_own_wallets(&site, &page).await, cost);
     }
     service.kill();
     let service = host.start();
     let site = ServiceClient::of(&service);
     assert_eq!(sums(&site, &owner, &[LONG_AGO]).await, all);
+    assert_eq!(from_own_wallets(&site, &owner).await, cost);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -26,6 +26,8 @@ const RETURNS: [&str; 6] = ["card_", "po_", "top_", "pay_", "rf_", "lr_"];
 pub struct Spent {
     /// What was paid in it.
     pub spent: Usdc,
+    /// The part of it that was paid for purchases here, and not by the agents' wallet.
+    pub from_own_wallets: Usdc,
     /// What was credited in it, for purchases of that time or before.
     pub credited: Usdc,
 }
@@ -37,10 +39,22 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    fn add(&mut self, at: Timestamp, amount: Usdc, of: fn(&mut Spent) -> &mut Usdc) {
+    fn period(&mut self, at: Timestamp) -> Option<&mut Spent> {
         let period = self.starts.partition_point(|start| *start <= at).checked_sub(1);
-        if let Some(sum) = period.and_then(|period| self.sums.get_mut(period)).map(of) {
+        period.and_then(|period| self.sums.get_mut(period))
+    }
+
+    fn add(&mut self, at: Timestamp, amount: Usdc, of: fn(&mut Spent) -> &mut Usdc) {
+        if let Some(sum) = self.period(at).map(of) {
             *sum = sum.checked_add(amount).unwrap_or(Usdc::from_atomic(u64::MAX));
+        }
+    }
+
+    /// A purchase here that the agents' wallet paid. It was added as a payment of the account.
+    fn take_from_own_wallets(&mut self, at: Timestamp, amount: Usdc) {
+        if let Some(sum) = self.period(at).map(|sum| &mut sum.from_own_wallets) {
+            // Its payment can be of the period before.
+            *sum = sum.checked_sub(amount).unwrap_or_default();
         }
     }
 
@@ -88,17 +102,17 @@ impl Engine {
                 break;
             }
         }
-        if !with_wallet {
-            return Ok(sums.sums);
-        }
         let mut after = Some(self.position_of::<WalletStatementLine>(owner, first).await?);
         loop {
             let start = ListStart::After(after);
             let (lines, more) = self.lines_of::<WalletStatementLine>(owner, start, PAGE).await?;
             for (_, row) in &lines {
-                // A purchase here is a payment of the account.
-                if row.line.change == StatementLineType::Debited && !row.is_own {
-                    sums.add_spent(row.line.at, row.line.amount);
+                let (at, amount) = (row.line.at, row.line.amount);
+                match row.line.change {
+                    // A purchase here is a payment of the account.
+                    StatementLineType::Debited if row.is_own => sums.take_from_own_wallets(at, amount),
+                    StatementLineType::Debited if with_wallet => sums.add_spent(at, amount),
+                    _ => {}
                 }
             }
             after = lines.last().map(|(id, _)| *id);
@@ -120,7 +134,9 @@ impl Engine {
                 if at < first {
                     return Ok(());
                 }
-                sums.add_spent(at, Payment::listed_cost(&row.value));
+                let cost = Payment::listed_cost(&row.value);
+                sums.add_spent(at, cost);
+                sums.add(at, cost, |sum| &mut sum.from_own_wallets);
             }
             if rows.len() < PAGE {
                 return Ok(());

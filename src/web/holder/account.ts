@@ -61,8 +61,7 @@ export interface ApiKey {
   status: string;
   last_used_at?: string | null;
   spent_today_usd?: AmountValue;
-  per_day_usd?: AmountValue;
-  per_call_usd?: AmountValue;
+  limits?: { per_call_usd?: AmountValue | null; per_day_usd?: AmountValue | null };
 }
 
 export const account = signal<Account | null>(null);

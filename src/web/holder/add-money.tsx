@@ -1,6 +1,6 @@
 // Adding money.
 
-import { Button, CopyLine, Dialog, Note } from "../parts";
+import { Button, CopyLine, Dialog, Id, Note } from "../parts";
 import { account } from "./account";
 
 export function AddMoneyDialog({ onClose }: { onClose: () => void }) {
@@ -8,7 +8,7 @@ export function AddMoneyDialog({ onClose }: { onClose: () => void }) {
   const addresses = wallet?.addresses;
   return (
     <Dialog
-      title="Add money"
+      title={addresses?.base || addresses?.solana ? "Add money to the agents’ wallet" : "Add money"}
       onClose={onClose}
       actions={
         <Button kind="primary" onClick={onClose}>
@@ -18,17 +18,17 @@ export function AddMoneyDialog({ onClose }: { onClose: () => void }) {
     >
       {addresses?.base || addresses?.solana ? (
         <>
-          <p>Send USDC to your agents’ wallet, on either chain. It can be spent as soon as the chain shows it.</p>
+          <p>Send USDC to your agents’ wallet, on either chain. It can be spent as soon as the chain shows it. It does not add to your balance, which has what was refunded or could not be delivered.</p>
           {addresses.base && (
             <div class="field">
               <b class="small">On Base</b>
-              <CopyLine text={addresses.base} what="Base address" />
+              <Id value={addresses.base} what="Base address" whole />
             </div>
           )}
           {addresses.solana && (
             <div class="field">
               <b class="small">On Solana</b>
-              <CopyLine text={addresses.solana} what="Solana address" />
+              <Id value={addresses.solana} what="Solana address" whole />
             </div>
           )}
           <Note tone="info">Only USDC. Other tokens sent here are not seen, and we cannot give them back.</Note>

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Amount, Avatar, Button, Confirm, CopyLine, Dialog, Empty, ErrorLine, Field, Icon, Id, KeyValue, Menu, Meter, MoneyField, PageHead, Panel, Shell, Skeleton, Status, Table, Time, failure, fieldErrors, frame, money, toast, units } from "../parts";
 import { account, agentsStopped, loadAccount, mayAct } from "./account";
-import type { Approval } from "./approvals";
+import { type Approval, waits } from "./approvals";
 import { FromBalance, Merchants, Spending, amountError, asText } from "./limits";
 import { LookNote } from "./look-note";
 import { PastApprovals, WaitingApprovals } from "./waiting-approvals";
@@ -24,7 +24,8 @@ export default function Agents() {
   const wallets = ((account.value?.connected_agents ?? []) as Session[]).filter((one) => !one.api_key_id && one.agent?.name);
   const approvals = useLoad<Approval[]>("approvals", readApprovals, { types: ["approval.*", "api_key.*"] });
   const [letting, setLetting] = useState(false);
-  const waiting = (approvals.data ?? []).filter((one) => one.status === "pending").length;
+  const asked = approvals.data?.filter((one) => waits(one, account.value?.api_keys));
+  const waiting = asked?.length ?? 0;
   const known = approvals.data !== undefined;
   useEffect(() => {
     if (known) frame.counts.value = { ...frame.counts.peek(), agents: { n: waiting, tone: "ask", said: waiting === 1 ? "needs you" : "need you" } };
@@ -45,7 +46,7 @@ export default function Agents() {
       <div class="stack">
         <LookNote />
         {!stopped && mayAct.value && <StopPanel />}
-        {!stopped && <WaitingApprovals approvals={approvals.data} failed={approvals.error !== undefined} reload={approvals.reload} />}
+        {!stopped && <WaitingApprovals approvals={asked} failed={approvals.error !== undefined} reload={approvals.reload} />}
         {approvals.error && !isAbsent(approvals.error) && approvals.error.code !== "sign_in_required" && <ErrorLine>{approvals.error.said}</ErrorLine>}
         <Panel title="Agents">
           {account.value === null ? (
@@ -175,7 +176,7 @@ function AgentTable({ keys, wallets }: { keys: AgentKey[]; wallets: Session[] })
               ),
           },
           {
-            title: "Last seen",
+            title: "Last sign-in",
             fold: "second",
             cell: (row) => {
               const at = "key" in row ? row.key.last_used_at : (row.session.last_used_at ?? row.session.created_at);
@@ -312,7 +313,7 @@ const serviceWords = (cap: Cap): string => {
 const usedWords = (cap: Cap): string | null => {
   const { count, usd } = cap.used;
   if (!count && (usd === null || units(usd) === 0n)) return null;
-  return `Today: ${count ?? 0}, ${money(usd ?? 0)}`;
+  return `Counted today: ${count ?? 0}, ${money(usd ?? 0)}`;
 };
 
 /** The owner's caps by product. The service's apply too. */

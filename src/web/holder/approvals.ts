@@ -1,6 +1,7 @@
 // Spends over the owner's limits that wait for a yes.
 
 import { type Bought, api, boughtWords, failure, money, short } from "../parts";
+import type { ApiKey } from "./account";
 
 /** As in `GET /account/approvals`. */
 export interface Approval {
@@ -17,6 +18,7 @@ export interface Approval {
   note?: string | null;
   purchase?: Bought | null;
   limits?: { limit: string; cap_usd: string | number; left_usd: string | number }[];
+  api_key_id?: string | null;
   api_key_name?: string | null;
   agent?: { name?: string } | null;
   created_at?: string;
@@ -34,6 +36,10 @@ export const LIMITS: Record<string, string> = {
   balance_per_day_usd: "a day from your balance",
 };
 
+/** Whether an answer is of use: an agent whose key has ended cannot do what it asked for. */
+export const waits = (one: Approval, keys: readonly ApiKey[] = []): boolean =>
+  one.status === "pending" && (!one.api_key_id || keys.some((key) => key.api_key_id === one.api_key_id && key.status !== "revoked"));
+
 export async function loadApprovals(): Promise<Approval[]> {
   try {
     const answer = await api.get<{ approvals: Approval[] }>("/account/approvals?limit=50");
@@ -50,8 +56,11 @@ export const approvalAgent = (one: Approval): string => one.agent?.name || one.a
 /** The same inside a sentence. */
 export const approvalAgentInside = (one: Approval): string => approvalAgent(one).replace(/^Your agent$/, "your agent");
 
+/** What the API calls this service where it names a merchant. */
+export const OWN = "route";
+
 /** A merchant by the name of its host. */
-export const merchantName = (host: string): string => (host === "route" ? "Purser (this service)" : host.replace(/:443$/, ""));
+export const merchantName = (host: string): string => (host === OWN ? "Purser (this service)" : host.replace(/:443$/, ""));
 
 export function payee(one: Approval): string {
   if (one.host) return merchantName(one.host);

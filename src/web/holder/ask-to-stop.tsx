@@ -70,7 +70,7 @@ export function AskToStop({ stop, onClose }: AskToStopProps) {
           </li>
         ))}
       </ul>
-      <p>{goesOn(open.data, orders)} Open cards still work in shops until you pause them. You stay signed in, and can let your agents act again at any time.</p>
+      <p>{goesOn(open.data, orders)} Open cards still work in shops until you pause them. You stay signed in, and let your agents act again {account.value?.passkeys === 0 ? "by a new link or with a passkey" : "with your passkey"}.</p>
       {account.value?.passkeys === 0 && hasPasskeys() && (
         <Note
           tone="wait"

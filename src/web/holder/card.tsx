@@ -6,9 +6,9 @@ import {
   Amount, Button, Confirm, Empty, Id, KeyValue, Log, type LogLine, Meter, Note, OutLink, PageHead, type PageProps, Panel, Route, Shell, Skeleton, StatusTag, type Stop, Table, Time, type Tone, actorOf, ago, api, byWords, compare, failure, isZero, less, money, now, span, toast,
 } from "../parts";
 import type { Card, CardCharge, GiftCard, GiftCardOffer, IntlCard, ReloadableCard } from "../api/public";
-import { mayAct } from "./account";
+import { account, mayAct } from "./account";
 import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, NO_CARD, type Paid as Payment, cardLabel, cardName, cardOf, cardWorth, hasSecret, isEnded, isUsable, isWaiting, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
-import { type PastEvent, readEvents } from "./data/events";
+import { type PastEvent, readBuyer, readEvents } from "./data/events";
 import { isAbsent, useLoad } from "./data/load";
 import { reasonSentence, reasonWords } from "./data/words";
 import { Transaction, chainName, webAddress } from "./chain";
@@ -82,6 +82,9 @@ function Loaded({ card }: { card: AnyCard }) {
     types: ["payment.*", "refund.*"],
     after: (shown, event) => (event.data.object.payment_id === paymentId ? "reload" : shown),
   });
+  const paid = payment.data;
+  const isOurs = paid !== null && paid !== undefined && Object.values(account.value?.agent_wallet?.addresses ?? {}).includes(paid.payer);
+  const buyer = useLoad<string | null>(`buyer ${isOurs && paymentId}`, () => (isOurs ? readBuyer(paid) : Promise.resolve(null)));
   const reveal = useReveal(card, kind === "gift" ? "Show the gift card’s code?" : "Show the card number?");
 
   return (
@@ -105,7 +108,7 @@ function Loaded({ card }: { card: AnyCard }) {
           {kind === "gift" ? <GiftFace card={card as GiftCard} title={title} reveal={reveal} /> : <NumberFace card={card} reveal={reveal} />}
           {kind === "intl" && <IntlOrder card={card as IntlCard} takenAt={events.data?.find((one) => one.type === "intl_order.claimed")?.created_at} />}
           {kind !== "gift" && !["queued", "claimed", "pending", "creating"].includes(card.status) && <OnCard card={card as Card} />}
-          <Details card={card} payment={payment.data ?? null} views={(events.data ?? []).filter((one) => one.type.endsWith(".details_viewed")).map((one) => one.created_at)} />
+          <Details card={card} payment={payment.data ?? null} buyer={buyer.data ?? null} views={(events.data ?? []).filter((one) => one.type.endsWith(".details_viewed")).map((one) => one.created_at)} />
         </div>
         <div class="stack">
           {kind === "gift" ? <Redemption card={card as GiftCard} offer={offer} shown={reveal.card !== null} /> : isWaiting(card) || isNeverMade(card) ? null : <Charges card={card as Card} history={history} />}
@@ -276,6 +279,7 @@ function IntlOrder({ card, takenAt }: { card: IntlCard; takenAt: string | undefi
         <ActDialog
           title="Cancel this order?"
           action="Cancel order"
+          cancel="Keep the order"
           path="/cancel-intl-order"
           cardId={card.card_id}
           done="The order is cancelled, and its price is on your balance."
@@ -293,6 +297,7 @@ function IntlOrder({ card, takenAt }: { card: IntlCard; takenAt: string | undefi
 interface ActDialogProps {
   title: string;
   action: string;
+  cancel?: string;
   path: string;
   cardId: string;
   done: string;
@@ -300,7 +305,7 @@ interface ActDialogProps {
   onClose: () => void;
 }
 
-function ActDialog({ title, action, path, cardId, done, children, onClose }: ActDialogProps) {
+function ActDialog({ title, action, cancel = "Cancel", path, cardId, done, children, onClose }: ActDialogProps) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const act = async () => {
@@ -316,7 +321,7 @@ function ActDialog({ title, action, path, cardId, done, children, onClose }: Act
     }
   };
   return (
-    <Confirm title={title} action={action} danger busy={busy} error={error} onConfirm={() => void act()} onClose={onClose}>
+    <Confirm title={title} action={action} cancel={cancel} danger busy={busy} error={error} onConfirm={() => void act()} onClose={onClose}>
       {children}
     </Confirm>
   );
@@ -418,7 +423,7 @@ function Price({ card, payment }: { card: AnyCard; payment: Payment | null }) {
   );
 }
 
-function Details({ card, payment, views }: { card: AnyCard; payment: Payment | null; views: string[] }) {
+function Details({ card, payment, buyer, views }: { card: AnyCard; payment: Payment | null; buyer: string | null; views: string[] }) {
   const worth = cardWorth(card);
   const paid = "charged_usd_amount" in card ? card.charged_usd_amount : null;
   const fee = "fees_paid" in card ? card.fees_paid : null;
@@ -429,6 +434,7 @@ function Details({ card, payment, views }: { card: AnyCard; payment: Payment | n
           { name: "Card", value: <Id value={card.card_id} /> },
           paid === null && { name: "Loaded with", value: money(worth.amount, worth.currency) },
           { name: "Ordered", value: <Time at={card.created_at} /> },
+          buyer !== null && { name: "Bought by", value: buyer },
           payment === null && paid !== null && { name: "Price", value: `${money(paid)}${fee ? `, of it ${money(fee)} fee` : ""}` },
           "reusable" in card && { name: "Charges", value: card.reusable ? "More than one" : "One, then it closes" },
           { name: "Works in", value: kindOf(card) === "us" || kindOf(card) === "reloadable" ? "US shops and online" : kindOf(card) === "intl" ? "Shops of all countries" : `Shops in ${"country" in card ? countryName(card.country) : "its country"}` },
@@ -636,6 +642,7 @@ function timeline(card: AnyCard, history: CardHistory | undefined, events: PastE
       ...(by && !/operator/.test(words.text) ? { sub: <span>{byWords(by)}</span> } : {}),
     });
   }
+  if (payment?.status === "reversed") lines.push({ key: "reversed", tone: "bad", icon: "undo", text: "The chain took the payment back", at: payment.last_updated_at });
   if (payment) {
     lines.push({
       key: "paid",

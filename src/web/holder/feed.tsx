@@ -130,9 +130,10 @@ export function lines(events: StreamEvent[], ours: string[] = [], charges: Charg
   for (const event of events) {
     if (event.type.startsWith("wallet_payment.") && told.has(thingOf(event.data.object) ?? "")) continue;
     const said = sentence(withBeginning(event, begun));
-    if (said.quiet || seen.has(said.thing)) continue;
+    if (seen.has(said.thing)) continue;
+    // A quiet step ends the earlier ones too: a settled payment is no longer unknown.
     seen.add(said.thing);
-    found.push({ event, said });
+    if (!said.quiet) found.push({ event, said });
   }
   return found;
 }

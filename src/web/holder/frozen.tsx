@@ -37,8 +37,8 @@ export function FrozenPage({ message }: { message: string }) {
     <Shell app="holder" page="home" title="Account frozen" read>
       <PageHead title="This account is frozen" />
       <div class="stack loose">
-        <Note tone="bad" title="A person at Purser stopped this account.">
-          {message || "They gave no reason."}
+        <Note tone="bad" title="Why it was frozen">
+          {message || "No reason was given."}
         </Note>
         <Panel title="What that means" padded>
           <ul class="stack tight">

@@ -4,10 +4,10 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import {
-  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Meter, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy, money,
+  Amount, type AmountValue, Avatar, BigAmount, Button, CopyLine, Empty, ErrorLine, type IconName, Panel, Route, Shade, Shell, Skeleton, api, clockSeconds, compare, connection, failure, hasPasskeys, isZero, lazy,
   now, since, sum, units, until, useLoaded,
 } from "../parts";
-import { account, mayAct, serviceUrl } from "./account";
+import { account, loadAccount, mayAct, serviceUrl } from "./account";
 import { type Approval, approvalAgent, approvalReason, approvalSays, approvalWords } from "./approvals";
 import { checkAddress } from "./chain";
 import { Feed, useFeed } from "./feed";
@@ -24,7 +24,9 @@ const SpendingPanel = lazy(
     </Panel>
   ),
 );
+const AgentsToday = lazy(() => import("./today").then((file) => file.AgentsToday));
 const AddMoneyDialog = lazy(() => import("./add-money").then((file) => file.AddMoneyDialog));
+const PasskeyDialog = lazy(() => import("./add-passkey").then((file) => file.AddPasskey));
 const WithdrawDialog = lazy(() => import("./withdraw-to").then((file) => file.Withdraw));
 const ApprovalDialog = lazy(() => import("./approval-dialog").then((file) => file.ApprovalDialog));
 const DeclineDialog = lazy(() => import("./approval-dialog").then((file) => file.DeclineDialog));
@@ -63,14 +65,16 @@ async function loadBalances(hasWallet: boolean, isLinked: boolean): Promise<Bala
 interface Pot {
   kind: "balance" | "wallet" | "issuer" | "cards" | "held" | "moving";
   name: string;
-  /** `null` while it cannot be read. */
-  value: AmountValue | null;
+  /** `null` while it cannot be read, `undefined` until it is there. */
+  value: AmountValue;
 }
 
 /** Where the money is, in one bar and in figures. */
 function Pots({ pots }: { pots: Pot[] }) {
   const bar = useRef<HTMLDivElement>(null);
-  const filled = pots.filter((pot) => pot.value !== null && compare(pot.value, 0) > 0);
+  // Proportions of a part would change with each that comes.
+  const isKnown = pots.every((pot) => pot.value !== undefined);
+  const filled = isKnown ? pots.filter((pot) => compare(pot.value, 0) > 0) : [];
   const parts = filled.map((pot) => String(units(pot.value) ?? 0n)).join();
   useEffect(() => {
     const whole = filled.reduce((total, pot) => total + (units(pot.value) ?? 0n), 0n);
@@ -81,11 +85,9 @@ function Pots({ pots }: { pots: Pot[] }) {
   }, [parts]);
   return (
     <>
-      {filled.length > 0 && (
+      {(filled.length > 0 || !isKnown) && (
         <div class="pots" ref={bar} aria-hidden="true">
-          {filled.map((pot) => (
-            <i key={pot.kind} class={`pot-${pot.kind}`} />
-          ))}
+          {isKnown ? filled.map((pot) => <i key={pot.kind} class={`pot-${pot.kind}`} />) : <Shade width="w-100" />}
         </div>
       )}
       <dl class="pot-names">
@@ -96,7 +98,7 @@ function Pots({ pots }: { pots: Pot[] }) {
               {pot.name}
             </dt>
             <dd>
-              {pot.value === null ? <span class="small quiet">not known now</span> : <Amount value={pot.value} live />}
+              {pot.value === undefined ? <Shade width="w-48" /> : pot.value === null ? <span class="small quiet">not known now</span> : <Amount value={pot.value} live />}
             </dd>
           </div>
         ))}
@@ -181,68 +183,6 @@ function OnItsWay({ list, loaded }: { list: OnWay[]; loaded: LoadedTransfers }) 
   );
 }
 
-/** What the agents' wallet and each key spent today. */
-function AgentsToday() {
-  const shown = account.value;
-  const wallet = shown?.agent_wallet;
-  const keys = shown?.api_keys?.filter((key) => key.status !== "revoked" || !isZero(key.spent_today_usd ?? 0)) ?? [];
-  if (!wallet && keys.length === 0) return null;
-  const used = wallet?.used_today_usd ?? "0";
-  const cap = wallet?.limits?.per_day_usd;
-  return (
-    <Panel
-      title="Agents today"
-      aside={
-        <a class="small" href="/dashboard/agents">
-          Limits
-        </a>
-      }
-    >
-      <ul class="list spends">
-        {wallet && (
-          <li>
-            <div class="cell">
-              <div class="row">
-                <Avatar name="wallet" icon="wallet" />
-                <b class="grow">Agents’ wallet</b>
-                <span class="number small">
-                  <b>{money(used)}</b>
-                  <span class="quiet">{cap ? ` of ${money(cap)}` : ", no limit a day"}</span>
-                </span>
-              </div>
-              {cap && <Meter value={used} max={cap} label={`The agents’ wallet has spent ${money(used)} of ${money(cap)} today`} />}
-            </div>
-          </li>
-        )}
-        {keys.map((key) => {
-          const spent = key.spent_today_usd;
-          return (
-            <li key={key.api_key_id}>
-              <div class="cell">
-                <div class="row">
-                  <Avatar name={key.name} />
-                  <b class="grow">{key.name}</b>
-                  <span class="number small">
-                    {spent === undefined ? (
-                      <span class="quiet">{key.last_used_at ? "active" : "not used yet"}</span>
-                    ) : (
-                      <>
-                        <b>{money(spent)}</b>
-                        <span class="quiet">{key.per_day_usd ? ` of ${money(key.per_day_usd)}` : ""}</span>
-                      </>
-                    )}
-                  </span>
-                </div>
-                {spent !== undefined && key.per_day_usd && <Meter value={spent} max={key.per_day_usd} label={`${key.name} has spent ${money(spent)} of ${money(key.per_day_usd)} today`} />}
-              </div>
-            </li>
-          );
-        })}
-      </ul>
-    </Panel>
-  );
-}
-
 function Loading() {
   return (
     <Shell app="holder" page="home" title="Home">
@@ -304,7 +244,10 @@ const NONE: Transfers = { topUps: [], payouts: [], withdrawals: [], bank: [] };
 export default function Home() {
   const shown = account.value;
   const feed = useFeed();
-  const dialog = useSignal<"add" | "withdraw" | null>(null);
+  const dialog = useSignal<"add" | "withdraw" | "passkey" | null>(null);
+  const close = () => {
+    dialog.value = null;
+  };
   const looked = useSignal<Approval | null>(null);
   const declining = useSignal<Approval | null>(null);
   const hasWallet = shown?.agent_wallet !== null && shown?.agent_wallet !== undefined;
@@ -320,11 +263,11 @@ export default function Home() {
   const cards = shown.cards.filter((card) => ["ready", "paused"].includes(card.status) && card.available_usd_amount !== undefined && card.available_usd_amount !== null);
   const pots: Pot[] = [
     { kind: "balance", name: "On your balance", value: shown.available },
-    ...(balances.data && balances.data.wallet !== undefined ? [{ kind: "wallet" as const, name: "Agents’ wallet", value: balances.data.wallet }] : []),
-    ...(balances.data && balances.data.issuer !== undefined ? [{ kind: "issuer" as const, name: "Card balance", value: balances.data.issuer }] : []),
+    ...(hasWallet && !(balances.data && balances.data.wallet === undefined) ? [{ kind: "wallet" as const, name: "Agents’ wallet", value: balances.data?.wallet }] : []),
+    ...(isLinked && !(balances.data && balances.data.issuer === undefined) ? [{ kind: "issuer" as const, name: "Card balance", value: balances.data?.issuer }] : []),
     { kind: "cards", name: "On open cards", value: sum(...cards.map((card) => card.available_usd_amount)) },
     { kind: "held", name: "Held", value: shown.held },
-    { kind: "moving", name: "On its way", value: sum(...moving.map((one) => one.usd)) },
+    { kind: "moving", name: "On its way", value: transfers || loaded.error ? sum(...moving.map((one) => one.usd)) : undefined },
   ];
   const isStale = connection.value === "stale" && since.value !== null;
 
@@ -366,13 +309,20 @@ export default function Home() {
     }));
     // An empty account has the same offer among its first steps.
     if (mayAct.value && feed.events.value?.length && shown?.passkeys === 0 && hasPasskeys()) {
+      const isLate = !(Date.parse(shown.confirmed_until ?? "") > now.peek());
       found.push({
         key: "passkey",
         icon: "passkey",
         title: <b>Add a passkey</b>,
-        text: "Then you come back without a link, and only you can let agents act again after a stop.",
-        actions: (
-          <Button small href="/dashboard/settings#passkeys" label="Add a passkey">
+        text: isLate ? "The link that you opened is too old for it. Ask your agent for a new one, and add a passkey within ten minutes." : "Then you come back without a link, and only you can let agents act again after a stop.",
+        actions: !isLate && (
+          <Button
+            small
+            label="Add a passkey"
+            onClick={() => {
+              dialog.value = "passkey";
+            }}
+          >
             Add
           </Button>
         ),
@@ -476,20 +426,9 @@ export default function Home() {
           <AgentsToday />
         </div>
       </div>
-      {dialog.value === "add" && (
-        <AddMoneyDialog
-          onClose={() => {
-            dialog.value = null;
-          }}
-        />
-      )}
-      {dialog.value === "withdraw" && (
-        <WithdrawDialog
-          onClose={() => {
-            dialog.value = null;
-          }}
-        />
-      )}
+      {dialog.value === "add" && <AddMoneyDialog onClose={close} />}
+      {dialog.value === "withdraw" && <WithdrawDialog onClose={close} />}
+      {dialog.value === "passkey" && <PasskeyDialog onClose={close} then={() => void loadAccount()} />}
       {looked.value && (
         <ApprovalDialog
           approval={looked.value}

@@ -4,7 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Button, Check, ErrorLine, Field, Icon, Meter, MoneyField, Note, Panel, Select, Skeleton, Time, compare, fieldErrors, money, onEvent, toast, units } from "../parts";
 import { loadAccount, mayAct } from "./account";
-import { merchantName } from "./approvals";
+import { OWN, merchantName } from "./approvals";
 import { type BalanceLimits, type ManagedWallet, type MerchantToday, setBalanceLimits, setMerchants, setSpending } from "./data/agents";
 
 const AMOUNT = /^\d+(\.\d{1,2})?$/;
@@ -83,7 +83,7 @@ export function Spending({ wallet }: { wallet: ManagedWallet }) {
         )}
         {wallet.last_refused_spend && (
           <Note tone="wait" title={`Stopped by a limit: ${money(wallet.last_refused_spend.amount)}`}>
-            {wallet.last_refused_spend.host && wallet.last_refused_spend.host !== "route" ? `To ${merchantName(wallet.last_refused_spend.host)}, ` : ""}
+            {wallet.last_refused_spend.host && wallet.last_refused_spend.host !== OWN ? `To ${merchantName(wallet.last_refused_spend.host)}, ` : ""}
             <Time at={wallet.last_refused_spend.at} />. Nothing was taken.
           </Note>
         )}
@@ -96,6 +96,8 @@ export function Spending({ wallet }: { wallet: ManagedWallet }) {
 interface MerchantRow {
   host: string;
   cap: string;
+  /** This service, or a merchant of the list below: it is not typed. */
+  known: boolean;
 }
 
 type Others = "any" | "capped" | "none";
@@ -103,7 +105,7 @@ type Others = "any" | "capped" | "none";
 const othersOf = (cap: number | string | null | undefined): Others => (cap === null || cap === undefined ? "any" : units(cap) === 0n ? "none" : "capped");
 
 const OTHERS: { value: Others; text: string }[] = [
-  { value: "any", text: "Any merchant, within the limits above" },
+  { value: "any", text: "Any merchant, within the limits of all agents" },
   { value: "capped", text: "At most an amount a day at each" },
   { value: "none", text: "No other merchants" },
 ];
@@ -113,7 +115,7 @@ export function Merchants({ wallet }: { wallet: ManagedWallet }) {
   const limits = wallet.limits.merchants;
   const today = wallet.merchants_today ?? [];
   const saved = JSON.stringify(limits ?? null);
-  const initial = (): MerchantRow[] => (limits?.hosts ?? []).map((one) => ({ host: one.host, cap: asText(one.per_day_usd) }));
+  const initial = (): MerchantRow[] => (limits?.hosts ?? []).map((one) => ({ host: one.host, cap: asText(one.per_day_usd), known: one.host === OWN }));
   const [rows, setRows] = useState<MerchantRow[]>(initial);
   const [others, setOthers] = useState<Others>(othersOf(limits?.others_per_day_usd));
   const [othersCap, setOthersCap] = useState(asText(limits?.others_per_day_usd));
@@ -130,7 +132,7 @@ export function Merchants({ wallet }: { wallet: ManagedWallet }) {
     setErrors({});
   };
   const add = (host: string) => {
-    setRows([...rows, { host, cap: "" }]);
+    setRows([...rows, { host, cap: "", known: host !== "" }]);
     setErrors({});
   };
   const save = async () => {
@@ -178,19 +180,24 @@ export function Merchants({ wallet }: { wallet: ManagedWallet }) {
         <ul class="merchants" aria-label="Limits by merchant">
           {rows.map((row, at) => {
             const used = usedAt(row.host)?.used_today_usd ?? "0";
+            const name = merchantName(row.host.trim()) || "this merchant";
             return (
               <li key={at}>
-                <Field label="Merchant" mono placeholder="api.example.com" value={row.host} onChange={(host) => change(at, { host })} error={errors[`hosts[${at}].host`]} disabled={!mayAct.value} />
-                <MoneyField label={`In a day at ${row.host.trim() || "this merchant"}`} value={row.cap} onChange={(cap) => change(at, { cap })} error={errors[`hosts[${at}].per_day_usd`]} disabled={!mayAct.value} />
+                {row.known ? (
+                  <b class="anywhere">{name}</b>
+                ) : (
+                  <Field label="Merchant" mono placeholder="api.example.com" value={row.host} onChange={(host) => change(at, { host })} error={errors[`hosts[${at}].host`]} disabled={!mayAct.value} />
+                )}
+                <MoneyField label={`In a day at ${name}`} value={row.cap} onChange={(cap) => change(at, { cap })} error={errors[`hosts[${at}].per_day_usd`]} disabled={!mayAct.value} />
                 <Button small kind="ghost" icon="close" disabled={!mayAct.value} onClick={() => setRows(rows.filter((_, index) => index !== at))}>
-                  <span class="only-read">Remove the limit of {row.host.trim() || "this merchant"}</span>
+                  <span class="only-read">Remove the limit of {name}</span>
                 </Button>
                 <div class="used whole">
                   <span class="small quiet">
                     {AMOUNT.test(row.cap.trim()) && units(row.cap.trim()) === 0n ? "Never. " : ""}
                     {money(used)} used today
                   </span>
-                  {AMOUNT.test(row.cap.trim()) && <Meter value={String(used)} max={row.cap.trim()} label={`${money(used)} of ${money(row.cap.trim())} used today at ${row.host}`} />}
+                  {AMOUNT.test(row.cap.trim()) && <Meter value={String(used)} max={row.cap.trim()} label={`${money(used)} of ${money(row.cap.trim())} used today at ${name}`} />}
                 </div>
               </li>
             );
@@ -201,7 +208,7 @@ export function Merchants({ wallet }: { wallet: ManagedWallet }) {
                 <b class="anywhere">{merchantName(one.host)}</b>
                 <span class="small quiet grow">
                   {money(one.used_today_usd)} used today
-                  {one.per_day_usd !== null && one.host !== "route" ? ` of ${money(one.per_day_usd)}` : ""}
+                  {one.per_day_usd !== null && one.host !== OWN ? ` of ${money(one.per_day_usd)}` : ""}
                 </span>
                 <Button small disabled={!mayAct.value} onClick={() => add(one.host)}>
                   Set a limit<span class="only-read"> for {merchantName(one.host)}</span>

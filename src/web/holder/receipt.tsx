@@ -1,6 +1,7 @@
 // What a purchase cost: the price with its fee, how it was paid, what came back, and what is left of it.
 
 import { Amount, Id, KeyValue, Panel, isZero, less, money, short, sum } from "../parts";
+import { account } from "./account";
 import type { Paid } from "./data/cards";
 import { dayLink } from "./data/statement";
 import { Transaction } from "./chain";
@@ -31,6 +32,7 @@ export function costInTheEnd(price: Value, ...back: (Value | null | undefined)[]
 }
 
 export function Receipt({ bought, price, fee, payment, isOfPayment, credited, creditedAt, cause }: ReceiptProps) {
+  const isTakenBack = payment?.status === "reversed";
   const came = payment && !isZero(payment.credited) ? payment.credited : (credited ?? 0);
   const refunded = payment?.refunded ?? 0;
   const end = costInTheEnd(price, came, refunded);
@@ -42,9 +44,17 @@ export function Receipt({ bought, price, fee, payment, isOfPayment, credited, cr
           bought && !(isZero(fee?.amount ?? 0) && bought.value === money(price)) && { name: bought.name, value: bought.value },
           fee && { name: "Fee", value: money(fee.amount, fee.currency) },
           { name: payment ? "Price" : "Taken from your balance", value: <b>{money(price)}</b> },
-          payment && { name: "Paid", value: <Amount value={payment.amount} currency={payment.asset} places={6} /> },
+          payment && {
+            name: "Paid",
+            value: (
+              <>
+                <Amount value={payment.amount} currency={payment.asset} places={6} struck={isTakenBack} />
+                {isTakenBack && ", taken back by the chain"}
+              </>
+            ),
+          },
           payment !== null && payment.transaction !== null && { name: "Transaction", value: <Transaction hash={payment.transaction} network={payment.network} /> },
-          payment && { name: "From wallet", value: <Id value={payment.payer} what="wallet" /> },
+          payment && { name: "From wallet", value: <span class="row wrap">{Object.values(account.value?.agent_wallet?.addresses ?? {}).includes(payment.payer) && "Agents’ wallet"}<Id value={payment.payer} what="wallet" /></span> },
           payment && !isOfPayment && { name: "Payment", value: <a class="mono" href={`/dashboard/payments/${payment.payment_id}`}>{short(payment.payment_id)}</a> },
           !isZero(came) && {
             name: "Came back",

@@ -74,7 +74,7 @@ export function Sessions({ title }: { title: string }) {
                     {one.agent?.name && keyName(one) ? ` ${keyName(one)}` : ""}, since <Time at={one.created_at} />
                     {one.last_used_at && (
                       <>
-                        , last seen <Time at={one.last_used_at} />
+                        , renewed <Time at={one.last_used_at} />
                       </>
                     )}
                   </span>

@@ -1,7 +1,7 @@
 // What only the owner can do: ways in, sessions, identity, the card issuer, webhooks, appearance.
 
 import { useEffect, useState } from "preact/hooks";
-import { Avatar, Button, Confirm, ErrorLine, Field, Icon, Id, KeyValue, Menu, MoneyField, Note, PageHead, Panel, Segments, Shell, Skeleton, Status, StatusTag, type Theme, Time, amountProblem, api, failure, fieldErrors, frame, hasPasskeys, money, navigate, setTheme, theme, toast } from "../parts";
+import { Avatar, Button, Confirm, ErrorLine, Field, Icon, Id, KeyValue, Menu, MoneyField, Note, PageHead, Panel, Segments, Shell, Skeleton, Status, StatusTag, type Theme, Time, amountProblem, api, failure, fieldErrors, frame, hasPasskeys, money, navigate, now, setTheme, theme, toast } from "../parts";
 import { account, loadAccount, mayAct } from "./account";
 import { AddPasskey } from "./add-passkey";
 import { checkAddress } from "./chain";
@@ -73,6 +73,7 @@ function WaysIn() {
   const [removing, setRemoving] = useState<Passkey | null>(null);
   const absent = isAbsent(keys.error);
   const denied = keys.error?.code === "sign_in_required";
+  const isLate = !(Date.parse(keys.data?.confirmed_until ?? "") > now.peek());
   const possible = !absent && !denied && keys.data?.available !== false && hasPasskeys();
   return (
     <Panel
@@ -126,7 +127,7 @@ function WaysIn() {
       {keys.data && keys.data.passkeys.length === 0 && (
         <div class="panel-body">
           <Note tone={possible ? "wait" : "info"} title={possible ? "Add a passkey, so that you don’t depend on your agent." : "This address offers no passkeys."}>
-            {possible ? "Then you come back without a link, and confirm what matters with your fingerprint, face or PIN." : "Browsers offer passkeys at a host name with TLS, or at localhost."}
+            {possible ? `Then you come back without a link, and confirm what matters with your fingerprint, face or PIN.${isLate ? " The link that you opened is too old for it: ask your agent for a new one, and add a passkey within ten minutes." : ""}` : "Browsers offer passkeys at a host name with TLS, or at localhost."}
           </Note>
         </div>
       )}

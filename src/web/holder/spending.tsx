@@ -13,6 +13,8 @@ export interface Spending {
   days: string[];
   /** What each day cost: what was paid less what was credited. */
   amounts: string[];
+  /** What was credited each day. */
+  credited: string[];
 }
 
 /** When the days begin in the person’s time zone, the last of them that of this moment. */
@@ -24,7 +26,12 @@ export function daysUntil(until: number): Date[] {
 export async function loadSpending(until: number): Promise<Spending> {
   const starts = daysUntil(until);
   const { sums } = await api.get<{ sums: { spent: string | number; credited: string | number }[] }>(withQuery("/account/spending-sums", { starts: starts.map((start) => start.toISOString()).join(",") }));
-  return { days: starts.map((start) => dayKey(start.getTime())), amounts: sums.map((day) => less(day.spent, day.credited)) };
+  return { days: starts.map((start) => dayKey(start.getTime())), amounts: sums.map((day) => less(day.spent, day.credited)), credited: sums.map((day) => sum(day.credited)) };
+}
+
+/** What some days cost. More can come back than was paid in them: then both are said. */
+export function costWords(cost: string, credited: string): string {
+  return compare(cost, 0) < 0 ? `${money(sum(cost, credited))}, and ${money(credited)} came back` : money(cost);
 }
 
 const label = (key: string): string => LABEL.format(new Date(`${key}T12:00:00`));
@@ -47,7 +54,7 @@ export function SpendingPanel() {
     };
     load();
     // What a purchase adds is in its event, so that the payments are not loaded again for each.
-    const add = (value: unknown, at: string) => {
+    const add = (value: unknown, at: string, back: unknown = "0") => {
       const spending = data.value;
       if (!spending) return;
       const key = dayKey(at);
@@ -55,15 +62,16 @@ export function SpendingPanel() {
         load();
         return;
       }
-      data.value = { ...spending, amounts: spending.amounts.with(-1, sum(spending.amounts.at(-1), value as string)) };
+      const cost = less(value as string, back as string);
+      data.value = { ...spending, amounts: spending.amounts.with(-1, sum(spending.amounts.at(-1), cost)), credited: spending.credited.with(-1, sum(spending.credited.at(-1), back as string)) };
     };
     const offPaid = onEvent("payment.fulfilled", (event) => add(event.data.object.amount, event.created_at));
     // A purchase here is a payment of the account too.
     const offWallet = onEvent("wallet_payment.settled", (event) => {
       if (event.data.object.host !== "route") add(event.data.object.amount, event.created_at);
     });
-    const offFailed = onEvent(["card.failed", "intl_order.rejected", "intl_order.cancelled"], (event) => add(less("0", event.data.object.credited_usd_amount as string), event.created_at));
-    const offGift = onEvent("gift_card.failed", (event) => add(less("0", event.data.object.charged_usd_amount as string), event.created_at));
+    const offFailed = onEvent(["card.failed", "intl_order.rejected", "intl_order.cancelled"], (event) => add("0", event.created_at, event.data.object.credited_usd_amount));
+    const offGift = onEvent("gift_card.failed", (event) => add("0", event.created_at, event.data.object.charged_usd_amount));
     const offGap = onGap(load);
     return () => {
       offPaid();
@@ -85,7 +93,8 @@ export function SpendingPanel() {
   const amounts = spending.amounts.slice(-shown.value);
   const week = sum(...spending.amounts.slice(-7));
   const before = sum(...spending.amounts.slice(-14, -7));
-  const today = spending.days.at(-1) === dayKey(now.peek()) ? spending.amounts.at(-1) : "0";
+  const isToday = spending.days.at(-1) === dayKey(now.peek());
+  const today = isToday ? costWords(spending.amounts.at(-1) ?? "0", spending.credited.at(-1) ?? "0") : money("0");
   const most = amounts.reduce((highest, one) => (compare(one, highest) > 0 ? one : highest), "0");
   return (
     <Panel
@@ -106,17 +115,17 @@ export function SpendingPanel() {
       }
     >
       <p class="small soft">
-        <b>{money(week)}</b> this week
-        {!isZero(before) && `, ${money(less(week, before)).replace("−", "")} ${compare(week, before) < 0 ? "less" : "more"} than the week before`}. Today <b>{money(today)}</b>.
+        <b>{costWords(week, sum(...spending.credited.slice(-7)))}</b> this week
+        {!isZero(before) && `, ${money(less(week, before)).replace("−", "")} ${compare(week, before) < 0 ? "less" : "more"} than the week before`}. Today <b>{today}</b>.
       </p>
       <Chart
         bars
         height={168}
-        label={`Spending a day, the last ${days.length} days. Highest ${money(most)}, today ${money(today)}.`}
+        label={`Spending a day, the last ${days.length} days. Highest ${money(most)}, today ${today}.`}
         labels={days.map(label)}
         series={[{ values: amounts.map((amount) => Math.max(0, Number(amount))), color: "--pot-2" }]}
         unit={(value, exact) => money(exact ? value.toFixed(2) : String(value), "USD", { places: exact ? 2 : 0 })}
-        table={{ head: ["Day", "Spent"], rows: days.map((key, at) => [label(key), money(amounts[at])]).reverse() }}
+        table={{ head: ["Day", "Spent"], rows: days.map((key, at) => [label(key), costWords(amounts[at] ?? "0", spending.credited.slice(-shown.value)[at] ?? "0")]).reverse() }}
       />
     </Panel>
   );

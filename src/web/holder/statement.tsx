@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Amount, type AmountValue, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, failure, fullTime, isZero, money, onEvent, setQuery, toast, useRoute, present } from "../parts";
 import { account, mayAct } from "./account";
 import { type Slice, useLoad, usePages } from "./data/load";
-import { type Line, type Show, type Shown, causePage, dateOf, daysPeriod, effectOf, effectText, exportCsv, lineWords, monthPeriod, readForPaper, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
+import { type Line, type Show, type Shown, causePage, dateOf, daysPeriod, effectOf, effectText, exportCsv, lineWords, monthPeriod, readForPaper, readNotListed, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
 import { LoadError, NoMatch, Pager } from "./pager";
 
 const PAGE = 50;
@@ -47,6 +47,8 @@ export default function Statement() {
     after: (rows, _event, page) => (page === 0 ? "reload" : rows),
   });
   const sums = useLoad(`sums ${key}`, () => readSums(shown.period), { types, atMostEvery: 2_000 });
+  const listed = agents && !isOver ? sums.data?.balance : undefined;
+  const notListed = useLoad(`not listed ${listed}`, () => (listed === undefined ? Promise.resolve(null) : readNotListed(listed)));
   const { page, reload: reloadLines } = lines;
   const { reload: reloadSums } = sums;
   useEffect(() => {
@@ -169,6 +171,11 @@ export default function Statement() {
               <Sum name="Available" value={sums.data.available} />
             </dl>
           )}
+          {notListed.data && (
+            <Note tone="info" title={`Not listed yet: ${money(notListed.data)}`}>
+              The wallet has received more than is listed here. What it receives on a chain is listed once a payment begins there.
+            </Note>
+          )}
           {lines.error && <LoadError error={lines.error} what="the statement" retry={lines.reload} />}
           <Panel>
             {lines.data === undefined ? (
@@ -177,7 +184,7 @@ export default function Statement() {
               show === "all" ? (
                 <Empty icon="statement" title={`Nothing in ${days ? "these days" : shown.name}`}>
                   {agents
-                    ? "Paid calls and transfers from the agents’ wallet appear here, and with the next of them what the wallet received."
+                    ? "Paid calls and transfers from the agents’ wallet appear here, and with the next of them what the wallet received on the same chain."
                     : "Credits, refunds, deposits and withdrawals appear here. A card that an agent pays for itself does not touch your balance."}
                 </Empty>
               ) : (
@@ -192,7 +199,7 @@ export default function Statement() {
           </div>
           {sums.data && (
             <p class="small quiet">
-              {sumWords(sums.data)} {agents && "What the wallet received is in the statement once its next payment begins. "}Dates are in your time zone, days of limits in UTC.
+              {sumWords(sums.data)} {agents && "What the wallet receives on a chain is listed once a payment begins there. "}Dates are in your time zone, days of limits in UTC.
               {paper?.next !== undefined ? " The newest lines only; the CSV file has all of them." : ""}
             </p>
           )}
@@ -259,7 +266,7 @@ function Lines({ lines, opening, marked }: { lines: Line[]; opening: { amount: A
                   <b>{lineWords(line)}</b>
                 )}
                 <div class="small quiet row wrap">
-                  {line.type === "debited" && line.wallet_payment && <span>by {line.api_key?.name ?? "an agent that signed in"}</span>}
+                  {line.type === "debited" && line.wallet_payment && <span>by {line.api_key?.name ?? "your agent"}</span>}
                   {line.wallet_payment?.note && <span class="anywhere">“{line.wallet_payment.note}”</span>}
                   <span class="no-print">
                     <Id value={line.wallet_payment?.tx_hash ?? line.cause} />

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { Amount, Button, CopyLine, Empty, Id, KeyValue, Log, type LogLine, confirmIt, Note, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, type Stop, StatusTag, Table, Time, type Tone, actorOf, byWords, now, money, span } from "../parts";
+import { Amount, Button, CopyLine, Empty, Id, KeyValue, Log, type LogLine, confirmIt, Note, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, type Stop, StatusTag, Table, Time, type Tone, actorOf, byWords, less, now, money, span } from "../parts";
 import { type Paid as Payment, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { useLoad } from "./data/load";
@@ -106,7 +106,7 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
               <Status kind={statusKind(transfer)} value={transfer.status} tag />
             ) : ["complete", "credited"].includes(transfer.status) ? (
               <StatusTag tone="done" tag>
-                {transfer.status === "credited" ? "Credited" : "Arrived"} in {took(transfer)}
+                in {took(transfer)}
               </StatusTag>
             ) : (
               <Status kind={statusKind(transfer)} value={transfer.status} tag />
@@ -287,18 +287,17 @@ function legsOf(transfer: Transfer, payment: Payment | null, stops: RouteStop[])
     const plain = { name: stop.name, is: stop.is, where: "Purser", hash: null, network: "", at, amount: transfer.amount as number | string | null, asset: transfer.currency };
     const isBack = stop.is === "done" && stops.some((one, before) => one.is === "fail" && before < index);
     if (index === 0) {
-      if (payment) return { ...plain, name: "Payment", where: chainName(payment.network), hash: payment.transaction, network: payment.network, at: payment.created_at, amount: payment.amount, asset: payment.asset };
+      if (payment) return { ...plain, name: "Payment", where: chainName(payment.network), hash: payment.transaction, network: payment.network, at: transfer.createdAt, amount: payment.amount, asset: payment.asset };
       return transfer.kind === "card_withdrawal" ? { ...plain, where: "Card issuer" } : { ...plain, where: transfer.incoming ? "Bank" : "Purser" };
     }
     if (isBack) {
       const toCards = transfer.kind === "card_withdrawal";
       const back = transfer.payout ? (transfer.payout.credited_amount ?? transfer.payout.charged_usd_amount) : topUp ? topUp.funded_usd : (transfer.bank?.returnedAmount ?? transfer.amount);
-      return { ...plain, where: toCards ? "Card issuer" : "Purser", amount: transfer.incoming ? null : back, asset: "USD" };
+      return { ...plain, where: toCards ? "Card issuer" : "Purser", amount: transfer.bank && transfer.incoming ? null : back, asset: "USD" };
     }
     switch (transfer.kind) {
       case "top_up": {
-        const crosses = topUp?.payment_network === "solana";
-        const kind = crosses ? (["burn", "mint"] as const)[index - 1] : index === 1 ? ("transfer" as const) : undefined;
+        const kind = stop.leg;
         if (!kind) return { ...plain, where: "Card issuer", asset: "USD" };
         const sent = topUp?.legs.find((one) => one.leg === kind);
         const network = kind === "burn" ? "solana" : "base";
@@ -336,12 +335,12 @@ function Legs({ transfer, payment, stops }: { transfer: Transfer; payment: Payme
             cell: (leg) => (
               <>
                 {leg.name}
-                <div class="small quiet">{leg.where}</div>
+                {!leg.name.endsWith(leg.where) && <div class="small quiet">{leg.where}</div>}
               </>
             ),
           },
           { title: "State", fold: "second", cell: (leg) => <StatusTag tone={LEG_STATE[leg.is][0]}>{LEG_STATE[leg.is][1]}</StatusTag> },
-          { title: "Transaction", fold: "whole", cell: (leg) => (leg.hash ? <Transaction hash={leg.hash} network={leg.network} /> : <span class="small quiet">{leg.network === "" ? "not on a chain" : "none yet"}</span>) },
+          { title: "Transaction", fold: "whole", cell: (leg) => (leg.hash ? <Transaction hash={leg.hash} network={leg.network} /> : <span class="small quiet">{leg.network === "" ? "not on a chain" : leg.is === "fail" ? "none" : "none yet"}</span>) },
           { title: "At", fold: "second-right", cell: (leg) => (leg.at ? <Time at={leg.at} as="seconds" class="quiet" /> : <span class="quiet">–</span>) },
           { title: "Amount", number: true, fold: "first-right", cell: (leg) => (leg.amount === null ? <span class="quiet">–</span> : <Amount value={leg.amount} currency={leg.asset} places={leg.asset === "USDC" ? 6 : 2} soft={leg.is === "next"} struck={leg.is === "fail"} />) },
         ]}
@@ -357,7 +356,7 @@ function Price({ transfer, payment }: { transfer: Transfer; payment: Payment | n
     const returned = payout.late_return?.credited_amount;
     return (
       <Receipt
-        bought={{ name: "Recipient gets", value: money(payout.amount, payout.currency) }}
+        bought={{ name: "Recipient gets", value: `${money(payout.amount, payout.currency)}${payout.currency === "USD" || payout.fee_currency !== "USD" ? "" : ` for ${money(less(payout.charged_usd_amount, payout.fee_amount))}`}` }}
         price={payout.charged_usd_amount}
         fee={{ amount: payout.fee_amount, currency: payout.fee_currency }}
         payment={payment}
@@ -467,7 +466,8 @@ function timeline(transfer: Transfer, events: PastEvent[], payment: Payment | nu
       tone: "done",
       icon: "wallet",
       text: `Paid ${money(payment.amount, payment.asset, { places: 6 })} on ${chainName(payment.network)}`,
-      at: payment.created_at,
+      // When it was paid, as in the steps. The payment began before it was settled.
+      at: transfer.createdAt,
       sub: (
         <>
           {payment.transaction && <Transaction hash={payment.transaction} network={payment.network} />}

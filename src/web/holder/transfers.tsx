@@ -1,12 +1,12 @@
 // Money on its way, what arrived, and those who were paid.
 
 import { useState } from "preact/hooks";
-import { Amount, Button, Empty, Id, PageHead, Panel, Route, Segments, Shell, Skeleton, Status, Table, Time, setQuery, span, useRoute } from "../parts";
+import { Amount, Button, Empty, Id, PageHead, Panel, Route, Segments, Shell, Skeleton, Status, Table, Time, money, setQuery, span, useRoute } from "../parts";
 import { mayAct } from "./account";
 import { type Place, useLoad, usePages } from "./data/load";
 import { stepWords, stopsOf, timesOf } from "./data/route";
 import { readNames } from "./data/people";
-import { type Shown, TRANSFER_EVENTS, type Transfer, type TransferKind, amountWords, isOpen, named, ofEvent, readOpen, statusKind, transfersSlice, updated } from "./data/transfers";
+import { type Shown, TRANSFER_EVENTS, type Transfer, type TransferKind, amountWords, isOpen, moneyOf, named, ofEvent, readOpen, statusKind, transfersSlice, updated } from "./data/transfers";
 import { LoadError, NoMatch, Pager } from "./pager";
 import { People } from "./people";
 import { Withdraw } from "./withdraw-to";
@@ -56,7 +56,24 @@ function What({ row, names }: { row: Transfer; names: Map<string, string> | unde
   );
 }
 
-const amount = (row: Transfer) => <Amount value={row.amount} currency={row.currency} />;
+/** What was moved, with what it cost; or what came back of it. */
+function amount(row: Transfer) {
+  const { back, cost } = moneyOf(row);
+  if (back !== null) {
+    return (
+      <>
+        <Amount value={back} sign />
+        <div class="tiny quiet">on your balance</div>
+      </>
+    );
+  }
+  return (
+    <>
+      <Amount value={row.amount} currency={row.currency} />
+      {cost !== null && <div class="tiny quiet">{money(cost)} with its fee</div>}
+    </>
+  );
+}
 
 export default function Transfers() {
   const { query } = useRoute();

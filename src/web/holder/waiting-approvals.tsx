@@ -16,7 +16,7 @@ const ends = (one: Approval): string => {
 };
 
 export interface WaitingProps {
-  /** Absent while they are loaded. */
+  /** Those that wait. Absent while they are loaded. */
   approvals: Approval[] | undefined;
   /** Whether they could not be loaded. */
   failed: boolean;
@@ -33,10 +33,9 @@ export function WaitingApprovals({ approvals, failed, reload }: WaitingProps) {
       </Panel>
     );
   }
-  const waiting = approvals.filter((one) => one.status === "pending");
   // An agent's link shows what that agent asked for, if anything.
-  if (waiting.length === 0 && !mayAct.value) return null;
-  if (waiting.length === 0) {
+  if (approvals.length === 0 && !mayAct.value) return null;
+  if (approvals.length === 0) {
     return (
       <Panel title="Waits for your yes" padded>
         <p class="small soft">Nothing waits for you. What an agent wants to spend over a limit waits here for a day, if you want to be asked.</p>
@@ -44,9 +43,9 @@ export function WaitingApprovals({ approvals, failed, reload }: WaitingProps) {
     );
   }
   return (
-    <Panel tone="ask" title="Waits for your yes" aside={String(waiting.length)}>
+    <Panel tone="ask" title="Waits for your yes" aside={String(approvals.length)}>
       <ul class="list">
-        {waiting.map((one) => (
+        {approvals.map((one) => (
           <li class="cell ask" key={one.approval_id}>
             <Avatar name={approvalAgent(one)} large />
             <div>

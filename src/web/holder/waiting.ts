@@ -1,17 +1,18 @@
 // Approvals that wait for the owner, for every page: the number in the navigation and in the tab's title, and a word
 // when another one is asked for.
 
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { type Count, frame, onEvent, onGap, sentenceText, toast } from "../parts";
 import { account, mayAct } from "./account";
-import { type Approval, loadApprovals } from "./approvals";
+import { type Approval, loadApprovals, waits } from "./approvals";
 
-export const waiting = signal<Approval[]>([]);
+const pending = signal<Approval[]>([]);
+export const waiting = computed(() => pending.value.filter((one) => waits(one, account.value?.api_keys)));
 
 /** Loads them again. What was known stays if that fails. */
 export async function loadWaiting(): Promise<void> {
   try {
-    waiting.value = mayAct.peek() ? await loadApprovals() : [];
+    pending.value = mayAct.peek() ? await loadApprovals() : [];
   } catch {
     // The next event, or the connection when it is back, asks again.
   }

@@ -1,14 +1,16 @@
 // The dialog that sends part of the balance to a wallet.
 
 import { useState } from "preact/hooks";
-import { Button, Confirm, Field, MoneyField, Segments, amountProblem, api, compare, fieldErrors, money, navigate, short, toast } from "../parts";
+import { Button, Confirm, Dialog, Field, MoneyField, Segments, amountProblem, api, compare, fieldErrors, isZero, money, navigate, short, toast } from "../parts";
 import { account, loadAccount } from "./account";
+import { chainName } from "./chain";
 import { useKeyOf } from "./once";
 
 export interface WithdrawProps {
   onClose: () => void;
 }
 
+const ADDRESS = /^(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/;
 const QUICK = ["25.00", "100.00", "500.00"];
 
 export function Withdraw({ onClose }: WithdrawProps) {
@@ -19,6 +21,8 @@ export function Withdraw({ onClose }: WithdrawProps) {
   const [to, setTo] = useState<"own" | "other">("own");
   const [address, setAddress] = useState("");
   const [busy, setBusy] = useState(false);
+  // An address that was typed is shown once more, alone.
+  const [isSure, setIsSure] = useState(false);
   const [errors, setErrors] = useState<Record<string, string>>({});
   const key = useKeyOf(`${amount.trim()} ${to} ${address.trim()}`);
   const set = (value: string) => {
@@ -31,8 +35,12 @@ export function Withdraw({ onClose }: WithdrawProps) {
       setErrors({ amount: problem });
       return;
     }
-    if (to === "other" && address.trim() === "") {
-      setErrors({ address: "Enter an address on Base or Solana." });
+    if (to === "other" && !ADDRESS.test(address.trim())) {
+      setErrors({ address: address.trim() === "" ? "Enter an address on Base or Solana." : "This is not an address on Base or Solana." });
+      return;
+    }
+    if (to === "other" && !isSure) {
+      setIsSure(true);
       return;
     }
     setBusy(true);
@@ -49,9 +57,33 @@ export function Withdraw({ onClose }: WithdrawProps) {
       navigate(`/dashboard/transfers/${made.withdrawal.id}`);
     } catch (error) {
       setErrors(fieldErrors(error, ["amount", "address"]));
+      setIsSure(false);
       setBusy(false);
     }
   };
+  if (isSure) {
+    return (
+      <Confirm title={`Send ${money(amount.trim())} to this address?`} action={`Send ${money(amount.trim())}`} cancel="Back" busy={busy} onConfirm={() => void send()} onClose={() => setIsSure(false)}>
+        <p class="mono anywhere">{address.trim()}</p>
+        <p>USDC on {chainName(address.trim().startsWith("0x") ? "base" : "solana")}. Compare the whole address: a transfer on a chain cannot be called back.</p>
+      </Confirm>
+    );
+  }
+  if (isZero(available)) {
+    return (
+      <Dialog
+        title="Withdraw to a wallet"
+        onClose={onClose}
+        actions={
+          <Button kind="primary" onClick={onClose}>
+            Close
+          </Button>
+        }
+      >
+        <p>There is nothing to withdraw now{isZero(held) ? "" : `: ${money(held)} of your balance is held for something else`}. Money comes to your balance from what could not be delivered, and from refunds.</p>
+      </Dialog>
+    );
+  }
   return (
     <Confirm title="Withdraw to a wallet" action="Withdraw" busy={busy} error={errors.form ?? null} onConfirm={() => void send()} onClose={onClose}>
       <MoneyField label="Amount" value={amount} onChange={set} error={errors.amount} hint={`${money(available)} available${compare(held, "0") > 0 ? `, ${money(held)} held for something else` : ""}`} />

@@ -81,6 +81,8 @@ export interface ConfirmProps {
   children: ComponentChildren;
   /** A verb with its object: “Close card”. */
   action: string;
+  /** Of the other button: “Cancel”, if it does not say otherwise. */
+  cancel?: string;
   danger?: boolean;
   busy?: boolean;
   /** What the service said against it. */
@@ -91,7 +93,7 @@ export interface ConfirmProps {
 }
 
 /** A dialog that asks before it acts. */
-export function Confirm({ title, children, action, danger, busy, error, disabled, onConfirm, onClose }: ConfirmProps) {
+export function Confirm({ title, children, action, cancel = "Cancel", danger, busy, error, disabled, onConfirm, onClose }: ConfirmProps) {
   return (
     <Dialog
       title={title}
@@ -100,7 +102,7 @@ export function Confirm({ title, children, action, danger, busy, error, disabled
       actions={
         <>
           <Button kind="ghost" onClick={onClose}>
-            Cancel
+            {cancel}
           </Button>
           <Button kind={danger ? "danger primary" : "primary"} busy={busy === true} disabled={disabled === true} onClick={onConfirm}>
             {action}

@@ -1,7 +1,7 @@
 // Passkeys: signing in, adding one, and saying yes to what matters.
 
 import { signal } from "@preact/signals";
-import { api } from "./api";
+import { api, failure } from "./api";
 import { Button } from "./button";
 import { Dialog } from "./dialog";
 import { Note } from "./panel";
@@ -89,7 +89,7 @@ async function proceed(): Promise<void> {
   } catch (error) {
     working.value = false;
     const cancelled = error instanceof DOMException && error.name === "NotAllowedError";
-    refused.value = cancelled ? "The passkey was not used. Try again, or cancel." : error instanceof Error ? error.message : String(error);
+    refused.value = cancelled ? "The passkey was not used. Try again, or cancel." : failure(error).said;
   }
 }
 

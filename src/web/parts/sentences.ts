@@ -222,8 +222,8 @@ const openOrder: Row = {
 const ROWS = {
   "account.created": { says: () => "This account was opened." },
   "account.caps_updated": { does: () => "changed the limits of this account." },
-  "account.frozen": { says: () => "A person at Purser froze this account.", then: () => ({ tone: "bad", word: "Frozen" }) },
-  "account.unfrozen": { says: () => "A person at Purser ended the freeze: this account works again.", then: () => ({ tone: "done", word: "Active" }) },
+  "account.frozen": { says: (_, e) => `${by(e)} froze this account.`, then: () => ({ tone: "bad", word: "Frozen" }) },
+  "account.unfrozen": { says: (_, e) => `${by(e)} ended the freeze: this account works again.`, then: () => ({ tone: "done", word: "Active" }) },
 
   "agent_wallet.created": { does: () => "made a wallet for your agents.", says: () => "A wallet for your agents was made." },
   "agent_wallet.caps_updated": { does: () => "changed the limits of the agents’ wallet." },
@@ -619,7 +619,8 @@ export function sentence(event: StreamEvent): Said {
     then,
     amount: amount && { currency: "USD", ...amount },
     href: pageOf(event.type, object),
-    thing: thing && row.step ? `${thing} ${row.step}` : `${event.seq}`,
+    // An account has one identity and one link to the issuer: they have no id.
+    thing: row.step ? `${thing ?? event.type.split(".")[0]} ${row.step}` : `${event.seq}`,
     quiet: typeof row.quiet === "function" ? row.quiet(object) : row.quiet === true,
   };
   const caller = isCaller(event.actor);

@@ -6,16 +6,19 @@ import { test } from "node:test";
 
 Object.defineProperty(globalThis, "WebSocket", { value: class {} });
 const { mergedSlice } = await import("../holder/data/load");
-const { effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
+const { causePage, effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
 const { stopsOf, timesOf } = await import("../holder/data/route");
-const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
+const { isOpen, moneyOf, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
 const { cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
-const { loadSpending } = await import("../holder/spending");
+const { lines } = await import("../holder/feed");
+const { waits } = await import("../holder/approvals");
+const { spenders } = await import("../holder/today");
+const { costWords, loadSpending } = await import("../holder/spending");
 const { costInTheEnd } = await import("../holder/receipt");
 const { productWords } = await import("../parts/sentences");
 const { checkAddress, explorerUrl, webAddress } = await import("../holder/chain");
-const { frame } = await import("../parts");
+const { api, failure, frame } = await import("../parts");
 
 test("a list of several sources has every row once, newest first, whatever the page size", async () => {
   const rows = (prefix: string, times: number[]) => times.map((at) => ({ id: `${prefix}${at}`, at: String(at).padStart(4, "0") }));
@@ -43,6 +46,102 @@ test("an order is late only while it is open", () => {
   const order = (status: string, overdue: boolean) => cardStatus({ card_type: "Non-Reloadable International", status, overdue } as never).word;
   assert.deepEqual([order("queued", false), order("claimed", false)], ["Waits for an operator", "An operator took it"]);
   assert.deepEqual([order("queued", true), order("claimed", true), order("ready", true)], ["Late", "Late", "Ready"]);
+});
+
+test("the statement of the agents' wallet says what was bought here, with its page, and files have whole addresses", async () => {
+  const address = "0x30ef00000000000000000000000000000000a6c9";
+  const paid = (tx_hash: string, host: string | null, kind = "x402") => ({ wallet_payment: { kind, host, pay_to: address, network: "base", tx_hash, note: null, created_at: "2026-11-22T09:41:00.000Z" } });
+  const entries = [
+    { ...(line("debited", 5, "wpay_1") as object), ...paid("0xaa", "route") },
+    { ...(line("debited", 5, "wpay_2") as object), ...paid("0xbb", "route") },
+    { ...(line("debited", 1.5, "wpay_3") as object), ...paid("0xcc", null, "transfer") },
+  ];
+  // Newest first: the purchase of the first line is on the second page.
+  const payments = [
+    { payment_id: "pay_2", transaction: "0xbb", product: "gift_card", product_id: null, created_at: "2026-11-22T09:42:00.000Z" },
+    { payment_id: "pay_1", transaction: "0xaa", product: "usa_prepaid_card", product_id: "card_7", created_at: "2026-11-22T09:41:01.000Z" },
+    { payment_id: "pay_0", transaction: "0x00", product: "gift_card", product_id: null, created_at: "2026-11-21T09:41:00.000Z" },
+    { payment_id: "pay_9", transaction: "0x99", product: "gift_card", product_id: null, created_at: "2026-11-20T09:41:00.000Z" },
+  ];
+  const asked: string[] = [];
+  Object.defineProperty(globalThis, "fetch", {
+    configurable: true,
+    value: async (path: string) => {
+      asked.push(path);
+      if (!path.includes("list-payments")) return new Response(JSON.stringify({ entries, has_more: false }));
+      const after = payments.findIndex((one) => one.payment_id === new URL(path, "http://x").searchParams.get("starting_after"));
+      return new Response(JSON.stringify({ payments: payments.slice(after + 1, after + 2), has_more: after + 2 < payments.length }));
+    },
+  });
+  const { rows } = await statementSlice({ of: "agent_wallet" }, "all", undefined, 10);
+  assert.deepEqual(rows.map((one) => [lineWords(one), causePage(one)]), [["US card", "/dashboard/cards/card_7"], ["Gift card", "/dashboard/payments/pay_2"], ["Transfer to 0x30ef…a6c9", undefined]]);
+  // It reads no further than to the time of the lines.
+  assert.equal(asked.filter((path) => path.includes("list-payments")).length, 3);
+  const text = (await (await exportCsv({ of: "agent_wallet" }, () => {}, () => false))?.blob.text()) ?? "";
+  assert.match(text, /US card,debited,-5\.00,5\.00,1\.00,0\.00,1\.00,wpay_1.*,pay_1,card_7\r/);
+  assert.match(text, new RegExp(`Transfer to ${address},`));
+  assert.ok(!text.includes("…"));
+});
+
+test("a transfer that came back says how much did, and others what they cost with the fee", () => {
+  const payout = (credited_amount: string | null, charged_usd_amount: string) => moneyOf(ofPayout({ payout_id: "po_1", status: "failed", amount: "16.66", currency: "USD", charged_usd_amount, credited_amount } as never));
+  assert.deepEqual(payout("18.16", "18.16"), { back: "18.16", cost: "18.16" });
+  assert.deepEqual(payout(null, "18.16"), { back: null, cost: "18.16" });
+  assert.deepEqual(payout(null, "16.66"), { back: null, cost: null });
+  assert.equal(moneyOf(ofTopUp({ top_up_id: "top_1", status: "failed", funded_usd: 21.07 } as never)).back, 21.07);
+  assert.equal(moneyOf(ofTopUp({ top_up_id: "top_1", status: "credited", funded_usd: 21.07 } as never)).back, null);
+});
+
+test("what an agent asked for waits no more once its key has ended", () => {
+  const asked = (status: string, api_key_id: string | null) => ({ approval_id: "sap_1", amount: 5, status, api_key_id });
+  const keys = [{ api_key_id: "key_1", name: "Courier", status: "active" }, { api_key_id: "key_2", name: "Scout", status: "revoked" }];
+  assert.deepEqual([asked("pending", "key_1"), asked("pending", "key_2"), asked("pending", "key_3"), asked("pending", null), asked("approved", "key_1")].map((one) => waits(one, keys)), [true, false, false, true, false]);
+});
+
+test("an account without a passkey is told what to do, not asked for a passkey", async () => {
+  let sent = 0;
+  Object.defineProperty(globalThis, "fetch", {
+    configurable: true,
+    value: async () => {
+      sent += 1;
+      return new Response(JSON.stringify({ code: "confirmation_required", error: "This needs a confirmation.", reason: "login_link" }), { status: 403 });
+    },
+  });
+  const refused = await api.post("/account/resume-agents").then(() => null, failure);
+  assert.equal(refused?.code, "login_link_needed");
+  assert.match(refused?.said ?? "", /new link/);
+  assert.equal(sent, 1);
+});
+
+test("of the steps of one thing the last is shown: a payment whose answer was lost is one line, whatever became of it", () => {
+  const paid = { payment_id: "pay_1", product: "usa_prepaid_card", amount: 13.04 };
+  const card = { card_id: "card_1", payment_id: "pay_1", usd_amount: 13.04, charged_usd_amount: 13.04, created_at: "2026-11-27T10:00:00.000Z" };
+  const said = (...events: [type: string, object: Record<string, unknown>][]) =>
+    lines(events.map(([type, object], at) => ({ seq: events.length - at, type, created_at: "2026-11-27T10:00:01.500Z", data: { object }, previous: null }))).map((one) => [one.event.type, one.said.amount?.value]);
+  const unknown = ["payment.unknown", paid] as const;
+  assert.deepEqual(said([...unknown]), [["payment.unknown", "13.04"]]);
+  assert.deepEqual(said(["payment.settled", paid], [...unknown]), []);
+  assert.deepEqual(said(["card.ready", card], ["payment.fulfilled", paid], ["card.pending", card], ["payment.settled", paid], [...unknown]), [["card.ready", "13.04"]]);
+  assert.deepEqual(said(["identity.verified", { status: "verified" }], ["identity.in-review", { status: "in-review" }]).map(([type]) => type), ["identity.verified"]);
+  for (const end of ["payment.declined", "payment.credited"]) assert.deepEqual(said([end, paid], [...unknown]).map(([type]) => type), [end]);
+});
+
+test("what agents spent today stands beside their own limits, and has what other wallets paid", () => {
+  const account = {
+    agent_wallet: { limits: { per_day_usd: "200" }, used_today_usd: 64.16 },
+    api_keys: [
+      { api_key_id: "key_1", name: "Courier", status: "active", spent_today_usd: "64.16", limits: { per_day_usd: 60, per_call_usd: null } },
+      { api_key_id: "key_2", name: "Scout", status: "active", spent_today_usd: 0, limits: { per_day_usd: null, per_call_usd: null } },
+      { api_key_id: "key_3", name: "Gone", status: "revoked", spent_today_usd: "0.00" },
+    ],
+    connected_agents: [{ api_key_id: null, agent: { name: "Rover" } }, { api_key_id: "key_1", agent: { name: "Courier" } }],
+  } as never;
+  const words = (own?: string) => spenders(account, own).map((one) => `${one.name}: ${one.spent}${one.of} (${one.day ?? "no limit"})`);
+  const ours = ["Agents’ wallet: 64.16 of $200.00 (200)", "Courier: 64.16 of $60.00 (60)", "Scout: 0 (no limit)"];
+  assert.deepEqual(words(), ours);
+  assert.deepEqual(words("0.00"), ours);
+  assert.deepEqual(words("241.5"), [...ours, "Rover: 241.5, own wallet (no limit)"]);
+  assert.deepEqual(spenders({ connected_agents: [] } as never, "5").map((one) => one.name + one.of), ["Own wallets of agents"]);
 });
 
 test("lines change the balance by their kind", () => {
@@ -75,7 +174,7 @@ test("the statement is read on for a filter that leaves few lines", async () => 
   const text = (await file?.blob.text()) ?? "";
   assert.deepEqual([file?.lines, steps], [250, [100, 200, 250]]);
   assert.equal(text.trim().split("\r\n").length, 251);
-  assert.match(text, /"Withdrawal, held",held,0\.00,1/);
+  assert.match(text, /"Withdrawal, held",held,0\.00,1\.00,1\.00,0\.00,1\.00,/);
   assert.equal(await exportCsv({}, () => {}, () => true), null);
 });
 
@@ -97,10 +196,10 @@ test("lines of the agents’ wallet say who was paid, by which key, and what was
   const file = await exportCsv({ of: "agent_wallet" }, () => {}, () => false);
   const rows = ((await file?.blob.text()) ?? "").trim().split("\r\n");
   assert.match(asked[0] ?? "", /of=agent_wallet/);
-  assert.match(rows[0] ?? "", /entry_id,paid_to,address,network,transaction,agent,api_key_id,note$/);
-  assert.match(rows[1] ?? "", /debited,-5\.00,5,.*,Purser \(this service\),0x1234567890123456789012345678901234567890,base,0xab,Courier,key_1,$/);
-  assert.match(rows[2] ?? "", /,,,'=lunch$/);
-  assert.match(rows[3] ?? "", /stl_credited,,,,,,,$/);
+  assert.match(rows[0] ?? "", /entry_id,paid_to,address,network,transaction,agent,api_key_id,note,payment_id,product_id$/);
+  assert.match(rows[1] ?? "", /debited,-5\.00,5\.00,.*,Purser \(this service\),0x1234567890123456789012345678901234567890,base,0xab,Courier,key_1,,,$/);
+  assert.match(rows[2] ?? "", /,,,'=lunch,,$/);
+  assert.match(rows[3] ?? "", /stl_credited,,,,,,,,,$/);
 });
 
 test("spending asks for the days of the person's zone, and takes off what was credited", async () => {
@@ -117,6 +216,8 @@ test("spending asks for the days of the person's zone, and takes off what was cr
   const spending = await loadSpending(now);
   assert.deepEqual([spending.days[0], spending.days.at(-1), spending.days.length], ["2026-10-29", "2026-11-27", 30]);
   assert.deepEqual([spending.amounts[0], spending.amounts.at(-1)], ["0.00", "5.50"]);
+  assert.equal(spending.credited.at(-1), "2.00");
+  assert.deepEqual([costWords("5.50", "2.00"), costWords("-98.80", "103.80")], ["$5.50", "$5.00, and $103.80 came back"]);
   assert.ok(asked.every((start) => new Date(start).getHours() === 0));
   assert.deepEqual(asked, asked.toSorted());
 });
@@ -139,6 +240,8 @@ test("a top-up from Solana has four stops, and one on Base three", () => {
   assert.deepEqual(is(topUp("credited", "solana")), ["done", "done", "done", "done"]);
   assert.deepEqual(is(topUp("delivered", "base")), ["done", "done", "now"]);
   assert.deepEqual(is(topUp("failed", "solana")), ["done", "fail", "done"]);
+  const burned = topUp("failed", "solana", [{ leg: "burn", at: "2026-11-22T09:41:05.000Z", tx_hash: "4EEC" }]);
+  assert.deepEqual(stopsOf(burned, timesOf(burned, [])).map((stop) => [stop.is, stop.name, stop.leg]), [["done", "Paid on Solana", undefined], ["done", "Burned on Solana", "burn"], ["fail", "Mint refused on Base", "mint"], ["done", "Back on your balance", undefined]]);
   assert.deepEqual(is({ ...topUp("paid", "base"), held: "held_frozen" }), ["done", "hold", "next"]);
 });
 

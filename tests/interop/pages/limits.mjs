@@ -87,6 +87,11 @@ export const scenarios = {
     const bought = await agent.post('/agentX402Pay', { data: { route: '/get-card', params: { amount: '5' } } })
     check(bought.status === 200, bought.text)
     await visitor.sees('#merchant-limits', 'this service')
+    // The service is named, not by the word of the API.
+    await visitor.press('#merchant-limits button', 'Set a limit for Purser (this service)')
+    await visitor.sees('#merchant-limits li', 'In a day at Purser (this service)')
+    check(!(await visitor.page.$$eval('#merchant-limits li', (rows) => rows.some((row) => row.innerText.includes('route') || [...row.querySelectorAll('input')].some((field) => field.value === 'route')))), 'a row is named by the word of the API')
+    await visitor.press('#merchant-limits li button', 'Remove the limit of Purser (this service)')
     // A purchase over a limit says what it buys.
     const set = await ownersAct(visitor, '/account/spending', { per_call_usd: 1, approvals: true })
     check(set.status === 200, JSON.stringify(set))

@@ -1,6 +1,7 @@
 // Events of the past: the newest first, within what the service keeps.
 
-import { type StreamEvent, api, withQuery } from "../../parts";
+import { type StreamEvent, api, begunBy, withQuery } from "../../parts";
+import type { Paid } from "./cards";
 
 export interface PastEvent extends StreamEvent {
   /** Arrived while the page was open. */
@@ -28,4 +29,14 @@ export async function readEvents({ types, since, about }: { types: string[]; sin
     before = page.next_before;
   }
   return found;
+}
+
+/** The agents’ wallet signs a payment before it is a payment of the account. */
+const SIGNED_BEFORE_MS = 60_000;
+
+/** Who made a payment from the agents’ wallet, as far back as the service keeps events. */
+export async function readBuyer({ payment_id, created_at }: Paid): Promise<string | null> {
+  const since = new Date(Date.parse(created_at) - SIGNED_BEFORE_MS).toISOString();
+  const events = await readEvents({ types: ["wallet_payment.*", "payment.*"], since, about: () => true });
+  return begunBy(events).who.get(payment_id) ?? null;
 }

@@ -11,6 +11,8 @@ export interface RouteStop {
   at?: string;
   /** What it waits for, or how much. */
   note?: string;
+  /** The transfer of a top-up that this step makes. */
+  leg?: "burn" | "mint" | "transfer";
 }
 
 /** When each state began, as far as events and the transfer itself say. */
@@ -107,14 +109,21 @@ function topUpStops(transfer: Transfer, at: At, waits: boolean): RouteStop[] {
   const paid = { name: `Paid on ${from}`, ...when(at("created")) };
   if (transfer.status === "failed") {
     const failedAt = when(at("failed"));
-    return [{ is: "done", ...paid }, { is: "fail", name: crosses ? (leg("burn") ? "Mint refused on Base" : "Burn refused on Solana") : "Transfer refused on Base", ...failedAt }, { is: "done", name: "Back on your balance", ...failedAt }];
+    const burned = leg("burn");
+    const refused: RouteStop = burned ? { is: "fail", name: "Mint refused on Base", leg: "mint" } : crosses ? { is: "fail", name: "Burn refused on Solana", leg: "burn" } : { is: "fail", name: "Transfer refused on Base", leg: "transfer" };
+    return [
+      { is: "done", ...paid },
+      ...(burned ? [{ is: "done" as const, name: "Burned on Solana", at: burned, leg: "burn" as const }] : []),
+      { ...refused, ...failedAt },
+      { is: "done", name: "Back on your balance", ...failedAt },
+    ];
   }
   if (!crosses) {
     const reached = { paid: 1, delivered: 2, credited: 3 }[transfer.status] ?? 1;
     return marked(
       [
         paid,
-        { name: tense("Delivered on Base", "Delivering on Base", "Deliver on Base", 1, reached), ...when(leg("transfer") ?? at("created")) },
+        { name: tense("Delivered on Base", "Delivering on Base", "Deliver on Base", 1, reached), leg: "transfer", ...when(leg("transfer") ?? at("created")) },
         { name: tense("Credited to your cards", "Crediting your cards", "Credit to your cards", 2, reached), ...when(at("credited") ?? at("delivered")), ...(reached === 2 ? { note: "asks the issuer" } : {}) },
       ],
       reached,
@@ -125,8 +134,8 @@ function topUpStops(transfer: Transfer, at: At, waits: boolean): RouteStop[] {
   return marked(
     [
       paid,
-      { name: tense("Burned on Solana", "Burning on Solana", "Burn on Solana", 1, reached), ...when(leg("burn") ?? at("created")) },
-      { name: tense("Minted on Base", "Minting on Base", "Mint on Base", 2, reached), ...when(leg("mint") ?? leg("burn")), ...(reached === 2 ? { note: "waits for the attestation" } : {}) },
+      { name: tense("Burned on Solana", "Burning on Solana", "Burn on Solana", 1, reached), leg: "burn", ...when(leg("burn") ?? at("created")) },
+      { name: tense("Minted on Base", "Minting on Base", "Mint on Base", 2, reached), leg: "mint", ...when(leg("mint") ?? leg("burn")), ...(reached === 2 ? { note: "waits for the attestation" } : {}) },
       { name: tense("Credited to your cards", "Crediting your cards", "Credit to your cards", 3, reached), ...when(at("credited") ?? leg("mint")), ...(reached === 3 ? { note: "asks the issuer" } : {}) },
     ],
     reached,

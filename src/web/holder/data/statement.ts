@@ -1,13 +1,13 @@
 // The statements of the balance and of the agents’ wallet: every change by period, with sums and as a file.
 
-import { ApiFailure, api, decimal, money, short, units, withQuery, present } from "../../parts";
-import type { ExactDecimal, StatementEntry } from "../../api/public";
-import { merchantName } from "../approvals";
+import { ApiFailure, api, compare, decimal, less, money, short, sum, units, withQuery, present } from "../../parts";
+import type { ExactDecimal, GetAgentWalletResult, Payment, StatementEntry } from "../../api/public";
+import { OWN, merchantName } from "../approvals";
 import { chainName } from "../chain";
 import type { Slice } from "./load";
 
-/** A line of either statement. Only one of the agents’ wallet says what was paid, and by which key. */
-export type Line = StatementEntry;
+/** A line of either statement. Only one of the agents’ wallet says what was paid, by which key, and what it bought here. */
+export type Line = StatementEntry & { bought?: Payment };
 
 interface Page {
   entries: Line[];
@@ -48,8 +48,52 @@ const SHOWN: Record<Show, (line: Line) => boolean> = {
   held: (line) => ["held", "held_unfinal", "released"].includes(line.type),
 };
 
-async function read(period: Period, order: "asc" | "desc", limit: number, after?: string): Promise<Page> {
-  return api.get<Page>(withQuery("/get-account-statement", { order, ...period, limit, starting_after: after }));
+/** The payments of the account by their transactions, read from the newest on as far as they are wanted. */
+class Purchases {
+  private readonly found = new Map<string, Payment>();
+  private after: string | undefined;
+  private oldest = Infinity;
+  private isAtEnd = false;
+
+  /** Reads on until all payments since this moment are there. */
+  private async readTo(moment: number): Promise<void> {
+    while (!this.isAtEnd && this.oldest > moment) {
+      const page = await api.get<{ payments: Payment[]; has_more: boolean }>(withQuery("/list-payments", { limit: 100, starting_after: this.after }));
+      for (const payment of page.payments) if (payment.transaction) this.found.set(payment.transaction, payment);
+      const last = page.payments.at(-1);
+      this.after = last?.payment_id;
+      this.oldest = last ? Date.parse(last.created_at) : this.oldest;
+      this.isAtEnd = !page.has_more || !last;
+    }
+  }
+
+  /** Adds to lines of purchases here what they bought. */
+  async nameIn(lines: Line[]): Promise<void> {
+    const own = lines.filter((line) => line.wallet_payment?.host === OWN);
+    if (own.length === 0) return;
+    await this.readTo(Math.min(...own.map((line) => Date.parse(line.wallet_payment?.created_at ?? ""))));
+    for (const line of own) {
+      const bought = this.found.get(line.wallet_payment?.tx_hash ?? "");
+      if (bought) line.bought = bought;
+    }
+  }
+}
+
+async function read(period: Period, order: "asc" | "desc", limit: number, after?: string, purchases = new Purchases()): Promise<Page> {
+  const page = await api.get<Page>(withQuery("/get-account-statement", { order, ...period, limit, starting_after: after }));
+  if (period.of !== undefined) await purchases.nameIn(page.entries);
+  return page;
+}
+
+/** What the agents’ wallet has received that its statement does not list yet. Null if nothing, or if a chain does not answer. */
+export async function readNotListed(listed: ExactDecimal): Promise<string | null> {
+  try {
+    const { balances } = await api.call<GetAgentWalletResult>("getAgentWallet", {});
+    const more = less(sum(balances.base.balance, balances.solana.balance), listed);
+    return compare(more, 0) > 0 ? more : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Reads for one page, when a filter leaves few lines. */
@@ -113,10 +157,19 @@ const CAUSES: Record<string, { thing: string; page?: (id: string) => string }> =
   otx: { thing: "Transfer" },
 };
 
+/** What a payment bought, by the API's word. */
+export const PRODUCT_WORDS: Record<string, string> = {
+  usa_prepaid_card: "US card", intl_prepaid_card: "International card", gift_card: "Gift card", push_to_card: "Payout to a debit card", bank_payment: "Payout to a bank account", app_payment: "Payout to a payment app", card_balance: "Top-up of the card balance",
+};
+
 const prefixOf = (line: Line): string => line.cause.split("_")[0] ?? "";
 
 /** The page of what caused a line. */
-export const causePage = (line: Line): string | undefined => CAUSES[prefixOf(line)]?.page?.(line.cause);
+export const causePage = (line: Line): string | undefined => {
+  const { bought } = line;
+  if (bought) return CAUSES[bought.product_id?.split("_")[0] ?? ""]?.page?.(bought.product_id ?? "") ?? `/dashboard/payments/${bought.payment_id}`;
+  return CAUSES[prefixOf(line)]?.page?.(line.cause);
+};
 
 /** The statement of the day of a moment, with the lines of one thing marked. */
 export function dayLink(at: string, cause: string): string {
@@ -125,28 +178,31 @@ export function dayLink(at: string, cause: string): string {
   return `/dashboard/statement?from=${key}&to=${key}&of=${encodeURIComponent(cause)}`;
 }
 
+type Shorten = (address: string) => string;
+
 /** Who was paid, in words. */
-export function payeeOf({ wallet_payment: paid }: Line): string {
+function payeeOf({ wallet_payment: paid }: Line, shorten: Shorten): string {
   if (!paid) return "";
-  return paid.host ? merchantName(paid.host) : short(paid.pay_to);
+  return paid.host ? merchantName(paid.host) : shorten(paid.pay_to);
 }
 
 /** A line of the agents’ wallet in words. The cause of all others than payments is the address. */
-function walletWords(line: Line): string {
-  if (line.type === "debited") return line.wallet_payment?.kind === "transfer" ? `Transfer to ${payeeOf(line)}` : `Paid to ${payeeOf(line) || "a merchant"}`;
+function walletWords(line: Line, shorten: Shorten): string {
+  if (line.bought) return PRODUCT_WORDS[line.bought.product] ?? "Purchase here";
+  if (line.type === "debited") return line.wallet_payment?.kind === "transfer" ? `Transfer to ${payeeOf(line, shorten)}` : `Paid to ${payeeOf(line, shorten) || "a merchant"}`;
   const chain = chainName(line.cause.startsWith("0x") ? "base" : "solana");
   return line.type === "credited" ? `Received on ${chain}` : `Correction: less is on ${chain}`;
 }
 
 /** A line in words. */
-export function lineWords(line: Line): string {
-  if (line.cause.startsWith("wpay_") || !line.cause.includes("_")) return walletWords(line);
+export function lineWords(line: Line, shorten: Shorten = short): string {
+  if (line.cause.startsWith("wpay_") || !line.cause.includes("_")) return walletWords(line, shorten);
   const prefix = prefixOf(line);
   switch (`${line.type} ${prefix}`) {
     case "credited card":
       return "Money back from a card";
     case "credited po":
-      return "Payout that came back";
+      return "Money back from a payout";
     case "credited top":
       return "Top-up that could not be delivered";
     case "credited pay":
@@ -190,15 +246,19 @@ function cell(text: string): string {
 
 const HEAD = ["time_utc", "what", "type", "change_usd", "amount_usd", "balance_usd", "held_usd", "available_usd", "cause", "entry_id"];
 
-const WALLET_HEAD = ["paid_to", "address", "network", "transaction", "agent", "api_key_id", "note"];
+const WALLET_HEAD = ["paid_to", "address", "network", "transaction", "agent", "api_key_id", "note", "payment_id", "product_id"];
 
 function walletCells(line: Line): string[] {
   const paid = line.wallet_payment;
-  return [payeeOf(line), paid?.pay_to, paid?.network, paid?.tx_hash, line.api_key?.name, line.api_key?.api_key_id, paid?.note].map((text) => text ?? "");
+  return [payeeOf(line, whole), paid?.pay_to, paid?.network, paid?.tx_hash, line.api_key?.name, line.api_key?.api_key_id, paid?.note, line.bought?.payment_id, line.bought?.product_id].map((text) => text ?? "");
 }
 
+/** A file has whole addresses, and all amounts in the same form. */
+const whole: Shorten = (address) => address;
+const figure = (amount: ExactDecimal): string => decimal(units(amount) ?? 0n);
+
 const csvLine = (line: Line, more: string[]): string =>
-  [line.created_at, lineWords(line), line.type, effectText(line), String(line.amount), String(line.balance), String(line.held), String(line.available), line.cause, line.entry_id, ...more].map(cell).join(",");
+  [line.created_at, lineWords(line, whole), line.type, effectText(line), ...[line.amount, line.balance, line.held, line.available].map(figure), line.cause, line.entry_id, ...more].map(cell).join(",");
 
 export interface Export {
   blob: Blob;
@@ -210,13 +270,14 @@ export async function exportCsv(period: Period, progress: (lines: number) => voi
   const ofWallet = period.of !== undefined;
   // A mark at the beginning, so that spreadsheets read the file as UTF-8.
   const parts: string[] = [`\uFEFF${[...HEAD, ...(ofWallet ? WALLET_HEAD : [])].join(",")}\r\n`];
+  const purchases = new Purchases();
   let lines = 0;
   let after: string | undefined;
   for (;;) {
     if (stopped()) return null;
     let page: Page;
     try {
-      page = await read(period, "asc", 100, after);
+      page = await read(period, "asc", 100, after, purchases);
     } catch (error) {
       // The service asks for a pause after many requests.
       if (!(error instanceof ApiFailure) || error.status !== 429) throw error;

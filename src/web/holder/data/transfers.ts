@@ -1,7 +1,7 @@
 // Money on its way: top-ups, payouts, withdrawals and bank transfers, as one list and one by one.
 
-import { ApiFailure, type StatusKind, api, money, statusOf, withQuery } from "../../parts";
-import type { BankTransaction, BankTransferResource, CardTransactionsResponse, Payout, PayoutList, TopUp, Withdrawal, WithdrawalList } from "../../api/public";
+import { ApiFailure, type StatusKind, api, compare, isZero, money, statusOf, withQuery } from "../../parts";
+import type { BankTransaction, BankTransferResource, CardTransactionsResponse, ExactDecimal, Payout, PayoutList, TopUp, Withdrawal, WithdrawalList } from "../../api/public";
 import { chainName } from "../chain";
 import { type Place, type Slice, type Source, mergedSlice } from "./load";
 
@@ -263,4 +263,12 @@ export async function readTransfer(id: string): Promise<Transfer> {
 }
 
 /** The amount in words, with its sign. */
+/** What of a transfer came back to the balance, and what it cost if that is more than what was moved. */
+export function moneyOf({ payout, topUp, status, amount, currency }: Transfer): { back: ExactDecimal | null; cost: ExactDecimal | null } {
+  const credited = payout?.credited_amount ?? payout?.late_return?.credited_amount ?? (topUp && status === "failed" ? topUp.funded_usd : null);
+  const back = credited === null || isZero(credited) ? null : credited;
+  const cost = payout && (currency !== "USD" || compare(payout.charged_usd_amount, amount) !== 0) ? payout.charged_usd_amount : null;
+  return { back, cost };
+}
+
 export const amountWords = (transfer: Transfer): string => money(transfer.amount, transfer.currency);
