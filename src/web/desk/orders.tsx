@@ -58,15 +58,26 @@ function Due({ order }: { order: OpenIntlOrder }) {
 /** The order that was just claimed here: its form takes the keyboard. */
 const justClaimed = signal<string | null>(null);
 
-const month = (text: string): { month: number; year: number } | null => {
-  const match = /^(\d{1,2})\/(\d{4})$/.exec(text.trim());
-  return match ? { month: Number(match[1]), year: Number(match[2]) } : null;
+/** The month of an expiry as cards and issuers write it: 12/31 or 12/2031. */
+export const month = (text: string): { month: number; year: number } | null => {
+  const match = /^(\d{1,2})\/(\d{2}|\d{4})$/.exec(text.trim());
+  if (!match) return null;
+  const year = Number(match[2]);
+  return { month: Number(match[1]), year: year < 100 ? 2_000 + year : year };
 };
 
-/** Writes the slash of an expiry. */
-const expiryText = (text: string): string => {
-  const digits = text.replaceAll(/\D/g, "").slice(0, 6);
-  return digits.length > 2 ? `${digits.slice(0, 2)}/${digits.slice(2)}` : digits;
+/** Writes the zero and the slash of an expiry that is being typed. */
+export const expiryText = (text: string): string => {
+  const [, digits = "", slash = "", year = ""] = /^\D*(\d?\d?)(\D*)(.*)$/.exec(text) ?? [];
+  const rest = year.replaceAll(/\D/g, "").slice(0, 4);
+  const whole = digits.length === 1 && (/[2-9]/.test(digits) || (digits === "1" && slash !== "")) ? `0${digits}` : digits;
+  return rest !== "" || slash.trim() !== "" ? `${whole}/${rest}` : whole;
+};
+
+/** A whole expiry with all digits of its year. */
+export const wholeExpiry = (text: string): string => {
+  const until = month(text);
+  return until ? `${String(until.month).padStart(2, "0")}/${until.year}` : text;
 };
 
 interface Address {
@@ -110,13 +121,13 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
     else if (!addsUp(digits)) found.card_number = "A digit is wrong: the number does not add up.";
     const until = month(expiry.value);
     const today = new Date(present());
-    if (!until || until.month < 1 || until.month > 12) found.exp = "Month and year, like 12/2031.";
+    if (!until || until.month < 1 || until.month > 12) found.exp = "Month and year, like 12/31 or 12/2031.";
     else if (until.year * 12 + until.month < today.getFullYear() * 12 + today.getMonth() + 1) found.exp = "This card has expired.";
     if (!/^\d{3,4}$/.test(cvv.current?.digits() ?? "")) found.cvv = "Three or four digits.";
     for (const [name, label] of [["line1", "the line"], ["city", "the city"], ["state", "the state"], ["postal_code", "the postal code"]] as const) {
       if (!address.value[name].trim()) found[name] = `Enter ${label} that the issuer gave.`;
     }
-    if (!/^[A-Z]{2}$/.test(address.value.country)) found.country = "Two capital letters, like US.";
+    if (!/^[A-Z]{2}$/.test(address.value.country)) found.country = "The two letters of the country, like US.";
     return found;
   };
   const send = async () => {
@@ -182,7 +193,7 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
       )}
       <MaskedNumber label="Card number" hint="Shown as dots while you type. Sealed when it is saved, and never shown here again." error={errors.value.card_number} entry={card} onChange={() => without("card_number")} />
       <div class="twin">
-        <Field label="Expiry" mono inputMode="numeric" placeholder="MM/YYYY" maxLength={7} value={expiry.value} onChange={(text) => (expiry.value = expiryText(text))} error={errors.value.exp} />
+        <Field label="Expiry" mono inputMode="numeric" placeholder="MM/YY" maxLength={7} value={expiry.value} onChange={(text) => (expiry.value = expiryText(text))} onBlur={() => (expiry.value = wholeExpiry(expiry.value))} error={errors.value.exp} />
         <MaskedNumber label="CVV" code error={errors.value.cvv} entry={cvv} onChange={() => without("cvv")} />
       </div>
       <fieldset class="stack tight">
@@ -194,7 +205,7 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
           <Field label="City" value={address.value.city} onChange={set("city")} error={errors.value.city} maxLength={100} />
           <Field label="State" value={address.value.state} onChange={set("state")} error={errors.value.state} maxLength={100} />
           <Field label="Postal code" value={address.value.postal_code} onChange={set("postal_code")} error={errors.value.postal_code} maxLength={100} />
-          <Field label="Country" value={address.value.country} onChange={(text) => set("country")(text.toUpperCase())} error={errors.value.country} maxLength={2} />
+          <Field label="Country" value={address.value.country} onChange={(text) => set("country")(text.trim().toUpperCase())} error={errors.value.country} maxLength={2} />
         </div>
       </fieldset>
       {errors.value.form && <ErrorLine>{errors.value.form}</ErrorLine>}

@@ -90,6 +90,14 @@ export const scenarios = {
     await page.keyboard.type('122031')
     check((await shown()) === '12/2031', 'the slash is written')
     await page.keyboard.press('Tab')
+    await page.keyboard.down('Shift')
+    await page.keyboard.press('Tab')
+    await page.keyboard.up('Shift')
+    // The field is selected, so this replaces it.
+    await page.keyboard.type('1/31')
+    check((await shown()) === '01/31', `a month of one digit gets a zero: ${await shown()}`)
+    await page.keyboard.press('Tab')
+    check((await page.$eval('form input[placeholder="MM/YY"]', (input) => input.value)) === '01/2031', 'the year gets its century')
     await page.keyboard.type('738')
     check((await shown()) === '•••', `the code shows ${await shown()}`)
     for (const text of ['1 Main Street', 'Springfield', 'IL', '62701']) {
@@ -107,8 +115,9 @@ export const scenarios = {
 
   async 'an administrator adds a colleague, whose token is shown once and can be ended'({ browser, service }) {
     const { visitor } = await asOperator({ browser, service })
-    await visitor.open(`${service.deskUrl}/desk/me`)
-    await visitor.sees('h2', 'Operators')
+    await visitor.sees('nav a[href="/desk/operators"]', 'Operators')
+    await visitor.open(`${service.deskUrl}/desk/operators`)
+    await visitor.sees('h1', 'Operators')
     await visitor.press('button', 'Add a colleague')
     await visitor.fill('dialog input', 'ben')
     await visitor.inspect('desk-add-colleague')
@@ -124,6 +133,9 @@ export const scenarios = {
     await colleague.open(`${service.deskUrl}/desk`)
     await colleague.sees('h1', 'Sign in')
     await colleague.page.$eval('details', (details) => { details.open = true })
+    await colleague.fill('input[type=password]', 'pop_wrong')
+    await colleague.press('button', 'Sign in with token')
+    await colleague.sees('form .field .error', 'purser admin tokens create makes one')
     await colleague.fill('input[type=password]', token)
     await colleague.press('button', 'Sign in with token')
     await colleague.sees('h1', 'Add your passkey')
