@@ -5,14 +5,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import {
   Amount, Button, Empty, ErrorLine, Field, Id, KeyValue, Note, PageHead, Panel, Shell, StatusTag, Table, Tabs, addShortcuts, api, fieldErrors, navigate, now, present, setQuery, short, span, toast, useRoute, withQuery,
 } from "../parts";
-import type { OpenIntlOrder } from "../api/operator";
-import { Act, Ask, claimEnded, usd } from "./act";
+import type { Approval, OpenIntlOrder } from "../api/operator";
+import { Act, Ask, aboveLimit, claimEnded, usd } from "./act";
 import { AgeBar } from "./bars";
 import { ClaimButton, ClaimHead, With, hasEnded, isFree, isMine } from "./claim";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
 import { countOf, useEvery, useOnChange } from "./live";
 import { type CardEntry, MaskedNumber, addsUp } from "./masked";
-import { may, readClock } from "./session";
+import { PendingNote, PendingTag, usePending } from "./pending";
+import { alone, may, readClock } from "./session";
 
 const DAY = 24 * 3_600;
 const PAGE = 100;
@@ -221,7 +222,7 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
   );
 }
 
-function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; orders: OpenIntlOrder[]; reload: () => void }) {
+function Side({ order, orders, pending, reload }: { order: OpenIntlOrder | undefined; orders: OpenIntlOrder[]; pending: Approval | undefined; reload: () => void }) {
   const [made, setMade] = useState<{ id: string; last4: string } | null>(null);
   const [rejecting, setRejecting] = useState<OpenIntlOrder | null>(null);
   const mine = useRef<string | null>(null);
@@ -233,7 +234,8 @@ function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; ord
       action="Refuse and credit"
       danger
       path="/admin/intl-orders/reject"
-      body={{ card_id: rejecting.card_id, lease: isMine(rejecting) ? rejecting.lease : null }}
+      // A request for a second operator outlasts the claim.
+      body={{ card_id: rejecting.card_id, lease: isMine(rejecting) && aboveLimit(rejecting.charged_usd_amount, alone.value) === null ? rejecting.lease : null }}
       gives={rejecting.charged_usd_amount}
       fields={{ note: { name: "reason", label: "Reason", hint: "The holder and their agent read it. Like: “Our partner does not serve this country today.”", least: "Say why, in a sentence." } }}
       done="Refused. The whole charge is credited."
@@ -279,20 +281,24 @@ function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; ord
   if (isMine(order)) {
     return (
       <>
-        <Panel foot={<span>If your claim ends first, nothing is saved and the order waits for you or a colleague.</span>}>
+        <Panel foot={!pending && <span>If your claim ends first, nothing is saved and the order waits for you or a colleague.</span>}>
           <ClaimHead leased={order} at="/admin/intl-orders" subject={{ card_id: order.card_id }} onChange={reload} released="Put back: it is not made. Anyone can claim it." />
           <div class="panel-body">
-            <EntryForm
-              key={order.card_id}
-              order={order}
-              onReject={() => setRejecting(order)}
-              onEnded={reload}
-              onDone={(last4) => {
-                setMade({ id: order.card_id, last4 });
-                setQuery({ id: undefined });
-                reload();
-              }}
-            />
+            {pending ? (
+              <PendingNote approval={pending} />
+            ) : (
+              <EntryForm
+                key={order.card_id}
+                order={order}
+                onReject={() => setRejecting(order)}
+                onEnded={reload}
+                onDone={(last4) => {
+                  setMade({ id: order.card_id, last4 });
+                  setQuery({ id: undefined });
+                  reload();
+                }}
+              />
+            )}
           </div>
         </Panel>
         {dialog}
@@ -322,12 +328,16 @@ function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; ord
               {order.hint}
             </Note>
           )}
-          <div class="row wrap between">
-            <Act kind="danger" disabled={!isFree(order)} onClick={() => setRejecting(order)}>
-              Refuse order…
-            </Act>
-            {isFree(order) && <ClaimButton at="/admin/intl-orders" subject={{ card_id: order.card_id }} what={`this ${usd(order.usd_amount)} order`} main onChange={reload} />}
-          </div>
+          {pending ? (
+            <PendingNote approval={pending} />
+          ) : (
+            <div class="row wrap between">
+              <Act kind="danger" disabled={!isFree(order)} onClick={() => setRejecting(order)}>
+                Refuse order…
+              </Act>
+              {isFree(order) && <ClaimButton at="/admin/intl-orders" subject={{ card_id: order.card_id }} what={`this ${usd(order.usd_amount)} order`} main onChange={reload} />}
+            </div>
+          )}
         </div>
       </Panel>
       {dialog}
@@ -346,6 +356,7 @@ export default function Orders() {
     },
     ["intl_orders"],
   );
+  const pendingOf = usePending();
   const orders = list.rows ?? [];
   const shown = orders.filter((order) => fits(filter.value, order.user_id, order.card_id, order.label, order.usd_amount, order.leased_by));
   const wanted = query.get("id");
@@ -418,6 +429,7 @@ export default function Orders() {
                           <Amount value={row.usd_amount} />
                         </a>
                         <span class="small quiet block">{row.label ? `“${row.label}”` : "no label"}</span>
+                        <PendingTag approval={pendingOf(row.card_id)} />
                       </span>
                     ),
                   },
@@ -431,6 +443,7 @@ export default function Orders() {
                     fold: "second-right",
                     cell: (row) =>
                       isFree(row) &&
+                      !pendingOf(row.card_id) &&
                       may("operate") && (
                         <ClaimButton
                           at="/admin/intl-orders"
@@ -449,7 +462,7 @@ export default function Orders() {
             </ListState>
           </Panel>
           <div class="stick">
-            <Side order={selected} orders={orders} reload={list.reload} />
+            <Side order={selected} orders={orders} pending={selected && pendingOf(selected.card_id)} reload={list.reload} />
           </div>
         </div>
       </div>

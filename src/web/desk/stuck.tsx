@@ -4,10 +4,11 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Amount, Button, Empty, Icon, Id, KeyValue, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, money, now, setQuery, short, span, useLoaded, useRoute, present } from "../parts";
-import type { DeadLetteredJob, HeldJob, JobAction, UnknownPayment, UntrackedOrder, UntrackedTransfer } from "../api/operator";
+import type { Approval, DeadLetteredJob, HeldJob, JobAction, UnknownPayment, UntrackedOrder, UntrackedTransfer } from "../api/operator";
 import { Act, Ask, type AskFields, useAct } from "./act";
 import { Export, ListBar, LoadError, fits } from "./lists";
 import { useEvery, useOnChange } from "./live";
+import { PendingNote, PendingTag, usePending } from "./pending";
 import { Timeline } from "./timeline";
 import { spaced, upper } from "./names";
 import { PROVIDER_SAYS, jobTitle, otherOf } from "./words";
@@ -220,7 +221,7 @@ function Side({ icon, title, big, children }: { icon: "books" | "globe" | "again
   );
 }
 
-function Detail({ item, askedAt, reload }: { item: Item; askedAt: number; reload: () => void }) {
+function Detail({ item, askedAt, pending, reload }: { item: Item; askedAt: number; pending: Approval | undefined; reload: () => void }) {
   const [asking, setAsking] = useState<Exclude<JobAction, "retry"> | null>(null);
   const { busy, act } = useAct();
   const other = otherOf(item.job_type);
@@ -290,8 +291,13 @@ function Detail({ item, askedAt, reload }: { item: Item; askedAt: number; reload
           </Side>
         </div>
         <h2 class="choice-head">What you can do</h2>
+        {pending && (
+          <div class="panel-body">
+            <PendingNote approval={pending} />
+          </div>
+        )}
         {choicesOf(item)
-          .filter((choice) => choice.action !== "keep" || item.actions.includes("keep"))
+          .filter((choice) => (pending ? choice.action === "retry" : choice.action !== "keep" || item.actions.includes("keep")))
           .map((choice) => {
             const offered = item.actions.includes(choice.action);
             return (
@@ -361,6 +367,7 @@ export default function Stuck() {
   });
   useOnChange(["dead_letters", "late_jobs", "unknown_payments"], found.reload);
   useEvery(30_000, found.reload);
+  const pendingOf = usePending();
   const all = found.data ? itemsOf(found.data) : [];
   const shown = all.filter((item) => (show.value === "all" || item.is === show.value) && fits(filter.value, item.title, item.subject, item.job_id, item.wallet, item.amount, item.last_error, item.job_type));
   const chosen = query.get("job");
@@ -445,7 +452,7 @@ export default function Stuck() {
                         {one.amount !== null && <Amount value={one.amount} currency={one.currency === "USDC" ? "USD" : one.currency} />}
                       </span>
                       <span class="row between small">
-                        <StatusTag tone={TAG[one.is].tone}>{TAG[one.is].word}</StatusTag>
+                        {pendingOf(one.job_id) ? <PendingTag approval={pendingOf(one.job_id)} /> : <StatusTag tone={TAG[one.is].tone}>{TAG[one.is].word}</StatusTag>}
                         <span class="quiet">
                           {span(waits(one))}, {one.attempts === 1 ? "1 try" : `${one.attempts} tries`}
                         </span>
@@ -457,7 +464,7 @@ export default function Stuck() {
               {shown.length === 0 && <p class="nothing">Nothing fits.</p>}
             </Panel>
           </div>
-          <div class="stack">{item && <Detail key={item.job_id} item={item} askedAt={askedAt.value} reload={found.reload} />}</div>
+          <div class="stack">{item && <Detail key={item.job_id} item={item} askedAt={askedAt.value} pending={pendingOf(item.job_id)} reload={found.reload} />}</div>
         </div>
       )}
     </Shell>
