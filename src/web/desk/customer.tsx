@@ -13,7 +13,7 @@ import { Export, LoadError } from "./lists";
 import { useEvery, useOnChange } from "./live";
 import { Notes } from "./notes";
 import { Timeline } from "./timeline";
-import { spaced, upper } from "./names";
+import { amountOf, spaced, upper } from "./names";
 import { jobDoing, kindName, kindNames } from "./words";
 
 /** Of a payment, what it bought. */
@@ -288,6 +288,7 @@ function Owns({ customer, focus, more }: { customer: Customer; focus: string | n
               ["kind", (row) => row.kind],
               ["id", (row) => row.id],
               ["status", (row) => row.status],
+              ["amount", (row) => amountOf(row.object)],
             ]}
           />
         )
@@ -301,6 +302,7 @@ function Owns({ customer, focus, more }: { customer: Customer; focus: string | n
             <li key={group.kind}>
               <details class="owns" open={open.value === group.kind || group.newest.some((one) => one.id === focus)} onToggle={(event) => event.currentTarget.open && (open.value = group.kind)}>
                 <summary class="cell owns-cell">
+                  <Icon name="right" />
                   <span>{kindNames(group.kind)}</span>
                   <b class="number">{group.count.toLocaleString("en")}</b>
                 </summary>

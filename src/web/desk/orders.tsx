@@ -239,6 +239,7 @@ function Side({ order, orders, pending, reload }: { order: OpenIntlOrder | undef
       gives={rejecting.charged_usd_amount}
       fields={{ note: { name: "reason", label: "Reason", hint: "The holder and their agent read it. Like: “Our partner does not serve this country today.”", least: "Say why, in a sentence." } }}
       done="Refused. The whole charge is credited."
+      confirm={{ title: "Confirm that it is you", text: `You refuse the order of ${usd(rejecting.usd_amount)} and credit ${usd(rejecting.charged_usd_amount)}.` }}
       onDone={reload}
       onClose={() => setRejecting(null)}
     >
