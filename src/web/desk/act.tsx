@@ -123,6 +123,8 @@ export function Ask({ title, children, action, danger, wide, path, body, gives, 
       const ended = claimEnded(thrown);
       if (ended) {
         errors.value = { form: ended };
+      } else if (failed.code === "provider_disagrees") {
+        errors.value = { form: `${failed.message.replaceAll("`", "")} That goes before what you record. Try the work again, which records the provider’s answer, or ask the provider.` };
       } else if (failed.code === "not_confirmed") {
         errors.value = { form: failed.message };
       } else {

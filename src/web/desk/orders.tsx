@@ -8,7 +8,7 @@ import {
 import type { Approval, OpenIntlOrder } from "../api/operator";
 import { Act, Ask, aboveLimit, claimEnded, usd } from "./act";
 import { AgeBar } from "./bars";
-import { ClaimButton, ClaimHead, With, hasEnded, isFree, isMine } from "./claim";
+import { ClaimButton, ClaimHead, FrozenNote, With, hasEnded, isFree, isMine } from "./claim";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
 import { countOf, useEvery, useOnChange } from "./live";
 import { type CardEntry, MaskedNumber, addsUp } from "./masked";
@@ -187,6 +187,7 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
           {order.label && <>“{order.label}”, </>}for <a href={`/desk/customers/${encodeURIComponent(order.user_id)}`} class="mono">{short(order.user_id)}</a>. Load it with exactly {usd(order.usd_amount)}.
         </p>
       </div>
+      <FrozenNote user={order.user_id}>Ask whoever froze it before a card is made for it.</FrozenNote>
       {order.in_doubt && (
         <Note tone="wait" title="This card may exist already.">
           {order.hint ?? "A restore may have lost that it was made. Look first; put the order back if there is none."}
@@ -324,6 +325,7 @@ function Side({ order, orders, pending, reload }: { order: OpenIntlOrder | undef
               What you entered was not saved. Claim the order again to go on.
             </Note>
           )}
+          <FrozenNote user={order.user_id}>Ask whoever froze it before a card is made for it.</FrozenNote>
           {order.in_doubt && (
             <Note tone="wait" title="This card may exist already.">
               {order.hint}

@@ -125,6 +125,8 @@ interface Choice {
 function choicesOf(item: Item): Choice[] {
   const other = otherOf(item.job_type);
   const done = item.provider_status === "completed";
+  const unfinished = item.provider_status === "pending" || item.provider_status === "held";
+  const waitFor = `Not offered: ${other.toLowerCase()} has it and has not finished. Try again, or ask there what it waits for.`;
   return [
     {
       action: "retry",
@@ -137,14 +139,14 @@ function choicesOf(item: Item): Choice[] {
       action: "resolve_completed",
       title: "Decide: it was done",
       does: `You have proof that ${other.toLowerCase()} did it. It counts as done, the holder sees it so, and the ledger moves ${amountText(item)} as for a success.`,
-      not: done ? "Not needed: it says so itself, and the next look records it." : "Not offered: this kind of work is decided by its own evidence only.",
+      not: done ? "Not needed: it says so itself, and the next look records it." : unfinished ? waitFor : "Not offered: this kind of work is decided by its own evidence only.",
       button: "It was done…",
     },
     {
       action: "resolve_not_completed",
       title: "Decide: it was not done",
       does: `You have proof that ${other.toLowerCase()} never did it and never will. It counts as failed, and ${amountText(item)} goes back to the holder’s balance.`,
-      not: done ? "Not offered: it was done, so it would be paid twice." : "Not offered: there is no proof that it cannot happen any more.",
+      not: done ? "Not offered: it was done, so it would be paid twice." : unfinished ? waitFor : "Not offered: there is no proof that it cannot happen any more.",
       button: "It was not done…",
     },
     {
