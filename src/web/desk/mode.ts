@@ -3,9 +3,9 @@
 import { frame } from "../parts";
 import { may } from "./session";
 
-/** The sandbox's page is for a sandbox, and who works at the desk is for administrators. */
+/** The sandbox's page is for operators of a sandbox, and who works at the desk is for administrators. */
 export function hidePages(): void {
-  frame.hidden.value = [...(frame.sandbox.value ? [] : ["sandbox"]), ...(may("tokens") ? [] : ["operators"])];
+  frame.hidden.value = [...(frame.sandbox.value && may("operate") ? [] : ["sandbox"]), ...(may("tokens") ? [] : ["operators"])];
 }
 
 export async function readMode(): Promise<void> {

@@ -101,11 +101,12 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
   const form = useRef<HTMLFormElement>(null);
   // The list can show the claim before its answer is here.
   const takesKeyboard = justClaimed.value === order.card_id;
+  // Until it has it: what is typed next must not go to the list, where Enter claims another order.
   useEffect(() => {
     if (!takesKeyboard) return;
-    justClaimed.value = null;
     card.current?.focus();
-  }, [takesKeyboard]);
+    if (form.current?.contains(document.activeElement)) justClaimed.value = null;
+  });
   const without = (name: string) => {
     if (!errors.value[name]) return;
     const { [name]: _, ...rest } = errors.value;
