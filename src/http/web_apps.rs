@@ -93,6 +93,9 @@ pub fn router(pages: PageAddress) -> Router {
     Router::new()
         .route("/dashboard/{page}", get(get_dashboard_page))
         .route("/dashboard/{page}/{id}", get(get_dashboard_page))
+        .route("/dashboard/", get(without_slash))
+        .route("/dashboard/{page}/", get(without_slash))
+        .route("/dashboard/{page}/{id}/", get(without_slash))
         .with_state(pages)
         .merge(asset_router())
 }
@@ -107,6 +110,9 @@ pub fn operator_router(state: Arc<AdminState>) -> Router {
     Router::new()
         .route("/desk/{page}", get(get_desk))
         .route("/desk/{page}/{id}", get(get_desk))
+        .route("/desk/", get(without_slash))
+        .route("/desk/{page}/", get(without_slash))
+        .route("/desk/{page}/{id}/", get(without_slash))
         .with_state(state)
         .merge(asset_router())
 }
@@ -134,6 +140,23 @@ async fn get_desk(State(state): State<Arc<AdminState>>, uri: Uri, headers: Heade
         Ok(pages) => page_at(&pages, &files::DESK, &uri, &headers),
         Err(_) => app_page(&files::DESK, &headers),
     }
+}
+
+/// Leads an address that ends with a slash to the page without it, so that each page has one address.
+async fn without_slash(uri: Uri) -> Result<Response, ApiError> {
+    let path = uri.path().trim_end_matches('/');
+    let location = match uri.query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
+    };
+    let location = HeaderValue::from_str(&location).map_err(|_| ApiError::internal())?;
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
+    response.headers_mut().insert(header::LOCATION, location);
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Ok(response)
 }
 
 /// The page of an app at its address.

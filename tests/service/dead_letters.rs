@@ -135,6 +135,11 @@ async fn provider_answer_overrides_operator_resolution() {
         (job["provider_status"] == "completed").then_some(job)
     })
     .await;
+    assert_eq!(
+        job["actions"],
+        json!(["retry"]),
+        "what the issuer contradicts is not offered"
+    );
     let credited = operator.post("/admin/jobs/credit", credit(&job, true)).await;
     assert_eq!(status_and_code(&credited), (409, "provider_disagrees"));
     let resolved = operator
@@ -181,6 +186,7 @@ async fn payout_never_submitted_to_its_rail_is_credited_without_statement() {
     );
     let job = wait_for_dead_letter(&operator, "send_payout").await;
     assert_eq!(job["provider_status"], "not_submitted");
+    assert_eq!(job["actions"], json!(["retry", "resolve_not_completed", "credit"]));
     let paid = operator.post("/admin/jobs/resolve", resolve(&job, "completed")).await;
     assert_eq!(status_and_code(&paid), (409, "provider_disagrees"));
     let run = |arguments: &[&str]| admin(&host, &service, arguments, "");

@@ -86,6 +86,17 @@ async fn pages_of_the_web_apps_are_the_same_for_everybody() {
         let other = get(service.operator_url(path), &[]).await;
         assert_eq!((other.status, &other.bytes), (200, &desk.bytes), "{path}");
     }
+    // A slash at the end leads to the page without it.
+    let ends_with_slash = [
+        (public(&service, "/dashboard/"), "/dashboard"),
+        (public(&service, "/dashboard/cards/?x=1"), "/dashboard/cards?x=1"),
+        (service.operator_url("/desk/"), "/desk"),
+        (service.operator_url("/desk/orders/card_1/"), "/desk/orders/card_1"),
+    ];
+    for (url, leads_to) in ends_with_slash {
+        let led = get(url.clone(), &[]).await;
+        assert_eq!((led.status, led.header("location")), (308, leads_to), "{url}");
+    }
     for absent in [
         public(&service, "/desk"),
         public(&service, "/dashboard/a/b/c"),

@@ -86,6 +86,12 @@ impl Engine {
         self.resolve_by(id, resolution, Authority::Requester(act)).await
     }
 
+    /// Whether the provider's report contradicts this outcome of a job, so that [`Self::resolve`] would reject it.
+    pub fn is_outcome_contradicted(outbox_job: &OutboxJob, outcome: JobOutcome, report: &ProviderReport) -> bool {
+        let policy = outbox_job.job.operator_policy();
+        matches!((policy, report), (Some(policy), ProviderReport::Status(status)) if is_contradicted(policy, outcome, *status))
+    }
+
     /// Resolves a job under an authority that was already checked.
     pub(super) async fn resolve_by(
         &self,

@@ -387,7 +387,7 @@ async fn render_dead_letter(
         next_try_at: None,
         evidence: evidence(admin, job).await?,
         provider: provider_evidence(reports.get(&job.id)),
-        possible: possible_actions(admin, job).await?,
+        possible: possible_actions(admin, job, reports.get(&job.id)).await?,
     })
 }
 
@@ -406,7 +406,7 @@ async fn render_unknown_payment(
         since: rfc3339(payment.since),
         evidence: evidence(admin, &payment.job).await?,
         provider: provider_evidence(reports.get(&payment.job.id)),
-        possible: possible_actions(admin, &payment.job).await?,
+        possible: possible_actions(admin, &payment.job, None).await?,
     })
 }
 
@@ -420,7 +420,7 @@ async fn render_held_jobs(admin: &AdminState, one: Option<JobId>) -> Result<Vec<
             job: render(admin, &job),
             held: why,
             evidence: evidence(admin, &job).await?,
-            possible: possible_actions(admin, &job).await?,
+            possible: possible_actions(admin, &job, None).await?,
         });
     }
     Ok(held)
@@ -495,17 +495,31 @@ fn provider_evidence(report: Option<&ProviderReport>) -> ProviderEvidence {
     }
 }
 
-/// What an operator can do. The provider knows the job by its id.
-async fn possible_actions(admin: &AdminState, job: &OutboxJob) -> Result<PossibleActions, ApiError> {
+/// What an operator can do. The provider knows the job by its id. Outcomes that its report contradicts are left out: an
+/// unknown payment has no report here, because its chain decides it.
+async fn possible_actions(
+    admin: &AdminState,
+    job: &OutboxJob,
+    report: Option<&ProviderReport>,
+) -> Result<PossibleActions, ApiError> {
     let keep = admin.engine.is_retainable_credit(job).await;
     let keep = keep.map_err(|_| ApiError::internal())?;
     let credit = admin.engine.is_creditable(job).await;
     let credit = credit.map_err(|_| ApiError::internal())?;
     let by_job = actions(job).into_iter();
     let possible = by_job.chain([(credit, JobAction::Credit), (keep, JobAction::Keep)]);
+    let contradicted = |action| {
+        let outcome = match action {
+            JobAction::ResolveCompleted => engine::JobOutcome::Completed,
+            JobAction::ResolveNotCompleted | JobAction::Credit => engine::JobOutcome::NotCompleted,
+            JobAction::Retry | JobAction::Keep => return false,
+        };
+        report.is_some_and(|report| engine::Engine::is_outcome_contradicted(job, outcome, report))
+    };
+    let offered = possible.filter(|(may, action)| *may && !contradicted(*action));
     Ok(PossibleActions {
         idempotency_key: job.id.to_string(),
-        actions: possible.filter_map(|(may, action)| may.then_some(action)).collect(),
+        actions: offered.map(|(_, action)| action).collect(),
     })
 }
 

@@ -3,22 +3,20 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type AmountValue, Button, type ButtonProps, Check, Dialog, ErrorLine, Exact, Field, Icon, MoneyField, Note, amountProblem, api, compare, failure, fieldErrors, money, sum, toast, units } from "../parts";
+import { type AmountValue, Button, type ButtonProps, Check, Dialog, ErrorLine, Exact, Field, MoneyField, Note, amountProblem, api, compare, failure, fieldErrors, money, sum, toast, units } from "../parts";
 import { type Needs, alone, may, readClock, whyNot } from "./session";
 
 export interface ActProps extends ButtonProps {
   needs?: Needs;
 }
 
-/** A button that acts. A role that may not gets the reason instead, and nobody acts on a page that is not live. */
+/** A button that acts. For a role that may not it is disabled and says why, and nobody acts on a page that is not live. */
 export function Act({ needs = "operate", ...button }: ActProps) {
   if (may(needs)) return <Button {...button} decides />;
   return (
-    <span class="not-yours small quiet" title={whyNot(needs)}>
-      <Icon name="lock" />
-      <span>
-        Not with your role<span class="only-read">. {whyNot(needs)}</span>
-      </span>
+    <span title={whyNot(needs)}>
+      <Button {...button} kind="ghost" icon="lock" disabled />
+      <span class="only-read">Not with your role. {whyNot(needs)}</span>
     </span>
   );
 }
@@ -125,6 +123,8 @@ export function Ask({ title, children, action, danger, wide, path, body, gives, 
       const ended = claimEnded(thrown);
       if (ended) {
         errors.value = { form: ended };
+      } else if (failed.code === "provider_disagrees") {
+        errors.value = { form: `${failed.message.replaceAll("`", "")} That goes before what you record. Try the work again, which records the provider’s answer, or ask the provider.` };
       } else if (failed.code === "not_confirmed") {
         errors.value = { form: failed.message };
       } else {

@@ -1,8 +1,9 @@
 // A new order, stuck work or discrepancy is announced: a count in the title, a message, and a sound for those who want it.
 
-import { effect, signal } from "@preact/signals";
-import { type Count, frame, toast } from "../parts";
-import { type QueueName, countOf, onQueues, queues, waiting } from "./live";
+import { computed, effect, signal } from "@preact/signals";
+import { type Count, api, frame, toast } from "../parts";
+import { type Queue, type QueueName, countOf, onQueues, queues, waiting } from "./live";
+import { isMe, operator } from "./session";
 
 const KEY = "purser-desk-sound";
 const stored = (): boolean => {
@@ -84,27 +85,66 @@ const PAGES: Record<string, { queues: QueueName[]; tone?: Count["tone"]; said: s
   lines: { queues: ["lines_not_sold"], tone: "ask", said: "not sold" },
 };
 
-export function startAnnouncing(): void {
-  effect(() => {
-    const known = queues.value;
-    const counts: Record<string, Count> = {};
-    for (const [page, { queues: names, tone, said }] of Object.entries(PAGES)) {
-      const n = names.reduce((sum, name) => sum + (known.get(name)?.count ?? 0), 0);
-      counts[page] = { n, said, ...(tone ? { tone } : {}) };
-    }
-    frame.counts.value = counts;
-    frame.waiting.value = waiting.value;
+type Counts = Partial<Record<QueueName, number>>;
+
+/** Requests for a second operator. One's own wait for a colleague, so they are neither announced nor counted here. */
+const REQUESTS = ["approvals", "refunds"] as const satisfies QueueName[];
+const isRequests = (name: QueueName): boolean => (REQUESTS as readonly QueueName[]).includes(name);
+const ofColleagues = signal<Counts>({});
+const toDo = (name: QueueName): number => (isRequests(name) ? (ofColleagues.value[name] ?? 0) : countOf(name));
+
+/** What is said of counts that have grown. */
+export const news = (before: Counts, after: Counts): string[] =>
+  (Object.entries(NEW) as [QueueName, (n: number) => string][]).flatMap(([name, says]) => {
+    const more = (after[name] ?? 0) - (before[name] ?? 0);
+    return more > 0 ? [says(more)] : [];
   });
-  onQueues((before, after) => {
-    let news = false;
-    for (const [name, says] of Object.entries(NEW) as [QueueName, (n: number) => string][]) {
-      const more = (after.get(name)?.count ?? 0) - (before.get(name)?.count ?? 0);
-      if (more <= 0) continue;
-      news = true;
-      toast(says(more));
-    }
-    if (news) announceBySound();
-  });
+
+function announce(before: Counts, after: Counts): void {
+  const said = news(before, after);
+  for (const one of said) toast(one);
+  if (said.length > 0) announceBySound();
 }
 
-export { countOf };
+let run = 0;
+let countedFor = "";
+
+/** Counts the requests of colleagues. Those that are there when the operator comes are no news. */
+async function countRequests(me: string): Promise<void> {
+  const mine = ++run;
+  const counts: Counts = {};
+  for (const name of REQUESTS) {
+    counts[name] = countOf(name);
+    if (counts[name] === 0) continue;
+    try {
+      const found = await api.get<Record<string, { requested_by: string }[]>>(`/admin/${name}?limit=100`);
+      counts[name] = Math.max(0, counts[name] - (found[name]?.filter((one) => isMe(one.requested_by)).length ?? 0));
+    } catch {
+      // Then all of them count.
+    }
+    if (mine !== run) return;
+  }
+  const before = ofColleagues.peek();
+  ofColleagues.value = counts;
+  if (countedFor === me) announce(before, counts);
+  countedFor = me;
+}
+
+export function startAnnouncing(): void {
+  effect(() => {
+    const counts: Record<string, Count> = {};
+    for (const [page, { queues: names, tone, said }] of Object.entries(PAGES)) {
+      counts[page] = { n: names.reduce((sum, name) => sum + toDo(name), 0), said, ...(tone ? { tone } : {}) };
+    }
+    frame.counts.value = counts;
+    frame.waiting.value = REQUESTS.reduce((sum, name) => sum - countOf(name) + toDo(name), waiting.value);
+  });
+  const versions = computed(() => (operator.value && queues.value.size > 0 ? [operator.value.name, ...REQUESTS.map((name) => queues.value.get(name)?.version)].join(" ") : ""));
+  effect(() => {
+    if (versions.value !== "") void countRequests(operator.peek()?.name ?? "");
+  });
+  onQueues((before, after) => {
+    const counts = (queues: Map<QueueName, Queue>): Counts => Object.fromEntries([...queues.values()].flatMap((queue) => (isRequests(queue.queue) ? [] : [[queue.queue, queue.count]])));
+    announce(counts(before), counts(after));
+  });
+}

@@ -1,4 +1,4 @@
-// The lower part of Home, which is loaded after the first screen: what is held and owed, and what colleagues did.
+// The lower part of Home, which is loaded after the first screen: what is held and owed, and what operators did.
 
 import type { ComponentChildren } from "preact";
 import { Amount, Log, Panel, Skeleton, StatusTag, Time, api, decimal, units, useLoaded, withQuery } from "../parts";
@@ -138,7 +138,7 @@ export function JustNow({ watched }: { watched: QueueName[] }) {
   useOnChange(watched, acts.reload);
   useEvery(15_000, acts.reload);
   return (
-    <Panel title="What colleagues did" aside={<a href="/desk/audit">Audit log</a>} padded>
+    <Panel title="What operators did" aside={<a href="/desk/audit">Audit log</a>} padded>
       {acts.error && !acts.data ? (
         <LoadError error={acts.error} retry={acts.reload} />
       ) : !acts.data ? (

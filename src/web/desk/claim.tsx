@@ -1,9 +1,12 @@
 // A claim: how long it lasts, extending it and putting the thing back.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { Avatar, StatusTag, now, span, toast } from "../parts";
+import { Avatar, Button, Note, StatusTag, api, now, span, toast, useLoaded, withQuery } from "../parts";
+import type { Customer } from "../api/operator";
 import { Act, useAct } from "./act";
 import { Dial } from "./bars";
+import { useEvery } from "./live";
 import { isMe } from "./session";
 
 export interface Leased {
@@ -62,6 +65,27 @@ export interface ClaimHeadProps {
   onChange: () => void;
   /** Said when it is put back. */
   released: string;
+}
+
+/** Said of an order or withdrawal whose account was frozen. The holder cannot use what is delivered to it. */
+export function FrozenNote({ user, children }: { user: string; children: ComponentChildren }) {
+  const found = useLoaded(`frozen ${user}`, () => api.get<{ customer: Customer | null }>(withQuery("/admin/customers", { q: user, limit: 1 })));
+  useEvery(10_000, found.reload);
+  const customer = found.data?.customer;
+  if (!customer?.frozen) return null;
+  return (
+    <Note
+      tone="bad"
+      title="This account is frozen."
+      actions={
+        <Button small href={`/desk/customers/${customer.wallet}`}>
+          Customer
+        </Button>
+      }
+    >
+      Its holder reads: “{customer.frozen_message}” {children}
+    </Note>
+  );
 }
 
 /** The countdown of one's own claim. It is read aloud at two minutes and at the end, not each second. */

@@ -7,13 +7,13 @@ import {
   useLoaded, useRoute, withQuery,
 } from "../parts";
 import type { Customer, CustomerResource, OpenJob } from "../api/operator";
-import { AboveLimit, Act, useAct } from "./act";
+import { AboveLimit, Act, Ask } from "./act";
 import { remember } from "./customers";
 import { Export, LoadError } from "./lists";
 import { useEvery, useOnChange } from "./live";
 import { Notes } from "./notes";
 import { Timeline } from "./timeline";
-import { spaced, upper } from "./names";
+import { amountOf, spaced, upper } from "./names";
 import { jobDoing, kindName, kindNames } from "./words";
 
 /** Of a payment, what it bought. */
@@ -288,6 +288,7 @@ function Owns({ customer, focus, more }: { customer: Customer; focus: string | n
               ["kind", (row) => row.kind],
               ["id", (row) => row.id],
               ["status", (row) => row.status],
+              ["amount", (row) => amountOf(row.object)],
             ]}
           />
         )
@@ -301,6 +302,7 @@ function Owns({ customer, focus, more }: { customer: Customer; focus: string | n
             <li key={group.kind}>
               <details class="owns" open={open.value === group.kind || group.newest.some((one) => one.id === focus)} onToggle={(event) => event.currentTarget.open && (open.value = group.kind)}>
                 <summary class="cell owns-cell">
+                  <Icon name="right" />
                   <span>{kindNames(group.kind)}</span>
                   <b class="number">{group.count.toLocaleString("en")}</b>
                 </summary>
@@ -410,14 +412,18 @@ export default function CustomerPage({ params }: { params: Record<string, string
   const { query } = useRoute();
   const focus = query.get("id");
   const by = query.get("by");
-  const [asking, setAsking] = useState<"freeze" | "refund" | null>(null);
+  const [asking, setAsking] = useState<"freeze" | "unfreeze" | "refund" | null>(null);
   const [written, setWritten] = useState(0);
-  const { busy, act } = useAct();
   const limit = useRef(NEWEST);
   const found = useLoaded(`customer ${wallet}`, () => api.get<Found>(withQuery("/admin/customers", { q: wallet, limit: limit.current })));
   const showMore = () => {
     limit.current = MOST_OWNED;
     found.reload();
+  };
+  // An act of one's own is in the timeline at once.
+  const changed = () => {
+    found.reload();
+    setWritten((n) => n + 1);
   };
   useEvery(10_000, found.reload);
   useOnChange(["dead_letters", "intl_orders", "refunds"], found.reload);
@@ -477,8 +483,8 @@ export default function CustomerPage({ params }: { params: Record<string, string
             Refund…
           </Act>
           {customer.frozen ? (
-            <Act icon="check" busy={busy === "unfreeze"} onClick={() => void act("unfreeze", "/admin/unfreeze", { wallet: customer.wallet }, "Unfrozen. What waited goes on.").then(found.reload)}>
-              Unfreeze
+            <Act icon="check" onClick={() => setAsking("unfreeze")}>
+              Unfreeze…
             </Act>
           ) : (
             <Act needs="freeze" kind="danger" icon="freeze" onClick={() => setAsking("freeze")}>
@@ -528,8 +534,24 @@ export default function CustomerPage({ params }: { params: Record<string, string
           </Panel>
         </div>
       </div>
-      {asking === "freeze" && <Freeze wallet={customer.wallet} waits={openWords(customer)} onClose={() => setAsking(null)} onDone={found.reload} />}
-      {asking === "refund" && <Refund payments={refundable(customer)} onClose={() => setAsking(null)} onDone={found.reload} />}
+      {asking === "freeze" && <Freeze wallet={customer.wallet} waits={openWords(customer)} onClose={() => setAsking(null)} onDone={changed} />}
+      {asking === "unfreeze" && (
+        <Ask
+          title="Unfreeze this account?"
+          action="Unfreeze account"
+          path="/admin/unfreeze"
+          body={{ wallet: customer.wallet }}
+          done="Unfrozen. What waited goes on."
+          confirm={{ title: "Confirm that it is you", text: `The account of ${short(customer.wallet)} may buy, pay out and withdraw again.` }}
+          onDone={changed}
+          onClose={() => setAsking(null)}
+        >
+          <p>
+            It was frozen with: “{customer.frozen_message}” Its agents may buy, pay out and withdraw again at once, and what waited goes on. {money(customer.available)} can be used.
+          </p>
+        </Ask>
+      )}
+      {asking === "refund" && <Refund payments={refundable(customer)} onClose={() => setAsking(null)} onDone={changed} />}
     </Shell>
   );
 }

@@ -113,21 +113,28 @@ interface Rate {
   word: string;
   of: (calls: number, seconds: number) => number;
 }
-function rateOf(points: Point[]): Rate {
+export function rateOf(points: Point[]): Rate {
   const many = points.some((point) => point.calls >= point.seconds);
   const of = (calls: number, seconds: number) => (seconds > 0 ? (calls * (many ? 1 : 60)) / seconds : 0);
   return many ? { unit: "s", word: "a second", of } : { unit: "min", word: "a minute", of };
 }
 const figure = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 1 : 0 });
 
+/** The rate of each part of the hour. A part that goes on is too short for a rate of its own: it counts with the one before. */
+export const ratesOf = (points: Point[], rate: Rate): number[] =>
+  points.map((point, at) => {
+    const used = at === points.length - 1 && point.seconds < MINUTE ? points.slice(-2) : [point];
+    const count = (of: (point: Point) => number) => used.reduce((sum, one) => sum + of(one), 0);
+    return rate.of(count((one) => one.calls), count((one) => one.seconds));
+  });
+/** The time of each part. The one that goes on can end in the minute of the one before. */
+export const timesOf = (points: Point[]): string[] => points.map((point, at) => (at > 0 && at === points.length - 1 && point.seconds < MINUTE ? "now" : clock(point.at)));
+
 /** The rate now, and a sentence about the minutes of the hour that are over. */
-function paidSentence(points: Point[], rate: Rate): { current: string | null; rest: string } {
-  const newest = points.slice(-2);
-  const last = newest.at(-1);
-  if (!last) return { current: null, rest: "The first minute is not over yet." };
-  const used = last.seconds >= MINUTE ? [last] : newest;
-  const count = (of: (point: Point) => number) => used.reduce((sum, point) => sum + of(point), 0);
-  const current = `${figure(rate.of(count((point) => point.calls), count((point) => point.seconds)))}/${rate.unit}`;
+export function paidSentence(points: Point[], rate: Rate): { current: string | null; rest: string } {
+  const last = ratesOf(points, rate).at(-1);
+  if (last === undefined) return { current: null, rest: "The first minute is not over yet." };
+  const current = `${figure(last)}/${rate.unit}`;
   const [first, ...others] = settled(points);
   if (!first || others.length < 2) return { current, rest: "now." };
   // Of equal minutes the first, so that the sentence stays as it is while time goes on.
@@ -141,6 +148,7 @@ function paidSentence(points: Point[], rate: Rate): { current: string | null; re
 function Throughput({ points }: { points: Point[] }) {
   const rate = rateOf(points);
   const { current, rest } = paidSentence(points, rate);
+  const [rates, times] = [ratesOf(points, rate), timesOf(points)];
   const label = `Paid calls ${rate.word} in the last hour: ${current ? `${current} ${rest}` : "nothing yet"}`;
   return (
     <Panel title="Paid calls" aside={`${rate.word}, last hour`} padded>
@@ -150,24 +158,25 @@ function Throughput({ points }: { points: Point[] }) {
       </p>
       <Chart
         label={label}
-        labels={points.map((point) => clock(point.at))}
-        series={[{ values: points.map((point) => rate.of(point.calls, point.seconds)), color: "--move-mark", area: true }]}
+        labels={times}
+        series={[{ values: rates, color: "--move-mark", area: true }]}
         height={150}
         unit={(value, exact) => (exact ? `${figure(value)}/${rate.unit}` : figure(value))}
-        table={{ head: ["Time", upper(rate.word), "Calls", "Failed"], rows: [...points].reverse().map((point) => [clock(point.at), figure(rate.of(point.calls, point.seconds)), String(point.calls), String(point.failures)]) }}
+        table={{ head: ["Time", upper(rate.word), "Calls", "Failed"], rows: points.map((point, at) => [times[at] ?? "", figure(rates[at] ?? 0), String(point.calls), String(point.failures)]).reverse() }}
       />
     </Panel>
   );
 }
 
 function Latency({ points }: { points: Point[] }) {
+  const times = timesOf(points);
   const last = [...points].reverse().find((point) => point.p99_within_us !== null);
   const says = last ? `half within ${millis(ms(last.half_within_us) ?? 0)}, 99 of 100 within ${millis(ms(last.p99_within_us) ?? 0)}` : "no paid call yet";
   return (
     <Panel title="Duration of a paid call" aside="last hour" padded>
       <Chart
         label={`Durations of paid calls in the last hour: ${says}`}
-        labels={points.map((point) => clock(point.at))}
+        labels={times}
         series={[
           { name: last ? `half within ${millis(ms(last.half_within_us) ?? 0)}` : "half within", values: points.map((point) => ms(point.half_within_us)), color: "--move-mark" },
           { name: last ? `99 of 100 within ${millis(ms(last.p99_within_us) ?? 0)}` : "99 of 100 within", values: points.map((point) => ms(point.p99_within_us)), color: "--wait-mark" },
@@ -176,7 +185,7 @@ function Latency({ points }: { points: Point[] }) {
         unit={(value, exact) => (exact ? millis(value) : `${value}`)}
         table={{
           head: ["Time", "Half within", "99 of 100 within"],
-          rows: [...points].reverse().map((point) => [clock(point.at), ...[point.half_within_us, point.p99_within_us].map((us) => (us === null ? "–" : millis(us / 1_000)))]),
+          rows: points.map((point, at) => [times[at] ?? "", ...[point.half_within_us, point.p99_within_us].map((us) => (us === null ? "–" : millis(us / 1_000)))]).reverse(),
         }}
       />
     </Panel>

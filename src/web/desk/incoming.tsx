@@ -3,12 +3,13 @@
 
 import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Id, KeyValue, MoneyField, Note, PageHead, Panel, Segments, Select, Shell, StatusTag, Table, Time, type Tone, amountProblem, api, fieldErrors, setQuery, toast, useLoaded, useRoute, withQuery } from "../parts";
-import type { IncomingTransfer, UntrackedOrder, UntrackedTransfer } from "../api/operator";
+import { Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Id, KeyValue, MoneyField, Note, PageHead, Panel, Segments, Select, Shell, StatusTag, Table, Time, type Tone, amountProblem, api, fieldErrors, setQuery, short, toast, useLoaded, useRoute, withQuery } from "../parts";
+import type { Approval, IncomingTransfer, UntrackedOrder, UntrackedTransfer } from "../api/operator";
 import { Act, Ask, usd } from "./act";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
 import { countOf, useOnChange } from "./live";
 import { providerName, spaced, upper } from "./names";
+import { PendingNote, PendingTag, usePending } from "./pending";
 
 const STATES: Record<string, readonly [Tone, string]> = {
   found: ["move", "Being looked up"],
@@ -26,6 +27,7 @@ const STATES: Record<string, readonly [Tone, string]> = {
 const DECISIONS = {
   credit: {
     title: "Credit",
+    button: "Credit",
     action: "Credit the sender",
     path: "/admin/incoming-transfers/credit",
     says: (t: IncomingTransfer) => `${usd(t.amount)} goes to the balance of the account of ${t.sender.slice(0, 8)}…, which is opened if there is none.`,
@@ -33,6 +35,7 @@ const DECISIONS = {
   },
   funds: {
     title: "Keep as own funds",
+    button: "Keep",
     action: "Keep as own funds",
     path: "/admin/incoming-transfers/operator-funds",
     says: (t: IncomingTransfer) => `${usd(t.amount)} is money that the business itself sent. No customer is owed anything for it.`,
@@ -40,6 +43,7 @@ const DECISIONS = {
   },
   return: {
     title: "Return",
+    button: "Return",
     action: "Return it",
     path: "/admin/incoming-transfers/return",
     says: (t: IncomingTransfer) => `${usd(t.amount)} is sent back to ${t.sender.slice(0, 8)}… on ${providerName(t.network)}. An exchange’s wallet may not reach its customer: then credit it instead.`,
@@ -48,7 +52,16 @@ const DECISIONS = {
 } as const;
 type Decision = keyof typeof DECISIONS;
 
-function Detail({ transfer, reload }: { transfer: IncomingTransfer; reload: () => void }) {
+/** The sender can be a customer: the search says so. */
+function Sender({ transfer }: { transfer: IncomingTransfer }) {
+  return (
+    <a class="mono" href={transfer.account === null ? `/desk/customers?q=${encodeURIComponent(transfer.sender)}` : `/desk/customers/${transfer.account}`}>
+      {short(transfer.sender)}
+    </a>
+  );
+}
+
+function Detail({ transfer, pending, reload }: { transfer: IncomingTransfer; pending: Approval | undefined; reload: () => void }) {
   const [asking, setAsking] = useState<Decision | null>(null);
   const asked = asking ? DECISIONS[asking] : undefined;
   const open = transfer.status === "waiting";
@@ -58,10 +71,10 @@ function Detail({ transfer, reload }: { transfer: IncomingTransfer; reload: () =
         <div class="stack">
           <KeyValue
             rows={[
-              { name: "From", value: <Id value={transfer.sender} what="sender" /> },
+              { name: "From", value: <Sender transfer={transfer} /> },
+              { name: "Address", value: <Id value={transfer.sender} what="sender" /> },
               { name: "Transaction", value: <Id value={transfer.transaction} what="transaction" /> },
               { name: "Came in", value: <Time at={transfer.at} as="full" /> },
-              transfer.account !== null && { name: "Account", value: <a href={`/desk/customers/${transfer.account}`}>Customer</a> },
               transfer.product_id !== null && { name: "May have bought", value: <Id value={transfer.product_id} /> },
               transfer.shows !== null && { name: "Shown of it", value: upper(spaced(transfer.shows)) },
               { name: "Id", value: <Id value={transfer.deposit_id} /> },
@@ -73,17 +86,21 @@ function Detail({ transfer, reload }: { transfer: IncomingTransfer; reload: () =
               Look at the provider first. If that reached its recipient, attribute it to this transfer below.
             </Note>
           )}
-          {(Object.keys(DECISIONS) as Decision[]).map((name) => (
-            <div class="choice in-panel" key={name}>
-              <div>
-                <h3>{DECISIONS[name].title}</h3>
-                <p>{DECISIONS[name].says(transfer)}</p>
+          {pending ? (
+            <PendingNote approval={pending} />
+          ) : (
+            (Object.keys(DECISIONS) as Decision[]).map((name) => (
+              <div class="choice in-panel" key={name}>
+                <div>
+                  <h3>{DECISIONS[name].title}</h3>
+                  <p>{DECISIONS[name].says(transfer)}</p>
+                </div>
+                <Act small disabled={!open} label={`${DECISIONS[name].title}…`} onClick={() => setAsking(name)}>
+                  {DECISIONS[name].button}…
+                </Act>
               </div>
-              <Act small disabled={!open} onClick={() => setAsking(name)}>
-                {DECISIONS[name].title}…
-              </Act>
-            </div>
-          ))}
+            ))
+          )}
         </div>
       </Panel>
       {asked && (
@@ -196,6 +213,7 @@ function LostPanel() {
   const [asking, setAsking] = useState<LostRow | null>(null);
   const found = useLoaded("lost", () => api.get<Lost>("/admin/dead-letters"));
   useOnChange(["untracked_transfers"], found.reload);
+  const pendingOf = usePending();
   const rows: LostRow[] = [
     ...(found.data?.untracked_transfers ?? []).map((one): LostRow => ({
       name: one.name,
@@ -243,7 +261,7 @@ function LostPanel() {
           { title: "Name", cell: (row) => <Id value={row.name} what="transaction" /> },
           { title: "May be", cell: (row) => row.candidates.map((id) => <Id key={id} value={id} />), fold: "hidden" },
           { title: "Amount", number: true, cell: (row) => <Amount value={row.amount} currency={row.currency} />, fold: "first-right" },
-          { title: "Attribute", titleOnlyRead: true, number: true, fold: "second-right", cell: (row) => <Act small onClick={() => setAsking(row)}>Attribute…</Act> },
+          { title: "Attribute", titleOnlyRead: true, number: true, fold: "second-right", cell: (row) => (pendingOf(row.name) ? <a href="/desk/approvals"><PendingTag approval={pendingOf(row.name)} /></a> : <Act small onClick={() => setAsking(row)}>Attribute…</Act>) },
         ]}
       />
       {asking && <Attribute row={asking} onClose={() => setAsking(null)} onDone={found.reload} />}
@@ -263,9 +281,13 @@ export default function Incoming() {
     },
     ["incoming_transfers"],
   );
+  const pendingOf = usePending();
   const rows = list.rows ?? [];
   const shown = rows.filter((row) => (state.value === "all" || row.status === state.value) && fits(filter.value, row.deposit_id, row.sender, row.transaction, row.amount, row.network));
-  const selected = rows.find((row) => row.deposit_id === query.get("id")) ?? shown[0];
+  // Reconciliation names a transfer as its chain does: the transaction, and the number within it.
+  const named = query.get("transfer");
+  const isNamed = (row: IncomingTransfer) => named !== null && (named === row.transaction || named === `${row.transaction}#${row.index}`);
+  const selected = rows.find((row) => row.deposit_id === query.get("id") || isNamed(row)) ?? shown[0];
   return (
     <Shell app="desk" page="incoming" title="Incoming transfers">
       <PageHead title="Transfers that no book knows">Money came to the treasury and no payment explains it. Somebody is owed it: decide whom.</PageHead>
@@ -312,7 +334,7 @@ export default function Incoming() {
                 rows={shown}
                 rowKey={(row) => row.deposit_id}
                 selected={(row) => row.deposit_id === selected?.deposit_id}
-                onRow={(row) => setQuery({ id: row.deposit_id })}
+                onRow={(row) => setQuery({ id: row.deposit_id, transfer: undefined })}
                 columns={[
                   {
                     title: "Transfer",
@@ -327,14 +349,17 @@ export default function Incoming() {
                       </span>
                     ),
                   },
-                  { title: "From", cell: (row) => <Id value={row.sender} what="sender" /> },
-                  { title: "State", cell: (row) => <StatusTag tone={STATES[row.status]?.[0] ?? "off"}>{STATES[row.status]?.[1] ?? row.status}</StatusTag>, fold: "second-right" },
+                  {
+                    title: "From",
+                    cell: (row) => <Sender transfer={row} />,
+                  },
+                  { title: "State", cell: (row) => (pendingOf(row.deposit_id) ? <PendingTag approval={pendingOf(row.deposit_id)} /> : <StatusTag tone={STATES[row.status]?.[0] ?? "off"}>{STATES[row.status]?.[1] ?? row.status}</StatusTag>), fold: "second-right" },
                   { title: "Amount", number: true, cell: (row) => <Amount value={row.amount} />, fold: "first-right" },
                 ]}
               />
             </ListState>
           </Panel>
-          <div class="stick">{selected && <Detail key={selected.deposit_id} transfer={selected} reload={list.reload} />}</div>
+          <div class="stick">{selected && <Detail key={selected.deposit_id} transfer={selected} pending={pendingOf(selected.deposit_id)} reload={list.reload} />}</div>
         </div>
       </div>
     </Shell>

@@ -8,7 +8,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Button, Empty, type PageRow, Pages, Shell, Skeleton, type ApiFailure, api, failure, frame, passkeyPaths, signedOut, startRouter, unauthorized } from "../parts";
 import { startAnnouncing } from "./announce";
 import { startLive, stopLive } from "./live";
-import { readMode } from "./mode";
+import { hidePages, readMode } from "./mode";
 import { operator, readSession } from "./session";
 
 Object.assign(passkeyPaths, {
@@ -35,6 +35,7 @@ const PAGES: PageRow[] = [
   { path: "/desk/audit", load: () => import("./audit") },
   { path: "/desk/webhooks", load: () => import("./webhooks") },
   { path: "/desk/supervision", load: () => import("./supervision") },
+  { path: "/desk/operators", load: () => import("./operators") },
   { path: "/desk/lines", load: () => import("./lines") },
   { path: "/desk/me", load: () => import("./me") },
   { path: "/desk/sandbox", load: () => import("./sandbox") },
@@ -127,6 +128,7 @@ startAnnouncing();
 effect(() => {
   if (signedOut.value) stopLive();
 });
+effect(hidePages);
 void readMode();
 void start();
 const root = document.getElementById("app");

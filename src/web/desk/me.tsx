@@ -4,7 +4,6 @@ import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { Button, Confirm, Dialog, Empty, ErrorLine, Field, Id, PageHead, Panel, Shell, Skeleton, StatusTag, Table, Time, addPasskey, api, failure, hasPasskeys, toast, useLoaded } from "../parts";
 import { Export, LoadError } from "./lists";
-import { Operators } from "./operators";
 import { may, operator } from "./session";
 import { deviceName } from "./sign-in";
 
@@ -98,6 +97,12 @@ export default function Me() {
         {me?.expiresAt && (
           <>
             This session ends <Time at={me.expiresAt} />.
+          </>
+        )}
+        {may("tokens") && (
+          <>
+            {" "}
+            Your colleagues are at <a href="/desk/operators">Operators</a>.
           </>
         )}
       </PageHead>
@@ -196,7 +201,6 @@ export default function Me() {
             />
           )}
         </Panel>
-        {may("tokens") && <Operators />}
       </div>
       {asking === "add" && <Add onClose={() => setAsking(null)} onDone={passkeys.reload} />}
       {removing && (

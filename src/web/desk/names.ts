@@ -26,3 +26,9 @@ export const HEALTH: Record<string, { tone: Tone; word: string }> = {
   failing: { tone: "bad", word: "Failing" },
   idle: { tone: "off", word: "No calls" },
 };
+
+/** The amount of a resource or of what an event tells, for exports. */
+export const amountOf = (object: Record<string, unknown> | undefined): string | null => {
+  const amount = object?.amount ?? object?.usd_amount ?? object?.charged_usd_amount;
+  return amount === undefined || amount === null ? null : String(amount);
+};

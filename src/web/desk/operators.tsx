@@ -2,11 +2,11 @@
 
 import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { Button, Confirm, CopyLine, Dialog, ErrorLine, Field, Panel, Select, StatusTag, Table, Time, api, failure, fieldErrors, toast, useLoaded } from "../parts";
+import { Button, Confirm, CopyLine, Dialog, Empty, ErrorLine, Field, PageHead, Panel, Select, Shell, StatusTag, Table, Time, api, failure, fieldErrors, toast, useLoaded } from "../parts";
 import type { OperatorRole, OperatorToken } from "../api/operator";
 import { Act } from "./act";
 import { Export, ListBar, LoadError, fits } from "./lists";
-import { isMe } from "./session";
+import { isMe, may, whyNot } from "./session";
 
 const ROLES: { value: OperatorRole; text: string }[] = [
   { value: "operator", text: "Operator: orders, accounts, stuck work, money" },
@@ -77,8 +77,7 @@ function Add({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
   );
 }
 
-/** For administrators. */
-export function Operators() {
+function Everyone() {
   const [asking, setAsking] = useState<"add" | OperatorToken | null>(null);
   const filter = useSignal("");
   const busy = useSignal(false);
@@ -103,7 +102,7 @@ export function Operators() {
   };
   return (
     <Panel
-      title="Operators"
+      title="Everyone who may sign in"
       aside={
         <Act small needs="tokens" icon="plus" onClick={() => setAsking("add")}>
           Add a colleague…
@@ -170,5 +169,22 @@ export function Operators() {
         </Confirm>
       )}
     </Panel>
+  );
+}
+
+export default function Operators() {
+  return (
+    <Shell app="desk" page="operators" title="Operators">
+      <PageHead title="Operators">Who works at the desk. A colleague signs in with the token that you make here, and adds a passkey.</PageHead>
+      {may("tokens") ? (
+        <Everyone />
+      ) : (
+        <Panel>
+          <Empty icon="lock" title="For administrators">
+            {whyNot("tokens")} Ask an administrator to add or end a colleague.
+          </Empty>
+        </Panel>
+      )}
+    </Shell>
   );
 }

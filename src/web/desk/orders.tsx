@@ -5,14 +5,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import {
   Amount, Button, Empty, ErrorLine, Field, Id, KeyValue, Note, PageHead, Panel, Shell, StatusTag, Table, Tabs, addShortcuts, api, fieldErrors, navigate, now, present, setQuery, short, span, toast, useRoute, withQuery,
 } from "../parts";
-import type { OpenIntlOrder } from "../api/operator";
-import { Act, Ask, claimEnded, usd } from "./act";
+import type { Approval, OpenIntlOrder } from "../api/operator";
+import { Act, Ask, aboveLimit, claimEnded, usd } from "./act";
 import { AgeBar } from "./bars";
-import { ClaimButton, ClaimHead, With, hasEnded, isFree, isMine } from "./claim";
+import { ClaimButton, ClaimHead, FrozenNote, With, hasEnded, isFree, isMine } from "./claim";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
 import { countOf, useEvery, useOnChange } from "./live";
 import { type CardEntry, MaskedNumber, addsUp } from "./masked";
-import { may, readClock } from "./session";
+import { PendingNote, PendingTag, usePending } from "./pending";
+import { alone, may, readClock } from "./session";
 
 const DAY = 24 * 3_600;
 const PAGE = 100;
@@ -58,15 +59,26 @@ function Due({ order }: { order: OpenIntlOrder }) {
 /** The order that was just claimed here: its form takes the keyboard. */
 const justClaimed = signal<string | null>(null);
 
-const month = (text: string): { month: number; year: number } | null => {
-  const match = /^(\d{1,2})\/(\d{4})$/.exec(text.trim());
-  return match ? { month: Number(match[1]), year: Number(match[2]) } : null;
+/** The month of an expiry as cards and issuers write it: 12/31 or 12/2031. */
+export const month = (text: string): { month: number; year: number } | null => {
+  const match = /^(\d{1,2})\/(\d{2}|\d{4})$/.exec(text.trim());
+  if (!match) return null;
+  const year = Number(match[2]);
+  return { month: Number(match[1]), year: year < 100 ? 2_000 + year : year };
 };
 
-/** Writes the slash of an expiry. */
-const expiryText = (text: string): string => {
-  const digits = text.replaceAll(/\D/g, "").slice(0, 6);
-  return digits.length > 2 ? `${digits.slice(0, 2)}/${digits.slice(2)}` : digits;
+/** Writes the zero and the slash of an expiry that is being typed. */
+export const expiryText = (text: string): string => {
+  const [, digits = "", slash = "", year = ""] = /^\D*(\d?\d?)(\D*)(.*)$/.exec(text) ?? [];
+  const rest = year.replaceAll(/\D/g, "").slice(0, 4);
+  const whole = digits.length === 1 && (/[2-9]/.test(digits) || (digits === "1" && slash !== "")) ? `0${digits}` : digits;
+  return rest !== "" || slash.trim() !== "" ? `${whole}/${rest}` : whole;
+};
+
+/** A whole expiry with all digits of its year. */
+export const wholeExpiry = (text: string): string => {
+  const until = month(text);
+  return until ? `${String(until.month).padStart(2, "0")}/${until.year}` : text;
 };
 
 interface Address {
@@ -89,11 +101,12 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
   const form = useRef<HTMLFormElement>(null);
   // The list can show the claim before its answer is here.
   const takesKeyboard = justClaimed.value === order.card_id;
+  // Until it has it: what is typed next must not go to the list, where Enter claims another order.
   useEffect(() => {
     if (!takesKeyboard) return;
-    justClaimed.value = null;
     card.current?.focus();
-  }, [takesKeyboard]);
+    if (form.current?.contains(document.activeElement)) justClaimed.value = null;
+  });
   const without = (name: string) => {
     if (!errors.value[name]) return;
     const { [name]: _, ...rest } = errors.value;
@@ -110,13 +123,13 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
     else if (!addsUp(digits)) found.card_number = "A digit is wrong: the number does not add up.";
     const until = month(expiry.value);
     const today = new Date(present());
-    if (!until || until.month < 1 || until.month > 12) found.exp = "Month and year, like 12/2031.";
+    if (!until || until.month < 1 || until.month > 12) found.exp = "Month and year, like 12/31 or 12/2031.";
     else if (until.year * 12 + until.month < today.getFullYear() * 12 + today.getMonth() + 1) found.exp = "This card has expired.";
     if (!/^\d{3,4}$/.test(cvv.current?.digits() ?? "")) found.cvv = "Three or four digits.";
     for (const [name, label] of [["line1", "the line"], ["city", "the city"], ["state", "the state"], ["postal_code", "the postal code"]] as const) {
       if (!address.value[name].trim()) found[name] = `Enter ${label} that the issuer gave.`;
     }
-    if (!/^[A-Z]{2}$/.test(address.value.country)) found.country = "Two capital letters, like US.";
+    if (!/^[A-Z]{2}$/.test(address.value.country)) found.country = "The two letters of the country, like US.";
     return found;
   };
   const send = async () => {
@@ -175,6 +188,7 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
           {order.label && <>“{order.label}”, </>}for <a href={`/desk/customers/${encodeURIComponent(order.user_id)}`} class="mono">{short(order.user_id)}</a>. Load it with exactly {usd(order.usd_amount)}.
         </p>
       </div>
+      <FrozenNote user={order.user_id}>Ask whoever froze it before a card is made for it.</FrozenNote>
       {order.in_doubt && (
         <Note tone="wait" title="This card may exist already.">
           {order.hint ?? "A restore may have lost that it was made. Look first; put the order back if there is none."}
@@ -182,7 +196,7 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
       )}
       <MaskedNumber label="Card number" hint="Shown as dots while you type. Sealed when it is saved, and never shown here again." error={errors.value.card_number} entry={card} onChange={() => without("card_number")} />
       <div class="twin">
-        <Field label="Expiry" mono inputMode="numeric" placeholder="MM/YYYY" maxLength={7} value={expiry.value} onChange={(text) => (expiry.value = expiryText(text))} error={errors.value.exp} />
+        <Field label="Expiry" mono inputMode="numeric" placeholder="MM/YY" maxLength={7} value={expiry.value} onChange={(text) => (expiry.value = expiryText(text))} onBlur={() => (expiry.value = wholeExpiry(expiry.value))} error={errors.value.exp} />
         <MaskedNumber label="CVV" code error={errors.value.cvv} entry={cvv} onChange={() => without("cvv")} />
       </div>
       <fieldset class="stack tight">
@@ -194,7 +208,7 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
           <Field label="City" value={address.value.city} onChange={set("city")} error={errors.value.city} maxLength={100} />
           <Field label="State" value={address.value.state} onChange={set("state")} error={errors.value.state} maxLength={100} />
           <Field label="Postal code" value={address.value.postal_code} onChange={set("postal_code")} error={errors.value.postal_code} maxLength={100} />
-          <Field label="Country" value={address.value.country} onChange={(text) => set("country")(text.toUpperCase())} error={errors.value.country} maxLength={2} />
+          <Field label="Country" value={address.value.country} onChange={(text) => set("country")(text.trim().toUpperCase())} error={errors.value.country} maxLength={2} />
         </div>
       </fieldset>
       {errors.value.form && <ErrorLine>{errors.value.form}</ErrorLine>}
@@ -210,7 +224,7 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
   );
 }
 
-function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; orders: OpenIntlOrder[]; reload: () => void }) {
+function Side({ order, orders, pending, reload }: { order: OpenIntlOrder | undefined; orders: OpenIntlOrder[]; pending: Approval | undefined; reload: () => void }) {
   const [made, setMade] = useState<{ id: string; last4: string } | null>(null);
   const [rejecting, setRejecting] = useState<OpenIntlOrder | null>(null);
   const mine = useRef<string | null>(null);
@@ -222,10 +236,12 @@ function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; ord
       action="Refuse and credit"
       danger
       path="/admin/intl-orders/reject"
-      body={{ card_id: rejecting.card_id, lease: isMine(rejecting) ? rejecting.lease : null }}
+      // A request for a second operator outlasts the claim.
+      body={{ card_id: rejecting.card_id, lease: isMine(rejecting) && aboveLimit(rejecting.charged_usd_amount, alone.value) === null ? rejecting.lease : null }}
       gives={rejecting.charged_usd_amount}
       fields={{ note: { name: "reason", label: "Reason", hint: "The holder and their agent read it. Like: “Our partner does not serve this country today.”", least: "Say why, in a sentence." } }}
       done="Refused. The whole charge is credited."
+      confirm={{ title: "Confirm that it is you", text: `You refuse the order of ${usd(rejecting.usd_amount)} and credit ${usd(rejecting.charged_usd_amount)}.` }}
       onDone={reload}
       onClose={() => setRejecting(null)}
     >
@@ -268,20 +284,24 @@ function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; ord
   if (isMine(order)) {
     return (
       <>
-        <Panel foot={<span>If your claim ends first, nothing is saved and the order waits for you or a colleague.</span>}>
+        <Panel foot={!pending && <span>If your claim ends first, nothing is saved and the order waits for you or a colleague.</span>}>
           <ClaimHead leased={order} at="/admin/intl-orders" subject={{ card_id: order.card_id }} onChange={reload} released="Put back: it is not made. Anyone can claim it." />
           <div class="panel-body">
-            <EntryForm
-              key={order.card_id}
-              order={order}
-              onReject={() => setRejecting(order)}
-              onEnded={reload}
-              onDone={(last4) => {
-                setMade({ id: order.card_id, last4 });
-                setQuery({ id: undefined });
-                reload();
-              }}
-            />
+            {pending ? (
+              <PendingNote approval={pending} />
+            ) : (
+              <EntryForm
+                key={order.card_id}
+                order={order}
+                onReject={() => setRejecting(order)}
+                onEnded={reload}
+                onDone={(last4) => {
+                  setMade({ id: order.card_id, last4 });
+                  setQuery({ id: undefined });
+                  reload();
+                }}
+              />
+            )}
           </div>
         </Panel>
         {dialog}
@@ -306,17 +326,22 @@ function Side({ order, orders, reload }: { order: OpenIntlOrder | undefined; ord
               What you entered was not saved. Claim the order again to go on.
             </Note>
           )}
+          <FrozenNote user={order.user_id}>Ask whoever froze it before a card is made for it.</FrozenNote>
           {order.in_doubt && (
             <Note tone="wait" title="This card may exist already.">
               {order.hint}
             </Note>
           )}
-          <div class="row wrap between">
-            <Act kind="danger" disabled={!isFree(order)} onClick={() => setRejecting(order)}>
-              Refuse order…
-            </Act>
-            {isFree(order) && <ClaimButton at="/admin/intl-orders" subject={{ card_id: order.card_id }} what={`this ${usd(order.usd_amount)} order`} main onChange={reload} />}
-          </div>
+          {pending ? (
+            <PendingNote approval={pending} />
+          ) : (
+            <div class="row wrap between">
+              <Act kind="danger" disabled={!isFree(order)} onClick={() => setRejecting(order)}>
+                Refuse order…
+              </Act>
+              {isFree(order) && <ClaimButton at="/admin/intl-orders" subject={{ card_id: order.card_id }} what={`this ${usd(order.usd_amount)} order`} main onChange={reload} />}
+            </div>
+          )}
         </div>
       </Panel>
       {dialog}
@@ -335,6 +360,7 @@ export default function Orders() {
     },
     ["intl_orders"],
   );
+  const pendingOf = usePending();
   const orders = list.rows ?? [];
   const shown = orders.filter((order) => fits(filter.value, order.user_id, order.card_id, order.label, order.usd_amount, order.leased_by));
   const wanted = query.get("id");
@@ -407,6 +433,7 @@ export default function Orders() {
                           <Amount value={row.usd_amount} />
                         </a>
                         <span class="small quiet block">{row.label ? `“${row.label}”` : "no label"}</span>
+                        <PendingTag approval={pendingOf(row.card_id)} />
                       </span>
                     ),
                   },
@@ -420,6 +447,7 @@ export default function Orders() {
                     fold: "second-right",
                     cell: (row) =>
                       isFree(row) &&
+                      !pendingOf(row.card_id) &&
                       may("operate") && (
                         <ClaimButton
                           at="/admin/intl-orders"
@@ -438,7 +466,7 @@ export default function Orders() {
             </ListState>
           </Panel>
           <div class="stick">
-            <Side order={selected} orders={orders} reload={list.reload} />
+            <Side order={selected} orders={orders} pending={selected && pendingOf(selected.card_id)} reload={list.reload} />
           </div>
         </div>
       </div>

@@ -45,6 +45,11 @@ function byDay(events: SystemEvent[]): Day[] {
   return [...days.values()].sort((one, other) => (one.key < other.key ? 1 : -1));
 }
 
+/** What one side has, with an amount as all pages write it. */
+function Value({ text }: { text: string | null }) {
+  return <span class="anywhere">{text?.replaceAll(/\b(\d+(?:\.\d+)?) USDC\b/g, (_, amount: string) => usd(amount)) ?? <span class="quiet">nothing</span>}</span>;
+}
+
 export default function Reconciliation() {
   const filter = useSignal("");
   const source = useSignal("all");
@@ -160,9 +165,18 @@ export default function Reconciliation() {
                   ),
                 },
                 { title: "Source", cell: (row) => sourceName(row.source), fold: "first-right" },
-                { title: "Ours", cell: (row) => <span class="anywhere">{row.internal ?? <span class="quiet">nothing</span>}</span> },
-                { title: "Theirs", cell: (row) => <span class="anywhere">{row.external ?? <span class="quiet">nothing</span>}</span> },
-                { title: "Of", cell: (row) => row.subject && <a href={`/desk/customers?q=${encodeURIComponent(row.subject)}`}>Open</a>, fold: "hidden" },
+                { title: "Ours", cell: (row) => <Value text={row.internal} /> },
+                { title: "Theirs", cell: (row) => <Value text={row.external} /> },
+                {
+                  title: "Of",
+                  cell: (row) =>
+                    row.kind === "unmatched_deposit" ? (
+                      <a href={`/desk/incoming?transfer=${encodeURIComponent(row.key)}`}>Decide</a>
+                    ) : (
+                      row.subject && <a href={`/desk/customers?q=${encodeURIComponent(row.subject)}`}>Open</a>
+                    ),
+                  fold: "hidden",
+                },
                 { title: "Since", cell: (row) => <Time at={row.opened_at} />, fold: "second-right" },
               ]}
             />

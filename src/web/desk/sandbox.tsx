@@ -78,16 +78,12 @@ function Faults() {
                 <b>{row.name}</b>
                 <p class="small quiet">{row.says}</p>
               </div>
-              {may("operate") ? (
-                <Segments<string>
-                  label={row.name}
-                  options={[{ value: "clear", text: "Good" }, ...row.options.map(([value, text]) => ({ value, text }))]}
-                  value={chosen.value[row.name] ?? "clear"}
-                  onChange={(value) => void set(row, value)}
-                />
-              ) : (
-                <span class="small quiet">{whyNot("operate")}</span>
-              )}
+              <Segments<string>
+                label={row.name}
+                options={[{ value: "clear", text: "Good" }, ...row.options.map(([value, text]) => ({ value, text }))]}
+                value={chosen.value[row.name] ?? "clear"}
+                onChange={(value) => void set(row, value)}
+              />
             </div>
           </li>
         ))}
@@ -308,6 +304,18 @@ export default function Sandbox() {
         <Empty icon="flask" title="This service is no sandbox" actions={<Button href="/desk">Home</Button>}>
           Production has none of these controls.
         </Empty>
+      </Shell>
+    );
+  }
+  if (!may("operate")) {
+    return (
+      <Shell app="desk" page="sandbox" title="Sandbox">
+        <PageHead title="Sandbox">Make happen what is hard to meet by chance.</PageHead>
+        <Panel>
+          <Empty icon="lock" title="For operators">
+            {whyNot("operate")}
+          </Empty>
+        </Panel>
       </Shell>
     );
   }

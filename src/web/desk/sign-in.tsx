@@ -6,20 +6,20 @@ import { operator } from "./session";
 
 export function SignInPage({ onDone }: { onDone: () => void }) {
   const token = useSignal("");
-  const error = useSignal<string | null>(null);
+  const errors = useSignal<{ passkey?: string; token?: string }>({});
   const busy = useSignal<"passkey" | "token" | null>(null);
   const withToken = useSignal(!hasPasskeys());
 
   const run = async (how: "passkey" | "token", act: () => Promise<unknown>) => {
     busy.value = how;
-    error.value = null;
+    errors.value = {};
     try {
       await act();
       token.value = "";
       onDone();
     } catch (thrown) {
       const cancelled = thrown instanceof DOMException && thrown.name === "NotAllowedError";
-      error.value = cancelled ? "The passkey was not used. Try again, or sign in with your token." : failure(thrown).said;
+      errors.value = { [how]: cancelled ? "The passkey was not used. Try again, or sign in with your token." : failure(thrown).said };
     } finally {
       busy.value = null;
     }
@@ -37,7 +37,7 @@ export function SignInPage({ onDone }: { onDone: () => void }) {
             Continue with passkey
           </Button>
           {!hasPasskeys() && <Note tone="info">This browser has no passkeys, so sign in with your token.</Note>}
-          {error.value && <ErrorLine>{error.value}</ErrorLine>}
+          {errors.value.passkey && <ErrorLine>{errors.value.passkey}</ErrorLine>}
         </div>
         <div>
           <details class="plain-details" open={withToken.value} onToggle={(event) => (withToken.value = event.currentTarget.open)}>
@@ -48,7 +48,7 @@ export function SignInPage({ onDone }: { onDone: () => void }) {
               onSubmit={(event) => {
                 event.preventDefault();
                 if (!token.value.trim()) {
-                  error.value = "Enter your token. It begins with pop_.";
+                  errors.value = { token: "Enter your token. It begins with pop_." };
                   return;
                 }
                 void run("token", () => api.post("/desk/login", { token: token.value.trim() }));
@@ -60,6 +60,7 @@ export function SignInPage({ onDone }: { onDone: () => void }) {
                 mono
                 value={token.value}
                 onChange={(text) => (token.value = text)}
+                error={errors.value.token}
                 autocomplete="off"
                 hint="From an administrator, or the file operator.token of a new service. It is sent once and kept nowhere in this browser."
               />

@@ -4,10 +4,11 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Amount, Button, Empty, Icon, Id, KeyValue, Note, Panel, Segments, Shell, Skeleton, StatusTag, Time, api, money, now, setQuery, short, span, useLoaded, useRoute, present } from "../parts";
-import type { DeadLetteredJob, HeldJob, JobAction, UnknownPayment, UntrackedOrder, UntrackedTransfer } from "../api/operator";
+import type { Approval, DeadLetteredJob, HeldJob, JobAction, UnknownPayment, UntrackedOrder, UntrackedTransfer } from "../api/operator";
 import { Act, Ask, type AskFields, useAct } from "./act";
 import { Export, ListBar, LoadError, fits } from "./lists";
 import { useEvery, useOnChange } from "./live";
+import { PendingNote, PendingTag, usePending } from "./pending";
 import { Timeline } from "./timeline";
 import { spaced, upper } from "./names";
 import { PROVIDER_SAYS, jobTitle, otherOf } from "./words";
@@ -124,6 +125,8 @@ interface Choice {
 function choicesOf(item: Item): Choice[] {
   const other = otherOf(item.job_type);
   const done = item.provider_status === "completed";
+  const unfinished = item.provider_status === "pending" || item.provider_status === "held";
+  const waitFor = `Not offered: ${other.toLowerCase()} has it and has not finished. Try again, or ask there what it waits for.`;
   return [
     {
       action: "retry",
@@ -136,14 +139,14 @@ function choicesOf(item: Item): Choice[] {
       action: "resolve_completed",
       title: "Decide: it was done",
       does: `You have proof that ${other.toLowerCase()} did it. It counts as done, the holder sees it so, and the ledger moves ${amountText(item)} as for a success.`,
-      not: done ? "Not needed: it says so itself, and the next look records it." : "Not offered: this kind of work is decided by its own evidence only.",
+      not: done ? "Not needed: it says so itself, and the next look records it." : unfinished ? waitFor : "Not offered: this kind of work is decided by its own evidence only.",
       button: "It was done…",
     },
     {
       action: "resolve_not_completed",
       title: "Decide: it was not done",
       does: `You have proof that ${other.toLowerCase()} never did it and never will. It counts as failed, and ${amountText(item)} goes back to the holder’s balance.`,
-      not: done ? "Not offered: it was done, so it would be paid twice." : "Not offered: there is no proof that it cannot happen any more.",
+      not: done ? "Not offered: it was done, so it would be paid twice." : unfinished ? waitFor : "Not offered: there is no proof that it cannot happen any more.",
       button: "It was not done…",
     },
     {
@@ -220,7 +223,7 @@ function Side({ icon, title, big, children }: { icon: "books" | "globe" | "again
   );
 }
 
-function Detail({ item, askedAt, reload }: { item: Item; askedAt: number; reload: () => void }) {
+function Detail({ item, askedAt, pending, reload }: { item: Item; askedAt: number; pending: Approval | undefined; reload: () => void }) {
   const [asking, setAsking] = useState<Exclude<JobAction, "retry"> | null>(null);
   const { busy, act } = useAct();
   const other = otherOf(item.job_type);
@@ -290,8 +293,13 @@ function Detail({ item, askedAt, reload }: { item: Item; askedAt: number; reload
           </Side>
         </div>
         <h2 class="choice-head">What you can do</h2>
+        {pending && (
+          <div class="panel-body">
+            <PendingNote approval={pending} />
+          </div>
+        )}
         {choicesOf(item)
-          .filter((choice) => choice.action !== "keep" || item.actions.includes("keep"))
+          .filter((choice) => (pending ? choice.action === "retry" : choice.action !== "keep" || item.actions.includes("keep")))
           .map((choice) => {
             const offered = item.actions.includes(choice.action);
             return (
@@ -361,6 +369,7 @@ export default function Stuck() {
   });
   useOnChange(["dead_letters", "late_jobs", "unknown_payments"], found.reload);
   useEvery(30_000, found.reload);
+  const pendingOf = usePending();
   const all = found.data ? itemsOf(found.data) : [];
   const shown = all.filter((item) => (show.value === "all" || item.is === show.value) && fits(filter.value, item.title, item.subject, item.job_id, item.wallet, item.amount, item.last_error, item.job_type));
   const chosen = query.get("job");
@@ -445,7 +454,7 @@ export default function Stuck() {
                         {one.amount !== null && <Amount value={one.amount} currency={one.currency === "USDC" ? "USD" : one.currency} />}
                       </span>
                       <span class="row between small">
-                        <StatusTag tone={TAG[one.is].tone}>{TAG[one.is].word}</StatusTag>
+                        {pendingOf(one.job_id) ? <PendingTag approval={pendingOf(one.job_id)} /> : <StatusTag tone={TAG[one.is].tone}>{TAG[one.is].word}</StatusTag>}
                         <span class="quiet">
                           {span(waits(one))}, {one.attempts === 1 ? "1 try" : `${one.attempts} tries`}
                         </span>
@@ -457,7 +466,7 @@ export default function Stuck() {
               {shown.length === 0 && <p class="nothing">Nothing fits.</p>}
             </Panel>
           </div>
-          <div class="stack">{item && <Detail key={item.job_id} item={item} askedAt={askedAt.value} reload={found.reload} />}</div>
+          <div class="stack">{item && <Detail key={item.job_id} item={item} askedAt={askedAt.value} pending={pendingOf(item.job_id)} reload={found.reload} />}</div>
         </div>
       )}
     </Shell>

@@ -151,7 +151,7 @@ export default function Supervision() {
     <Shell app="desk" page="supervision" title="Supervision">
       <PageHead
         title="Supervision"
-        actions={system && <StatusTag tone={system.supervision.healthy ? "done" : "bad"} tag>{system.supervision.healthy ? "Sound" : "A supervisor died"}</StatusTag>}
+        actions={system && <StatusTag tone={system.supervision.healthy ? "done" : "bad"} tag>{system.supervision.healthy ? "Healthy" : "A supervisor died"}</StatusTag>}
       >
         Root, supervisors, actors and their mailboxes, as they are now. Read {span((now.value - readAt.value) / 1_000)} ago.
       </PageHead>

@@ -8,7 +8,7 @@ import type { AuditLogEntry } from "../api/operator";
 import { Export, LoadError, type PageOf, usePaged } from "./lists";
 import type { QueueName } from "./live";
 import { actArea, actIcon, actSays, actTone } from "./acts";
-import { spaced } from "./names";
+import { amountOf, spaced } from "./names";
 import { type Story, named, stories, tellsAmount } from "./story";
 import { Subject } from "./subject";
 import { forOperators, kindName } from "./words";
@@ -208,6 +208,7 @@ export function Timeline({ wallet, id, title = "Timeline", aside, watched = [], 
               ["id", (row) => row.id],
               ["status", (row) => row.status],
               ["event", (row) => row.event?.type],
+              ["amount", (row) => amountOf(row.event?.data.object)],
               ["operator", (row) => row.operator_action?.operator],
               ["action", (row) => row.operator_action?.action],
               ["note", (row) => row.operator_action?.note],

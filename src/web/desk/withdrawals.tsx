@@ -3,17 +3,18 @@
 import { useSignal } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 import { Amount, Empty, Id, KeyValue, Note, PageHead, Panel, Shell, Table, api, navigate, now, setQuery, short, span, useRoute, withQuery } from "../parts";
-import type { OpenCardWithdrawal } from "../api/operator";
+import type { Approval, OpenCardWithdrawal } from "../api/operator";
 import { Act, Ask, usd } from "./act";
 import { ClaimButton, ClaimHead, With, hasEnded, isFree, isMine } from "./claim";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
 import { OrderTabs } from "./orders";
+import { PendingNote, PendingTag, usePending } from "./pending";
 import { may } from "./session";
 import { providerName } from "./names";
 
 const waited = (row: OpenCardWithdrawal): number => Math.max(0, (now.value - Date.parse(row.created_at)) / 1_000);
 
-function Side({ row, reload }: { row: OpenCardWithdrawal | undefined; reload: () => void }) {
+function Side({ row, pending, reload }: { row: OpenCardWithdrawal | undefined; pending: Approval | undefined; reload: () => void }) {
   const [asking, setAsking] = useState<"pay" | "reject" | null>(null);
   const claimed = useRef<string | null>(null);
   if (!row) {
@@ -58,18 +59,21 @@ function Side({ row, reload }: { row: OpenCardWithdrawal | undefined; reload: ()
               { name: "Id", value: <Id value={row.withdrawal_id} /> },
             ]}
           />
-          <div class="row wrap between">
-            <Act kind="danger" onClick={() => setAsking("reject")}>
-              Refuse…
-            </Act>
-            {mine ? (
-              <Act kind="primary" icon="check" disabled={row.held !== undefined && row.held !== null} onClick={() => setAsking("pay")}>
-                I have paid it…
+          {pending && <PendingNote approval={pending}>It is recorded under its claim: ask again if that ends, is extended or put back first.</PendingNote>}
+          {(!pending || isFree(row)) && (
+            <div class="row wrap between">
+              <Act kind="danger" onClick={() => setAsking("reject")}>
+                Refuse…
               </Act>
-            ) : (
-              isFree(row) && <ClaimButton at="/admin/card-withdrawals" subject={{ withdrawal_id: row.withdrawal_id }} what={`this withdrawal of ${usd(row.amount)}`} main onChange={reload} />
-            )}
-          </div>
+              {mine ? (
+                <Act kind="primary" icon="check" disabled={row.held !== undefined && row.held !== null} onClick={() => setAsking("pay")}>
+                  I have paid it…
+                </Act>
+              ) : (
+                isFree(row) && <ClaimButton at="/admin/card-withdrawals" subject={{ withdrawal_id: row.withdrawal_id }} what={`this withdrawal of ${usd(row.amount)}`} main onChange={reload} />
+              )}
+            </div>
+          )}
         </div>
       </Panel>
       {asking === "pay" && (
@@ -119,6 +123,7 @@ export default function Withdrawals() {
     },
     ["card_withdrawals"],
   );
+  const pendingOf = usePending();
   const rows = list.rows ?? [];
   const shown = rows.filter((row) => fits(filter.value, row.user_id, row.address, row.withdrawal_id, row.amount, row.leased_by));
   const lastMine = useRef<string | null>(null);
@@ -158,9 +163,12 @@ export default function Withdrawals() {
                   {
                     title: "Amount",
                     cell: (row) => (
-                      <a href={`/desk/orders/withdrawals?id=${row.withdrawal_id}`} class="lead">
-                        <Amount value={row.amount} />
-                      </a>
+                      <span>
+                        <a href={`/desk/orders/withdrawals?id=${row.withdrawal_id}`} class="lead">
+                          <Amount value={row.amount} />
+                        </a>{" "}
+                        <PendingTag approval={pendingOf(row.withdrawal_id)} />
+                      </span>
                     ),
                   },
                   { title: "To", fold: "second", cell: (row) => <Id value={row.address} what="address" /> },
@@ -190,7 +198,7 @@ export default function Withdrawals() {
             </ListState>
           </Panel>
           <div class="stick">
-            <Side row={selected} reload={list.reload} />
+            <Side row={selected} pending={selected && pendingOf(selected.withdrawal_id)} reload={list.reload} />
           </div>
         </div>
       </div>

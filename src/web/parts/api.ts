@@ -33,9 +33,9 @@ export class ApiFailure extends Error {
     super(message);
   }
 
-  /** In one text for people. */
+  /** In one text for people, without the marks around names. */
   get said(): string {
-    return this.hint ? `${this.message} ${this.hint}` : this.message;
+    return (this.hint ? `${this.message} ${this.hint}` : this.message).replaceAll("`", "");
   }
 }
 

@@ -1,4 +1,4 @@
-// Dialogs: native, and focus is on the first field or on Cancel, never on the red button.
+// Dialogs: native, and focus is on the first field, on the button with `autoFocus` or on Cancel, never on the red button.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
@@ -32,10 +32,13 @@ export function Dialog({ title, children, actions, wide, onClose, onSubmit }: Di
     if (sentences.length > 0) node.setAttribute("aria-describedby", sentences.map((one) => one.id).join(" "));
     if (!node.open) node.showModal();
     const first =
+      node.querySelector<HTMLElement>("[autofocus]") ??
       node.querySelector<HTMLElement>(".dialog-body input:not([readonly]):not([type=hidden]), .dialog-body select, .dialog-body textarea") ??
       node.querySelector<HTMLElement>(".dialog-foot .button:not(.primary)") ??
       node.querySelector<HTMLElement>(".dialog-foot .button");
     first?.focus();
+    // What is proposed is replaced by what is typed.
+    if (first instanceof HTMLInputElement || first instanceof HTMLTextAreaElement) first.select();
     return () => {
       if (node.open) node.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();

@@ -106,7 +106,7 @@ export function PasskeyStep() {
           <Button kind="ghost" onClick={() => settle(false)}>
             Cancel
           </Button>
-          <Button kind="primary" icon="passkey" busy={working.value} disabled={!hasPasskeys()} onClick={() => void proceed()}>
+          <Button kind="primary" icon="passkey" autoFocus busy={working.value} disabled={!hasPasskeys()} onClick={() => void proceed()}>
             Continue with passkey
           </Button>
         </>

@@ -64,6 +64,7 @@ const DESK: { title?: string; places: Place[] }[] = [
       { page: "webhooks", href: "/desk/webhooks", icon: "webhook", name: "Webhooks", key: "w" },
       { page: "lines", href: "/desk/lines", icon: "play", name: "Lines", long: "Product lines", key: "n" },
       { page: "supervision", href: "/desk/supervision", icon: "tree", name: "Supervision", key: "v" },
+      { page: "operators", href: "/desk/operators", icon: "key", name: "Operators", key: "p" },
       { page: "sandbox", href: "/desk/sandbox", icon: "flask", name: "Sandbox", key: "x" },
     ],
   },
@@ -90,7 +91,7 @@ export const frame = {
   signOut: { run: async (): Promise<void> => {} },
   /** What each page of the holder says first: that agents are stopped, that somebody recovers the account. */
   notes: signal<ComponentType | null>(null),
-  /** Pages of the desk that this service does not have. */
+  /** Pages of the desk that this service or this operator does not have. */
   hidden: signal<string[]>([]),
 };
 

@@ -86,11 +86,12 @@ export function ago(at: string, present: number): string {
   return name === "Today" || name === "Yesterday" ? `${name.toLowerCase()} ${clock(at)}` : name;
 }
 
-/** Both zones, for the tooltip. */
+/** In both zones where they differ, for the tooltip. */
 export function fullTime(at: string): string {
   const moment = new Date(at);
   if (Number.isNaN(moment.getTime())) return at;
-  return `${FULL.format(moment)} · ${moment.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+  const here = FULL.format(moment);
+  return moment.getTimezoneOffset() === 0 ? `${here} UTC` : `${here} · ${moment.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
 export interface TimeProps {

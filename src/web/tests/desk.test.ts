@@ -6,6 +6,8 @@ import { test } from "node:test";
 import type { AuditLogEntry } from "../api/operator";
 import { aboveLimit } from "../desk/act";
 import { parts } from "../desk/below";
+import { paidSentence, rateOf, ratesOf, timesOf } from "../desk/home";
+import { expiryText, month, wholeExpiry } from "../desk/orders";
 import { stories } from "../desk/story";
 import { subjectWord } from "../desk/subject";
 import type { TimelineEntry } from "../desk/timeline";
@@ -147,4 +149,29 @@ test("a treasury below zero is not a debt, and fees are not owed", () => {
   assert.deepEqual(names(found.own), [["fee_revenue", 25_010_000n], ["operating_costs", -2_109n]]);
   const total = (lines: { value: bigint }[]) => lines.reduce((sum, line) => sum + line.value, 0n);
   assert.equal(total(found.hold), total(found.owe) + total(found.own));
+});
+
+test("an expiry is understood as cards print it and as people type it", () => {
+  const typed = (text: string) => [...text].reduce((shown, key) => expiryText(shown + key), "");
+  for (const [keys, shown] of [["122031", "12/2031"], ["12/31", "12/31"], ["1/2031", "01/2031"], ["1/31", "01/31"], ["231", "02/31"], ["2/2031", "02/2031"], ["01/2031", "01/2031"], ["12 / 31", "12/31"], ["1231", "12/31"]]) {
+    assert.equal(typed(keys ?? ""), shown, keys);
+  }
+  assert.equal(expiryText("12-2031"), "12/2031");
+  assert.deepEqual(["1", "12", "12/", ""].map(expiryText), ["1", "12", "12/", ""]);
+  assert.deepEqual(month("12/31"), { month: 12, year: 2031 });
+  assert.deepEqual(month("01/2031"), { month: 1, year: 2031 });
+  assert.deepEqual(["", "12", "12/3", "12/203"].map(month), [null, null, null, null]);
+  assert.deepEqual(["12/31", "12/2031", "12/3"].map(wholeExpiry), ["12/2031", "12/2031", "12/3"]);
+});
+
+test("the curve of paid calls ends where its sentence says, and its last part is now", () => {
+  const part = (minute: number, second: number, seconds: number, calls: number) => ({
+    at: new Date(2026, 10, 27, 20, minute, second).toISOString(), seconds, calls, per_second: "0", failures: 0, half_within_us: null, p99_within_us: null,
+  });
+  const points = [part(48, 0, 60, 6), part(49, 0, 60, 10), part(50, 0, 60, 2), part(50, 40, 40, 3)];
+  const rate = rateOf(points);
+  assert.deepEqual(ratesOf(points, rate), [6, 10, 2, 3]);
+  assert.equal(paidSentence(points, rate).current, "3/min");
+  assert.deepEqual(timesOf(points), ["20:48", "20:49", "20:50", "now"]);
+  assert.deepEqual(timesOf(points.slice(0, 3)), ["20:48", "20:49", "20:50"]);
 });

@@ -153,6 +153,7 @@ export const scenarios = {
     await visitor.sees('main', 'This account is frozen')
     await visitor.inspect('desk-customer-frozen')
     await visitor.press('main button', 'Unfreeze')
+    await visitor.press('dialog button', 'Unfreeze account')
     await confirmIfAsked(visitor, 'body', 'Unfrozen')
     await owner.press('main button', 'Look again')
     await owner.sees('.connection', 'Live')

@@ -1,6 +1,6 @@
 // What reaches operators while their desk is open: new orders, notes of colleagues, in one tab or in many.
 import { Visitor, check, until } from './browser.mjs'
-import { asOperator, assertNotReloaded, confirmIfAsked, mark, signIn } from './people.mjs'
+import { asOperator, assertNotReloaded, colleague as colleagueOf, confirmIfAsked, mark, signIn } from './people.mjs'
 
 export const settings = {}
 
@@ -90,6 +90,14 @@ export const scenarios = {
     await page.keyboard.type('122031')
     check((await shown()) === '12/2031', 'the slash is written')
     await page.keyboard.press('Tab')
+    await page.keyboard.down('Shift')
+    await page.keyboard.press('Tab')
+    await page.keyboard.up('Shift')
+    // The field is selected, so this replaces it.
+    await page.keyboard.type('1/31')
+    check((await shown()) === '01/31', `a month of one digit gets a zero: ${await shown()}`)
+    await page.keyboard.press('Tab')
+    check((await page.$eval('form input[placeholder="MM/YY"]', (input) => input.value)) === '01/2031', 'the year gets its century')
     await page.keyboard.type('738')
     check((await shown()) === '•••', `the code shows ${await shown()}`)
     for (const text of ['1 Main Street', 'Springfield', 'IL', '62701']) {
@@ -105,10 +113,40 @@ export const scenarios = {
     await visitor.close()
   },
 
+  async 'a refusal above the limit waits for a second operator, and its order says so'({ browser, service }) {
+    const agent = service.agent('refused')
+    const bought = (await agent.pay('/order-intl-card?amount=400')).intl_card_order
+    const { visitor } = await asOperator({ browser, service })
+    await visitor.open(`${service.deskUrl}/desk/orders?id=${bought.card_id}`)
+    await visitor.sees('.connection', 'Live')
+    await visitor.press('.stick button', 'Claim')
+    await visitor.sees('.stick h2', 'Enter the card for $400.00')
+    await visitor.press('.stick button', 'Refuse order')
+    await visitor.fill('dialog textarea', 'Our partner does not serve this country today.')
+    await visitor.press('dialog button', 'Refuse and credit')
+    await confirmIfAsked(visitor, '.stick', `Refusal of $${bought.charged_usd_amount.toFixed(2)} waits for a second operator.`)
+    await visitor.sees('.orders tbody', 'Refusal waits for a second operator')
+    check(!(await visitor.text('.stick')).includes('Seal and deliver'), 'an order whose refusal waits asks for no card')
+    check(!(await visitor.text('body')).includes('A colleague asks for your approval'), 'a request is not announced to who made it')
+    check((await visitor.count('nav a[href="/desk/refunds"] .count')) === 0, 'nor counted as their work')
+    await visitor.inspect('desk-order-refusal-waits')
+    // The request outlasts the claim.
+    await visitor.press('.stick button', 'Put back')
+    await visitor.sees('.stick', 'nobody')
+    const ben = await colleagueOf(service, 'ben-who-approves')
+    const { approval_id, amount } = await visitor.page.evaluate(() => fetch('/admin/approvals').then((answer) => answer.json()).then((list) => list.approvals[0]))
+    const approved = await ben.post('/admin/approvals/approve', { approval_id, amount: Number(amount) })
+    check(approved.status === 'approved', JSON.stringify(approved))
+    await until('the order is gone', async () => !(await visitor.text('main')).includes('$400.00') || null)
+    visitor.assertClean(service.deskUrl)
+    await visitor.close()
+  },
+
   async 'an administrator adds a colleague, whose token is shown once and can be ended'({ browser, service }) {
     const { visitor } = await asOperator({ browser, service })
-    await visitor.open(`${service.deskUrl}/desk/me`)
-    await visitor.sees('h2', 'Operators')
+    await visitor.sees('nav a[href="/desk/operators"]', 'Operators')
+    await visitor.open(`${service.deskUrl}/desk/operators`)
+    await visitor.sees('h1', 'Operators')
     await visitor.press('button', 'Add a colleague')
     await visitor.fill('dialog input', 'ben')
     await visitor.inspect('desk-add-colleague')
@@ -124,6 +162,9 @@ export const scenarios = {
     await colleague.open(`${service.deskUrl}/desk`)
     await colleague.sees('h1', 'Sign in')
     await colleague.page.$eval('details', (details) => { details.open = true })
+    await colleague.fill('input[type=password]', 'pop_wrong')
+    await colleague.press('button', 'Sign in with token')
+    await colleague.sees('form .field .error', 'purser admin tokens create makes one')
     await colleague.fill('input[type=password]', token)
     await colleague.press('button', 'Sign in with token')
     await colleague.sees('h1', 'Add your passkey')

@@ -13,7 +13,7 @@ export const settings = {
 /** Of the sandbox, on Base. */
 const TREASURY = '0x340b1dcb17d6c08cba513c4a769b97dafbac400a'
 
-const PAGES = ['', '/orders', '/orders/withdrawals', '/orders/actions', '/stuck', '/refunds', '/approvals', '/incoming', '/customers', '/reconciliation', '/audit', '/webhooks', '/supervision', '/lines', '/me', '/sandbox']
+const PAGES = ['', '/orders', '/orders/withdrawals', '/orders/actions', '/stuck', '/refunds', '/approvals', '/incoming', '/customers', '/reconciliation', '/audit', '/webhooks', '/supervision', '/operators', '/lines', '/me', '/sandbox']
 
 export const scenarios = {
   async 'an operator signs in and every page is accessible'({ browser, service }) {
