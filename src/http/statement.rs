@@ -10,8 +10,9 @@ use http::{HeaderMap, Method};
 use purser_actors::answer::ExactDecimal;
 use purser_actors::entity::account::{StatementLine, StatementLineView};
 use purser_actors::entity::agent_wallet::WalletStatementLine;
-use purser_actors::id::{ApiKeyId, StatementLineId, Wallet, WalletPaymentId};
+use purser_actors::id::{ApiKeyId, Network, StatementLineId, Wallet, WalletPaymentId};
 use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::money::Usdc;
 use purser_actors::port::Timestamp;
 use serde::Serialize;
 
@@ -133,6 +134,11 @@ impl StatementPage {
         }
     }
 
+    /// Whether it begins a list that has the newest lines.
+    fn reaches(&self, now: Timestamp) -> bool {
+        self.cursor.is_none() && is_later(self.until, now)
+    }
+
     /// Cuts the lines at the end of the period, and says whether more follow.
     fn cut<L>(&self, (lines, more): &mut (Vec<L>, bool), at: impl Fn(&L) -> Timestamp) {
         let is_inside = |line: &L| {
@@ -145,13 +151,19 @@ impl StatementPage {
     }
 }
 
+/// Whether a period has not ended.
+fn is_later(until: Option<Timestamp>, now: Timestamp) -> bool {
+    until.is_none_or(|until| until > now)
+}
+
 /// Read the account statement
 ///
 /// Every credit, hold, payout and release, with its cause and the balance after it, oldest first, or newest first with
 /// `order=desc`. `from` and `until` limit the time of the entries. `of=agent_wallet` is the statement of the managed
 /// wallet, for its owner: what agents paid, by which key, and USDC that the wallet received, `credited` when a payment
-/// begins on the same chain. Its `cause` is the wallet payment, or the address that received. `reversed` is what the
-/// chain no longer has without a payment known here: a restore has lost it, or the chain dropped what it had shown.
+/// begins, or when this or the sums are read up to now, and the chain has it. Its `cause` is the wallet payment, or the
+/// address that received. `reversed` is what the chain no longer has without a payment known here: a restore has lost
+/// it, or the chain dropped what it had shown. A hold of the managed wallet has no entry of its own.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-account-statement", operation_id = "getAccountStatement", tag = "Account", security(("bearer" = [])),
     params(("of" = inline(Option<schemas::StatementName>), Query, description = "`balance`, the default, or `agent_wallet`."),
@@ -176,6 +188,9 @@ async fn get_account_statement(
     let (engine, owner) = (&app.engine, &claims.wallet);
     let failed = |_| ApiError::internal();
     if of_wallet {
+        if page.reaches(app.clock.now()) {
+            app.observe_wallet(owner).await?;
+        }
         let begin = match page.begins_at() {
             Some(time) => Some(engine.wallet_statement_position(owner, time).await.map_err(failed)?),
             None => page.cursor,
@@ -203,6 +218,25 @@ async fn get_account_statement(
 }
 
 impl App {
+    /// Adds the lines for what the agents' wallet has received to its statement. One on a chain that can't be read now
+    /// is added by a later read.
+    async fn observe_wallet(&self, owner: &Wallet) -> Result<(), ApiError> {
+        let read = self.engine.agent_wallet(owner).await;
+        let Some(wallet) = read.map_err(|_| ApiError::internal())? else {
+            return Ok(());
+        };
+        let [base, solana] = Network::ALL.map(|network| wallet.addresses.on(network));
+        let (base, solana) = tokio::join!(self.wallets.balance(&base), self.wallets.balance(&solana));
+        let balances = Network::ALL.into_iter().zip([base, solana]);
+        let balances: Vec<_> = balances
+            .filter_map(|(network, balance)| Some((network, balance.ok()?)))
+            .collect();
+        if let Err(error) = self.engine.observe_wallet_balances(&wallet, balances).await {
+            tracing::warn!(%owner, ?error, "what a managed wallet has received could not be added to its statement");
+        }
+        Ok(())
+    }
+
     /// Lines of the agents' wallet with their payments and the keys that paid.
     async fn wallet_entries<'a>(
         &self,
@@ -250,10 +284,12 @@ struct StatementSumsResponse {
     debited: ExactDecimal,
     /// Balance after the last line.
     balance: ExactDecimal,
-    /// Part of that balance that can be spent.
-    available: ExactDecimal,
-    /// Part of that balance that is on hold.
-    held: ExactDecimal,
+    /// Part of that balance that can be spent. Of the agents' wallet only for a period that reaches to now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    available: Option<ExactDecimal>,
+    /// Part of that balance that is on hold. Of the agents' wallet only for a period that reaches to now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<ExactDecimal>,
 }
 
 /// Read the sums of a part of the statement
@@ -279,18 +315,32 @@ async fn get_statement_sums(
     refuse_frozen(&app.engine, &claims).await?;
     let of_wallet = is_of_wallet(&query, &claims)?;
     let (from, until) = (time_param(&query, "from")?, time_param(&query, "until")?);
+    let (engine, owner) = (&app.engine, &claims.wallet);
+    let reaches_now = is_later(until, app.clock.now());
+    if of_wallet && reaches_now {
+        app.observe_wallet(owner).await?;
+    }
     let sums = match of_wallet {
-        true => app.engine.wallet_statement_sums(&claims.wallet, from, until).await,
-        false => app.engine.statement_sums(&claims.wallet, from, until).await,
+        true => engine.wallet_statement_sums(owner, from, until).await,
+        false => engine.statement_sums(owner, from, until).await,
     };
     let sums = sums.map_err(|_| ApiError::internal())?;
-    let available = sums.closing.checked_sub(sums.held);
+    // A hold of the agents' wallet has no line, so only the wallet itself knows what is held, and only now.
+    let held = match (of_wallet, reaches_now) {
+        (false, _) => Some(sums.held),
+        (true, true) => {
+            let wallet = engine.agent_wallet(owner).await.map_err(|_| ApiError::internal())?;
+            Some(wallet.map_or(Usdc::ZERO, |wallet| wallet.held_in_all()))
+        }
+        (true, false) => None,
+    };
+    let available = held.map(|held| sums.closing.checked_sub(held).unwrap_or(Usdc::ZERO));
     Ok(json::private_ok(&StatementSumsResponse {
         opening: sums.opening.into(),
         credited: sums.credited.into(),
         debited: sums.debited.into(),
         balance: sums.closing.into(),
-        available: available.map_err(|_| ApiError::internal())?.into(),
-        held: sums.held.into(),
+        available: available.map(ExactDecimal::from),
+        held: held.map(ExactDecimal::from),
     }))
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::access::field;
 use super::agent::Agent;
-use super::agent_wallet::{assert_error, keyed, opened, service_with_seller, with_open};
+use super::agent_wallet::{assert_error, fund_wallet, keyed, opened, service_with_seller, with_open};
 use super::agent_wallet_approvals::key_of;
 use super::host::Host;
 use super::http::{Response, ServiceClient};
@@ -127,6 +127,37 @@ async fn statement_of_the_agent_wallet_has_what_it_received_and_paid() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn statement_of_the_agent_wallet_agrees_with_the_chains_when_it_is_read() {
+    // Checks: the sums have what is on both chains before the wallet paid anything, and reads write each receipt once,
+    // also reads at the same time; what a payment holds is held in the sums though it has no line; a period that is over
+    // has no held part, and reading it writes nothing.
+    let (seller, _host, service) = service_with_seller().await;
+    let site = ServiceClient::of(&service);
+    let (_, own, wallet) = opened(&site, Network::Base).await;
+    let owner = Owner::by_token(&site, &own).await;
+    let past = sums(&site, &owner, "&until=2020-01-01T00:00:00Z").await;
+    assert_eq!(past.body["balance"], 0, "{}", past.text);
+    let shown = |answer: &Response| json!([answer.body["balance"], answer.body["held"], answer.body["available"]]);
+    assert_eq!(shown(&past), json!([0, null, null]));
+    let (first, second) = tokio::join!(sums(&site, &owner, ""), sums(&site, &owner, ""));
+    assert_eq!(shown(&first), json!([20_000, 0, 20_000]), "{}", first.text);
+    assert_eq!(shown(&second), shown(&first), "{}", second.text);
+    assert_eq!(lines(&site, &own, "").await.len(), 2);
+
+    fund_wallet(&site, wallet["addresses"]["base"].as_str().unwrap()).await;
+    let newest = lines(&site, &own, "&order=desc&limit=1").await;
+    assert_eq!(change(&newest[0]), json!(["credited", 1, 20_001, 0]));
+    let unsettled = json!({"url": format!("http://{}/refuses", seller.authority()), "expectedNetwork": "solana"});
+    let call = keyed(&site, &own, "agentX402Pay", "refused", &unsettled).await;
+    assert_error(&call, 409, "unsettled");
+    let now = with_open(&site, &own, 1).await;
+    assert_eq!(now["balances"]["solana"]["held"], 1);
+    let sums_now = sums(&site, &owner, "").await;
+    assert_eq!(shown(&sums_now), json!([20_001, 1, 20_000]), "{}", sums_now.text);
+    assert_eq!(lines(&site, &own, "").await.len(), 3, "a hold has no line");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn statement_of_the_agent_wallet_is_for_its_owner_only() {
     // Checks: tokens of a payment and of an API key get 403, and so do the pages of their links; another account has its
     // own, which is empty; an account without a wallet has an empty one.
@@ -138,7 +169,8 @@ async fn statement_of_the_agent_wallet_is_for_its_owner_only() {
     let sent = keyed(&site, &courier, "agentWalletTransfer", "lunch", &transfer).await;
     assert_eq!(sent.status, 200, "{}", sent.text);
     with_open(&site, &own, 0).await;
-    assert_eq!(lines(&site, &own, "").await.len(), 2);
+    // What it has on the other chain is received too.
+    assert_eq!(lines(&site, &own, "").await.len(), 3);
     let by_payment = field(&agent.buy(&site, "/get-card?amount=5").await, "/auth/id_token");
     for token in [&courier, &by_payment] {
         assert_error(&site.get_as(token, PATH).await, 403, "sign_in_required");
@@ -150,11 +182,15 @@ async fn statement_of_the_agent_wallet_is_for_its_owner_only() {
     }
     let owner = Owner::of(&site, &agent).await;
     let seen = site.get(PATH, &[("cookie", owner.cookie())]).await;
-    assert_eq!(seen.body["entries"].as_array().unwrap().len(), 2, "{}", seen.text);
+    assert_eq!(seen.body["entries"].as_array().unwrap().len(), 3, "{}", seen.text);
     assert_eq!(sums(&site, &owner, "").await.body["debited"], json!(1.25));
 
     let (_, theirs, _) = opened(&site, Network::Base).await;
-    assert!(lines(&site, &theirs, "").await.is_empty());
+    let of_theirs: Vec<Value> = lines(&site, &theirs, "").await.iter().map(change).collect();
+    assert_eq!(
+        json!(of_theirs),
+        json!([["credited", 10_000, 10_000, 0], ["credited", 10_000, 20_000, 0]])
+    );
     let walletless = Agent::new(Network::Base);
     assert!(lines(&site, &walletless.token(&site).await, "").await.is_empty());
     let (_, with_balance) = agent_with_balance(&site, Network::Solana).await;

@@ -218,6 +218,24 @@ impl Engine {
         }
     }
 
+    /// Adds the lines for balances that the chains have to the statement of an agent wallet, unless it has changed since
+    /// `wallet`, which was read before them.
+    ///
+    /// # Errors
+    /// When the engine can't answer.
+    pub async fn observe_wallet_balances(
+        &self,
+        wallet: &AgentWallet,
+        balances: Vec<(Network, Usdc)>,
+    ) -> Result<(), WalletError> {
+        if !wallet.lacks_lines_for(&balances) {
+            return Ok(());
+        }
+        let lines = wallet.statement_line_count();
+        let command = agent_wallet::Command::ObserveBalances { balances, lines };
+        self.ask_agent_wallet(wallet.owner, command, None).await
+    }
+
     /// [`Engine::spent_before`] of an owner's wallet, if there is one.
     async fn spent_before_of(&self, owner: &Wallet) -> Option<Usdc> {
         match self.agent_wallet(owner).await {

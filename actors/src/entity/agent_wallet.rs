@@ -197,6 +197,13 @@ pub enum Command {
         /// Limits and usage of the API key that gets it back too.
         key: Option<Box<KeyAllowance>>,
     },
+    /// The owner reads the statement: it gets the lines for what the chains have.
+    ObserveBalances {
+        /// Balances on the chains that could be read.
+        balances: Vec<(Network, Usdc)>,
+        /// [`AgentWallet::statement_line_count`] from before they were read.
+        lines: u64,
+    },
     /// Saves an address, or changes a saved one.
     SaveAddress(SavedAddress),
     /// Deletes a saved address.

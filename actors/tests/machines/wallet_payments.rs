@@ -421,6 +421,47 @@ fn statement_of_a_wallet_follows_the_chain() {
     assert_eq!(step_of(&unseen, &paid).statement_line_count(), 2);
 }
 
+#[test]
+fn reading_the_statement_of_a_wallet_adds_what_it_received() {
+    // Checks: both chains in one batch, each line after the other; the same balances again, or from before a line, write
+    // nothing; with a payment on its way only more is received, on its own chain.
+    let read = |wallet: &AgentWallet, base: u64, solana: u64, lines: u64| {
+        let balances = vec![
+            (Network::Base, Usdc::from_atomic(base)),
+            (Network::Solana, Usdc::from_atomic(solana)),
+        ];
+        let differs = wallet.lacks_lines_for(&balances);
+        let command = Ask::ObserveBalances { balances, lines };
+        let decision = AgentWallet::decide(Some(wallet), &WALLET, command, &at(NOW)).unwrap();
+        (differs, decision)
+    };
+    let (differs, both) = read(&wallet(None), 7, 5, 0);
+    assert!(differs);
+    let expected = [("credited", [7, 7, 0, 7]), ("credited", [5, 12, 0, 12])];
+    assert_eq!(lines_of(&both), expected);
+    let known = step_of(&wallet(None), &both);
+    assert_eq!(known.statement_line_count(), 2);
+    let (differs, again) = read(&known, 7, 5, 2);
+    assert!(!differs && again.events().is_empty() && lines_of(&again).is_empty());
+    assert!(read(&known, 8, 5, 1).1.events().is_empty(), "another line came in between");
+    let less = read(&known, 7, 4, 2).1;
+    assert_eq!(lines_of(&less), [("reversed", [1, 11, 0, 12])]);
+
+    let rich = step_of(&known, &read(&known, 9_000_000, 5, 2).1);
+    let paying = step_of(&rich, &observe(&rich, 1, 9_000_000, Some(3)));
+    let (differs, left) = read(&paying, 4_000_000, 5, 3);
+    assert!(!differs && lines_of(&left).is_empty(), "the payment may have left already");
+    let more = read(&paying, 9_000_001, 4, 3).1;
+    assert_eq!(
+        lines_of(&more),
+        [
+            ("credited", [1, 9_000_006, 5_000_000, 9_000_006]),
+            ("reversed", [1, 9_000_005, 5_000_000, 9_000_006]),
+        ]
+    );
+    assert_eq!(step_of(&paying, &more).statement_line_count(), 5);
+}
+
 fn step_of(wallet: &AgentWallet, decision: &Decision<AgentWallet>) -> AgentWallet {
     fold(Some(wallet.clone()), &WALLET, decision.events())
 }

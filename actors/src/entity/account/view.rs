@@ -107,9 +107,9 @@ pub struct StatementLineView<'a> {
     pub cause: &'a str,
     /// Balance after the change, in US dollars.
     pub balance: ExactDecimal,
-    /// Part of the balance that can be spent.
+    /// Part of that balance that could be spent when the line was written.
     pub available: ExactDecimal,
-    /// Part of the balance that is on hold.
+    /// Part of that balance that was on hold when the line was written.
     pub held: ExactDecimal,
     /// Time of the change (RFC 3339).
     pub created_at: Time,

@@ -52,7 +52,8 @@ impl AgentWallet {
         }
         let payment = spend.payment;
         let decision = Decision::answer(());
-        let decision = self.observe(network, spend.chain_balance, spend.known_lines, decision, context);
+        let balances = [(network, spend.chain_balance)];
+        let decision = self.observe(&balances, spend.known_lines, decision, context);
         let (decision, share) = match key {
             Some(key) => {
                 let (decision, share) = key.count(amount, decision, context);
@@ -214,6 +215,9 @@ impl Entity for AgentWallet {
                     key,
                 },
             ) => Ok(wallet.settle_hold(job, spend, paid, key.as_deref(), context)),
+            (Some(wallet), Command::ObserveBalances { balances, lines }) => {
+                Ok(wallet.observe(&balances, Some(lines), done, context))
+            }
             (Some(wallet), Command::SaveAddress(saved)) => wallet.save_address(saved),
             (Some(wallet), Command::DeleteAddress(id)) => wallet.delete_address(id),
             (None, _) => Err(Rejection::NotFound),

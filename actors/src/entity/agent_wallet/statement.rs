@@ -1,8 +1,9 @@
 //! The statement of an agent wallet: one row per change of its balance that is known here, written by the batch that
 //! learns of it.
 //!
-//! What the wallet pays is known from its payments. What it receives is known from the chain: each payment begins with
-//! its balance there, and a difference to the balance of the statement is a line of its own.
+//! What the wallet pays is known from its payments. What it receives is known from the chain: its balance there is read
+//! for each payment and when the owner reads the statement, and a difference to the balance of the statement is a line of
+//! its own.
 
 use purser_storage::codec::{self, Stored};
 
@@ -96,27 +97,44 @@ impl AgentWallet {
         self.sums.lines
     }
 
-    /// Appends the line for the balance that the chain had before a payment, if it differs from that of the statement.
-    /// `lines` is the number of lines from before the balance was read: a payment that was settled since may or may not
-    /// be in it. With a payment on its way only a larger balance says something.
+    /// Appends the lines for balances that the chains had, where they differ from those of the statement. `lines` is the
+    /// number of lines from before the balances were read: a payment that was settled since may or may not be in them.
+    /// With a payment on its way only a larger balance says something.
     pub(super) fn observe(
         &self,
-        network: Network,
-        balance: Usdc,
+        balances: &[(Network, Usdc)],
         lines: Option<u64>,
         decision: Decision<Self>,
         context: &Context,
     ) -> Decision<Self> {
-        let known = self.sums.on(network);
-        let is_settling = self.holds.iter().any(|open| open.network == network);
-        if lines != Some(self.sums.lines) || balance == known || (balance < known && is_settling) {
+        if lines != Some(self.sums.lines) {
             return decision;
         }
-        let Some(after) = self.sums.observed(network, balance) else {
-            return decision;
-        };
-        let decision = decision.event(Event::BalanceObserved(network, balance));
-        self.append_difference(network, self.sums, after, decision, context)
+        let (mut sums, mut decision) = (self.sums, decision);
+        for (network, balance) in balances.iter().copied() {
+            if !self.differs(&sums, network, balance) {
+                continue;
+            }
+            let Some(after) = sums.observed(network, balance) else {
+                continue;
+            };
+            decision = decision.event(Event::BalanceObserved(network, balance));
+            decision = self.append_difference(network, sums, after, decision, context);
+            sums = after;
+        }
+        decision
+    }
+
+    fn differs(&self, sums: &WalletSums, network: Network, balance: Usdc) -> bool {
+        let known = sums.on(network);
+        let is_settling = || self.holds.iter().any(|open| open.network == network);
+        balance > known || (balance < known && !is_settling())
+    }
+
+    /// Whether these balances, which the chains have now, have lines that the statement lacks.
+    pub fn lacks_lines_for(&self, balances: &[(Network, Usdc)]) -> bool {
+        let mut balances = balances.iter().copied();
+        balances.any(|(network, balance)| self.differs(&self.sums, network, balance))
     }
 
     fn append_difference(
@@ -167,7 +185,8 @@ impl AgentWallet {
         append(decision, &self.owner, before.lines, (line, key, is_own), context)
     }
 
-    fn held_in_all(&self) -> Usdc {
+    /// Amount reserved on both networks.
+    pub fn held_in_all(&self) -> Usdc {
         let [base, solana] = Network::ALL.map(|network| self.held(network));
         base.checked_add(solana).unwrap_or(base)
     }
