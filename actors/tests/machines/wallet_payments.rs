@@ -443,14 +443,20 @@ fn reading_the_statement_of_a_wallet_adds_what_it_received() {
     assert_eq!(known.statement_line_count(), 2);
     let (differs, again) = read(&known, 7, 5, 2);
     assert!(!differs && again.events().is_empty() && lines_of(&again).is_empty());
-    assert!(read(&known, 8, 5, 1).1.events().is_empty(), "another line came in between");
+    assert!(
+        read(&known, 8, 5, 1).1.events().is_empty(),
+        "another line came in between"
+    );
     let less = read(&known, 7, 4, 2).1;
     assert_eq!(lines_of(&less), [("reversed", [1, 11, 0, 12])]);
 
     let rich = step_of(&known, &read(&known, 9_000_000, 5, 2).1);
     let paying = step_of(&rich, &observe(&rich, 1, 9_000_000, Some(3)));
     let (differs, left) = read(&paying, 4_000_000, 5, 3);
-    assert!(!differs && lines_of(&left).is_empty(), "the payment may have left already");
+    assert!(
+        !differs && lines_of(&left).is_empty(),
+        "the payment may have left already"
+    );
     let more = read(&paying, 9_000_001, 4, 3).1;
     assert_eq!(
         lines_of(&more),

@@ -68,8 +68,9 @@ impl SolanaSettlement {
         }
         let Some(alike) = alike else {
             if shown.len() >= needed {
-                // While an endpoint fails, a response that could not be read proves nothing: the failed one may confirm the other.
-                if failure.is_none() || shown.iter().all(|view| view.transaction.is_some()) {
+                // A response that could not be read proves nothing while another endpoint was not heard: it may confirm the other.
+                let is_every_one_heard = shown.len() == self.node.endpoints();
+                if is_every_one_heard || shown.iter().all(|view| view.transaction.is_some()) {
                     self.record_mismatch(&row.id);
                 }
                 // Each is queried again: the wrong one may recover.
