@@ -21,6 +21,7 @@ use super::callbacks::{CallbackReceived, MAX_CALLBACK_BYTES, signed, unsigned};
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::login::login_link;
+use super::login_page::TO_IDENTITY;
 use super::page_session::require_signed_in;
 use super::query::Query;
 use super::route::routes;
@@ -109,7 +110,7 @@ async fn get_kyc_link(
         .map_err(|_| ApiError::internal())?;
     let url = login_link(&app, &claims).await?;
     Ok(json::private_ok(&KycLinkResponse {
-        kyc_url: url.expose().to_owned(),
+        kyc_url: format!("{}&{TO_IDENTITY}", url.expose()),
         user_id: claims.wallet.into(),
         status: identity.as_ref().map_or("none", Entity::status),
         expires_in: LOGIN_CODE_LIFETIME_S,

@@ -20,6 +20,7 @@ use super::auth::{AuthClaims, Authenticator, TokenError};
 use super::error::{ApiError, ErrorCode};
 use super::form_pages::{frozen_section, redirect_or_error};
 use super::json;
+use super::login_page::TO_IDENTITY;
 use super::page_session::cookie_of;
 use super::query::Query;
 use super::route::routes;
@@ -136,7 +137,8 @@ pub(super) async fn link_of_session(
 /// account.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/login", operation_id = "showLoginPage", tag = "Account pages",
-    params(("code" = Option<String>, Query, description = "Of the link; the page posts it back.")),
+    params(("code" = Option<String>, Query, description = "Of the link; the page posts it back."),
+        ("to" = Option<String>, Query, description = "`identity` leads on to the identity check.")),
     responses((status = 200, description = "The page.", body = String, content_type = "text/html"),
         (status = 307, description = "To the same page at `localhost`, for a browser at a loopback address."))))]
 async fn get_login(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
@@ -163,10 +165,16 @@ async fn get_login(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap, Ra
 /// A form with `code`. Sets the session cookie.
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/login", operation_id = "redeemLoginCode", tag = "Account pages",
+    params(("to" = Option<String>, Query, description = "`identity` leads on to the identity check.")),
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Signed in: on to the dashboard."),
         (status = 403, description = "The page, without a session: the link is used up or too old. Or another page's form.", body = String, content_type = "text/html"))))]
-async fn post_login(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn post_login(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+    body: Body,
+) -> Result<Response, ApiError> {
     if !is_same_origin_form(&app, &headers) {
         let refused = ApiError::new(ErrorCode::OriginNotAllowed, "This form is sent by our own page only.");
         return redirect_or_error(&app, &headers, Err(refused));
@@ -176,7 +184,11 @@ async fn post_login(State(app): State<Arc<App>>, headers: HeaderMap, body: Body)
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::SEE_OTHER;
             let headers = response.headers_mut();
-            headers.insert(header::LOCATION, HeaderValue::from_static("/dashboard"));
+            let page = match query.as_deref() {
+                Some(TO_IDENTITY) => "/dashboard/settings#identity",
+                _ => "/dashboard",
+            };
+            headers.insert(header::LOCATION, HeaderValue::from_static(page));
             headers.insert(header::SET_COOKIE, cookie);
             headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
             json::private(response)

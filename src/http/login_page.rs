@@ -12,6 +12,11 @@ use crate::page::contact_link;
 
 /// Placeholder of the code in the form.
 const NO_CODE: &str = "name=\"code\" id=\"code\" value=\"\"";
+/// Where the form is sent.
+const ACTION: &str = "action=\"/login\"";
+/// In the query of a link that leads to the identity check, and of the form behind it.
+pub const TO_IDENTITY: &str = "to=identity";
+
 /// Placeholder of what an owner is shown without scripts.
 const OWNER: &str = "<!--owner-->";
 
@@ -37,12 +42,16 @@ impl LoginPage {
 
     /// The page with its form filled with the code of the query. Without a code it says where links come from.
     pub fn sign_in(&self, query: Option<&str>) -> Response {
-        let mut pairs = query.unwrap_or_default().split('&');
-        let code = pairs.find_map(|pair| pair.strip_prefix("code="));
+        let pairs = || query.unwrap_or_default().split('&');
+        let code = pairs().find_map(|pair| pair.strip_prefix("code="));
         match code.filter(|code| login_code_hash(code).is_some()) {
             Some(code) => {
                 let filled = format!("name=\"code\" id=\"code\" value=\"{code}\"");
-                web_apps::filled_page(StatusCode::OK, LOGIN.html().replace(NO_CODE, &filled))
+                let mut page = LOGIN.html().replace(NO_CODE, &filled);
+                if pairs().any(|pair| pair == TO_IDENTITY) {
+                    page = page.replace(ACTION, &format!("action=\"/login?{TO_IDENTITY}\""));
+                }
+                web_apps::filled_page(StatusCode::OK, page)
             }
             None => self.response(StatusCode::OK),
         }
@@ -81,6 +90,10 @@ mod tests {
         let filled = text(page.sign_in(Some("code=AAECAwQFBgcICQoLDA0ODw"))).await;
         assert!(filled.contains("id=\"code\" value=\"AAECAwQFBgcICQoLDA0ODw\""));
         assert!(filled.contains("<form method=\"post\" action=\"/login\""));
+        let filled = text(page.sign_in(Some("code=AAECAwQFBgcICQoLDA0ODw&to=identity"))).await;
+        assert!(filled.contains("<form method=\"post\" action=\"/login?to=identity\""));
+        let filled = text(page.sign_in(Some("code=AAECAwQFBgcICQoLDA0ODw&to=elsewhere"))).await;
+        assert!(filled.contains("<form method=\"post\" action=\"/login\"") && !filled.contains("elsewhere"));
         assert!(LOGIN.html().contains(NO_CODE) && SIGNED_IN.html().contains(OWNER));
         for other in [
             None,

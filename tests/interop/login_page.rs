@@ -228,8 +228,8 @@ async fn owners_link_and_token(purser: &ServerProcess) -> (String, String) {
     let (status, _, signed_in) = purser.get("/auth", &[("sign-in-with-x", &proof)]).await;
     assert_eq!(status, 200, "{signed_in}");
     let token = signed_in["auth"]["id_token"].as_str().unwrap().to_owned();
-    let (_, link) = purser.bearer("/get-kyc-link", &token).await;
-    (link["kyc_url"].as_str().unwrap().to_owned(), token)
+    let (_, link) = purser.bearer("/get-auth-link", &token).await;
+    (link["auth_url"].as_str().unwrap().to_owned(), token)
 }
 
 /// A request of a script of the page.

@@ -43,7 +43,9 @@ async fn owner_verifies_and_links_on_the_page() {
             (link.str("status"), &link.body["expires_in"]),
             (Some("none"), &json!(900))
         );
-        let owner = Owner::by_link(&site, link.str("kyc_url").unwrap()).await;
+        let url = link.str("kyc_url").unwrap();
+        assert!(url.ends_with("&to=identity"), "{url}");
+        let owner = Owner::by_link(&site, url).await;
         owner.verify(&site, &token).await;
         let again = owner.act(&site, "/account/identity", &json!({})).await;
         assert_eq!((again.status, again.code()), (409, "identity_already_verified"));

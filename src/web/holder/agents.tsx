@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { Amount, Avatar, Button, Confirm, CopyLine, Dialog, Empty, ErrorLine, Field, Icon, Id, KeyValue, Menu, Meter, MoneyField, PageHead, Panel, Shell, Skeleton, Status, Table, Time, failure, fieldErrors, frame, money, toast, units } from "../parts";
-import { account, agentsStopped, loadAccount, mayAct } from "./account";
+import { account, agentsStopped, loadAccount, mayAct, serviceUrl } from "./account";
 import { type Approval, waits } from "./approvals";
 import { FromBalance, Merchants, Spending, amountError, asText } from "./limits";
 import { LookNote } from "./look-note";
@@ -122,7 +122,7 @@ function LetIn({ onClose }: { onClose: () => void }) {
       }
     >
       <p>Tell your agent to ask for access. It shows you a link and a code.</p>
-      <CopyLine text={`curl -X POST ${location.origin}/signup`} />
+      <CopyLine text={`curl -X POST ${serviceUrl.value}/signup`} />
       <Field label="Link from the agent" type="url" mono value={link} onChange={(value) => { setLink(value); setError(null); }} error={error} placeholder={`${location.origin}/claim?signup=…`} hint="Compare the code on the page that opens with the one that your agent shows." />
       <p>An agent with a wallet of its own needs nothing from you: it pays for what it buys.</p>
     </Dialog>

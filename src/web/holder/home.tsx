@@ -314,7 +314,7 @@ export default function Home() {
         key: "passkey",
         icon: "passkey",
         title: <b>Add a passkey</b>,
-        text: isLate ? "The link that you opened is too old for it. Ask your agent for a new one, and add a passkey within ten minutes." : "Then you come back without a link, and only you can let agents act again after a stop.",
+        text: isLate ? "It works for ten minutes after a link of your wallet is opened. Ask your agent for a new one." : "Then you come back without a link, and only you can let agents act again after a stop.",
         actions: !isLate && (
           <Button
             small

@@ -5,6 +5,7 @@ import { Avatar, Button, Confirm, Empty, Id, Panel, Skeleton, Time, failure, sho
 import { account, mayAct } from "./account";
 import { isAbsent, useLoad } from "./data/load";
 import { type Session, endSession, readSessions } from "./data/settings";
+import { count } from "./data/words";
 import { LoadError } from "./pager";
 
 /** How it began, in words. A browser session comes from the link of another session. */
@@ -32,12 +33,18 @@ const rank = (session: Session): number => (session.current ? 0 : isBrowser(sess
 /** More than these are shown on demand. */
 const FIRST = 6;
 
+/** A purchase leaves a session with whoever made it. An hour of purchases has many, so they are shown on demand. */
+const isOfPayment = (session: Session): boolean => session.opened_by === "payment" && !isBrowser(session) && !session.current;
+
 export function Sessions({ title }: { title: string }) {
   const sessions = useLoad("sessions", readSessions, { types: ["session.*", "api_key.*"] });
   const [ending, setEnding] = useState<Session | null>(null);
   const [all, setAll] = useState(false);
   const sorted = [...(sessions.data ?? [])].sort((a, b) => rank(a) - rank(b));
-  const shown = all ? sorted : sorted.slice(0, FIRST);
+  const ofPayments = sorted.filter(isOfPayment);
+  const first = sorted.filter((one) => !isOfPayment(one)).slice(0, FIRST);
+  const shown = all ? sorted : first;
+  const [endingAll, setEndingAll] = useState(false);
   if (isAbsent(sessions.error)) return null;
   if (sessions.error?.code === "sign_in_required") return null;
   return (
@@ -45,10 +52,17 @@ export function Sessions({ title }: { title: string }) {
       id="sessions"
       title={title}
       foot={
-        sorted.length > FIRST && (
-          <Button small onClick={() => setAll(!all)}>
-            {all ? "Show fewer" : `Show all ${sorted.length}`}
-          </Button>
+        sorted.length > first.length && (
+          <>
+            <Button small onClick={() => setAll(!all)}>
+              {all ? "Show fewer" : `Show all ${sorted.length}`}
+            </Button>
+            {ofPayments.length > 1 && (
+              <Button small kind="ghost" disabled={!mayAct.value} onClick={() => setEndingAll(true)}>
+                Sign out {count(ofPayments.length, "payment")}
+              </Button>
+            )}
+          </>
         )
       }
     >
@@ -66,7 +80,7 @@ export function Sessions({ title }: { title: string }) {
             <li class="cell ask" key={one.session_id}>
               <Avatar name={sessionName(one)} {...(isBrowser(one) ? { icon: "globe" as const } : {})} large />
               <div>
-                <b>{sessionName(one)}</b>
+                {isOfPayment(one) && one.payment_id ? <a href={`/dashboard/payments/${one.payment_id}`}>{sessionName(one)}</a> : <b>{sessionName(one)}</b>}
                 {one.current && <span class="quiet"> · here</span>}
                 <p class="small quiet row wrap">
                   <span>
@@ -93,7 +107,30 @@ export function Sessions({ title }: { title: string }) {
         </ul>
       )}
       {ending && <EndSession session={ending} onClose={() => setEnding(null)} then={sessions.reload} />}
+      {endingAll && <EndAll sessions={ofPayments} onClose={() => setEndingAll(false)} then={sessions.reload} />}
     </Panel>
+  );
+}
+
+function EndAll({ sessions, onClose, then }: { sessions: Session[]; onClose: () => void; then: () => void }) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const end = async () => {
+    setBusy(true);
+    try {
+      for (const one of sessions) await endSession(one.session_id);
+      onClose();
+      toast(`${count(sessions.length, "payment")} signed out`);
+    } catch (thrown) {
+      setBusy(false);
+      setError(failure(thrown).said);
+    }
+    then();
+  };
+  return (
+    <Confirm title={`Sign out ${count(sessions.length, "payment")}?`} action="Sign out" danger busy={busy} error={error} onConfirm={() => void end()} onClose={onClose}>
+      <p>Each purchase let its program read what it bought. That ends at once. What was bought stays, and agents that signed in stay signed in.</p>
+    </Confirm>
   );
 }
 

@@ -127,7 +127,7 @@ function WaysIn() {
       {keys.data && keys.data.passkeys.length === 0 && (
         <div class="panel-body">
           <Note tone={possible ? "wait" : "info"} title={possible ? "Add a passkey, so that you don’t depend on your agent." : "This address offers no passkeys."}>
-            {possible ? `Then you come back without a link, and confirm what matters with your fingerprint, face or PIN.${isLate ? " The link that you opened is too old for it: ask your agent for a new one, and add a passkey within ten minutes." : ""}` : "Browsers offer passkeys at a host name with TLS, or at localhost."}
+            {possible ? `Then you come back without a link, and confirm what matters with your fingerprint, face or PIN.${isLate ? " It works for ten minutes after a link of your wallet is opened: ask your agent for a new one." : ""}` : "Browsers offer passkeys at a host name with TLS, or at localhost."}
           </Note>
         </div>
       )}

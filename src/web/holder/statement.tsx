@@ -2,7 +2,7 @@
 // paper.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Amount, type AmountValue, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, failure, fullTime, isZero, money, onEvent, setQuery, toast, useRoute, present } from "../parts";
+import { Amount, type AmountValue, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, byWords, failure, fullTime, isZero, money, onEvent, setQuery, toast, useRoute, present } from "../parts";
 import { account, mayAct } from "./account";
 import { type Slice, useLoad, usePages } from "./data/load";
 import { type Line, type Show, type Shown, causePage, dateOf, daysPeriod, effectOf, effectText, exportCsv, lineWords, monthPeriod, readForPaper, readNotListed, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
@@ -267,6 +267,7 @@ function Lines({ lines, opening, marked }: { lines: Line[]; opening: { amount: A
                 )}
                 <div class="small quiet row wrap">
                   {line.type === "debited" && line.wallet_payment && <span>by {line.api_key?.name ?? "your agent"}</span>}
+                  {line.by && <span>{byWords(line.by)}</span>}
                   {line.wallet_payment?.note && <span class="anywhere">“{line.wallet_payment.note}”</span>}
                   <span class="no-print">
                     <Id value={line.wallet_payment?.tx_hash ?? line.cause} />

@@ -168,6 +168,7 @@ export default function Transfers() {
 /** How long it took: in tenths of a second below ten seconds. */
 export function took(row: Transfer): string {
   const ms = Date.parse(row.updatedAt) - Date.parse(row.createdAt);
+  if (ms < 100) return "under 0.1 s";
   return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms / 1_000);
 }
 

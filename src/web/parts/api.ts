@@ -55,7 +55,7 @@ function failureOf(status: number, body: unknown): ApiFailure {
   const message = text(inner.error) ?? text(inner.message) ?? `The service answered ${status}.`;
   // Without a passkey there is nothing to ask for.
   if (inner.code === "confirmation_required" && inner.reason === "login_link") {
-    return new ApiFailure("login_link_needed", "This account has no passkey, and you opened its link more than ten minutes ago.", "Ask your agent for a new link, open it in this browser, and add a passkey: then you can do this at any time.", undefined, status);
+    return new ApiFailure("login_link_needed", "Without a passkey, this works for ten minutes after a link of your wallet is opened.", "Ask your agent for a new link, open it in this browser, and add a passkey: then you can do this at any time.", undefined, status);
   }
   const frozenMessage = text(outer.frozen_message) ?? text(inner.frozen_message);
   return new ApiFailure(

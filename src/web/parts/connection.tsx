@@ -43,7 +43,7 @@ export function Connection() {
         <KeyValue
           rows={[
             lastEventAt.value !== null && { name: "Last event", value: <Time at={new Date(lastEventAt.value).toISOString()} /> },
-            { name: "Cursor", value: <span class="mono small">{lastSeq.value.toLocaleString("en")}</span> },
+            { name: "Cursor", value: <span class="mono small anywhere">{lastSeq.value}</span> },
           ]}
         />
         {state !== "live" && state !== "ended" && (

@@ -295,7 +295,7 @@ const ROWS = {
   "intl_order.remainder_released": { says: (o) => `What was left on international card${ending(o)} is back on your balance.`, amount: changeOf("credited_usd_amount", "in") },
   "intl_order.request_ended": { says: (o) => `A request about international card${ending(o)} was refused by an operator.` },
 
-  "issuer_link.requested": { does: () => "asked to link the card issuer.", step: "link" },
+  "issuer_link.requested": { does: () => "asked to link the card issuer.", says: () => "A link to the card issuer was asked for.", step: "link" },
   "issuer_link.linked": { says: () => "Your account at the card issuer is linked.", then: status("issuer_link"), step: "link" },
   "issuer_link.declined": { says: (o) => `The card issuer declined the link.${because(o.decline_reason)}`, then: () => ({ tone: "off", word: "Declined" }), step: "link" },
   "issuer_link.unlinked": { does: () => "ended the link to the card issuer.", says: () => "Your account at the card issuer is no longer linked.", step: "link" },

@@ -96,7 +96,7 @@ export function fullTime(at: string): string {
 
 export interface TimeProps {
   at: string;
-  /** `ago` is relative; the others are fixed. */
+  /** `ago` is relative; the others are fixed. `seconds` has the day too, unless it is today. */
   as?: "ago" | "clock" | "seconds" | "day" | "full";
   class?: string;
 }
@@ -108,7 +108,7 @@ export function Time({ at, as = "ago", class: name }: TimeProps) {
   if (!Number.isNaN(moment)) {
     if (as === "ago") text = ago(at, now.value);
     else if (as === "clock") text = clock(at);
-    else if (as === "seconds") text = clockSeconds(at);
+    else if (as === "seconds") text = dayKey(at) === dayKey(present()) ? clockSeconds(at) : `${day(at, present())} ${clockSeconds(at)}`;
     else if (as === "day") text = day(at, now.value);
     else text = fullTime(at);
   }

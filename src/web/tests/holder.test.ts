@@ -157,23 +157,28 @@ test("the statement is read on for a filter that leaves few lines", async () => 
     configurable: true,
     value: async (path: string) => {
       asked.push(path);
+      if (path.includes("/events")) return new Response(JSON.stringify({ events: EVENTS, next_before: null }));
       const query = new URL(path, "http://x").searchParams;
       const begin = query.get("starting_after") ? lines.findIndex((one) => one.entry_id === query.get("starting_after")) + 1 : 0;
       const limit = Number(query.get("limit"));
       return new Response(JSON.stringify({ entries: lines.slice(begin, begin + limit), has_more: lines.length > begin + limit }));
     },
   });
+  const EVENTS = [{ seq: 9, type: "withdrawal.pending", created_at: "2026-11-22T09:41:00.000Z", data: { object: { id: "wd_1" } }, actor: { type: "api_key", api_key_name: "Courier", in_browser: false } }];
   const first = await statementSlice({}, "out", undefined, 2);
+  assert.equal(first.rows[0]?.by, "Courier");
   assert.deepEqual(first.rows.map((one) => one.entry_id), ["stl_0", "stl_100"]);
   const second = await statementSlice({}, "out", first.next, 2);
   assert.deepEqual([second.rows.map((one) => one.entry_id), second.next], [["stl_200"], undefined]);
   assert.ok(asked.every((path) => path.includes("order=desc")));
+  const reads = asked.length;
 
   const steps: number[] = [];
   const file = await exportCsv({}, (count) => steps.push(count), () => false);
   const text = (await file?.blob.text()) ?? "";
   assert.deepEqual([file?.lines, steps], [250, [100, 200, 250]]);
   assert.equal(text.trim().split("\r\n").length, 251);
+  assert.equal(asked.slice(reads).filter((path) => path.includes("/events")).length, 1, "events are read once for a file");
   assert.match(text, /"Withdrawal, held",held,0\.00,1\.00,1\.00,0\.00,1\.00,/);
   assert.equal(await exportCsv({}, () => {}, () => true), null);
 });

@@ -75,6 +75,19 @@ export const scenarios = {
     await visitor.close()
   },
 
+  async 'a link for the identity check leads to it'({ browser, service }) {
+    const agent = service.agent('unchecked')
+    await agent.token()
+    const { kyc_url } = (await agent.get('/get-kyc-link')).body
+    const visitor = await browser.visitor({ size: 'phone' })
+    visitor.expects(/status of 401/)
+    await visitor.open(kyc_url)
+    await visitor.sees('#identity', 'Verify identity')
+    check(new URL(visitor.page.url()).hash === '#identity', visitor.page.url())
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
   async 'an account that has everything is accessible'({ browser, service }) {
     const agent = service.agent('furnished')
     await agent.call('createAgentWallet')

@@ -1,13 +1,17 @@
 // The statements of the balance and of the agents’ wallet: every change by period, with sums and as a file.
 
-import { ApiFailure, api, compare, decimal, less, money, short, sum, units, withQuery, present } from "../../parts";
+import { ApiFailure, type StreamEvent, actorOf, api, compare, decimal, failure, less, money, short, sum, thingOf, units, withQuery, present } from "../../parts";
 import type { ExactDecimal, GetAgentWalletResult, Payment, StatementEntry } from "../../api/public";
 import { OWN, merchantName } from "../approvals";
 import { chainName } from "../chain";
 import type { Slice } from "./load";
 
 /** A line of either statement. Only one of the agents’ wallet says what was paid, by which key, and what it bought here. */
-export type Line = StatementEntry & { bought?: Payment };
+export type Line = StatementEntry & {
+  bought?: Payment;
+  /** Of the balance: who took it. */
+  by?: string;
+};
 
 interface Page {
   entries: Line[];
@@ -79,9 +83,55 @@ class Purchases {
   }
 }
 
-async function read(period: Period, order: "asc" | "desc", limit: number, after?: string, purchases = new Purchases()): Promise<Page> {
+/** What takes from the balance. */
+const TAKEN = ["withdrawal.pending", "payout.queued", "bank_transfer.pending"];
+/** An event and its line are written at once, but each with its own time. */
+const BESIDE_MS = 60_000;
+
+/** Who took from the balance, by the id of the withdrawal, payout or transfer: as far back as the service keeps events. */
+class Takers {
+  private readonly found = new Map<string, string>();
+  private before: number | undefined;
+  private oldest = Infinity;
+  private isAtEnd = false;
+
+  private async readTo(moment: number): Promise<void> {
+    while (!this.isAtEnd && this.oldest > moment) {
+      const page = await api.get<{ events: StreamEvent[]; next_before?: number | null }>(withQuery("/events", { order: "desc", limit: 100, types: TAKEN.join(","), before: this.before }));
+      for (const event of page.events) {
+        const id = thingOf(event.data.object);
+        const who = actorOf(event);
+        if (id && who) this.found.set(id, who);
+      }
+      const last = page.events.at(-1);
+      this.before = page.next_before ?? undefined;
+      this.oldest = last ? Date.parse(last.created_at) : this.oldest;
+      this.isAtEnd = this.before === undefined;
+    }
+  }
+
+  async nameIn(lines: Line[]): Promise<void> {
+    const taken = lines.filter((line) => /^(wd|po|btr)_/.test(line.cause) && line.type !== "credited" && line.type !== "released");
+    if (taken.length === 0) return;
+    await this.readTo(Math.min(...taken.map((line) => Date.parse(line.created_at))) - BESIDE_MS);
+    for (const line of taken) {
+      const who = this.found.get(line.cause);
+      if (who) line.by = who;
+    }
+  }
+}
+
+/** What a line does not say itself. One for all pages of a file, so that nothing is read twice. */
+const namesOf = (period: Period): Purchases | Takers => (period.of === undefined ? new Takers() : new Purchases());
+
+async function read(period: Period, order: "asc" | "desc", limit: number, after?: string, names = namesOf(period)): Promise<Page> {
   const page = await api.get<Page>(withQuery("/get-account-statement", { order, ...period, limit, starting_after: after }));
-  if (period.of !== undefined) await purchases.nameIn(page.entries);
+  try {
+    await names.nameIn(page.entries);
+  } catch (error) {
+    // Without it the lines say less. A file waits, and asks again.
+    if (failure(error).status === 429) throw error;
+  }
   return page;
 }
 
@@ -246,6 +296,7 @@ function cell(text: string): string {
 
 const HEAD = ["time_utc", "what", "type", "change_usd", "amount_usd", "balance_usd", "held_usd", "available_usd", "cause", "entry_id"];
 
+const BALANCE_HEAD = ["by"];
 const WALLET_HEAD = ["paid_to", "address", "network", "transaction", "agent", "api_key_id", "note", "payment_id", "product_id"];
 
 function walletCells(line: Line): string[] {
@@ -269,22 +320,22 @@ export interface Export {
 export async function exportCsv(period: Period, progress: (lines: number) => void, stopped: () => boolean): Promise<Export | null> {
   const ofWallet = period.of !== undefined;
   // A mark at the beginning, so that spreadsheets read the file as UTF-8.
-  const parts: string[] = [`\uFEFF${[...HEAD, ...(ofWallet ? WALLET_HEAD : [])].join(",")}\r\n`];
-  const purchases = new Purchases();
+  const parts: string[] = [`\uFEFF${[...HEAD, ...(ofWallet ? WALLET_HEAD : BALANCE_HEAD)].join(",")}\r\n`];
+  const names = namesOf(period);
   let lines = 0;
   let after: string | undefined;
   for (;;) {
     if (stopped()) return null;
     let page: Page;
     try {
-      page = await read(period, "asc", 100, after, purchases);
+      page = await read(period, "asc", 100, after, names);
     } catch (error) {
       // The service asks for a pause after many requests.
       if (!(error instanceof ApiFailure) || error.status !== 429) throw error;
       await new Promise((go) => setTimeout(go, 5_000));
       continue;
     }
-    parts.push(page.entries.map((line) => `${csvLine(line, ofWallet ? walletCells(line) : [])}\r\n`).join(""));
+    parts.push(page.entries.map((line) => `${csvLine(line, ofWallet ? walletCells(line) : [line.by ?? ""])}\r\n`).join(""));
     lines += page.entries.length;
     progress(lines);
     after = page.entries.at(-1)?.entry_id;
