@@ -1,13 +1,13 @@
 // What people did here. Each record has the hash of the one before, so none can be changed or lost unseen.
 
 import { useSignal } from "@preact/signals";
-import { Avatar, Button, Empty, Icon, Id, Note, PageHead, Panel, Segments, Shell, Table, Time, api, failure, toast, useLoaded, withQuery } from "../parts";
+import { Avatar, Button, Empty, Icon, Id, Note, PageHead, Panel, Segments, Shell, Table, Time, api, failure, short, toast, useLoaded, withQuery } from "../parts";
 import type { AuditLogEntry } from "../api/operator";
 import { ListBar, ListState, csv, fits, save, usePaged } from "./lists";
 import { useEvery } from "./live";
 import { isMe } from "./session";
 import { actArea, actSays } from "./acts";
-import { Subject } from "./subject";
+import { Subject, idOf } from "./subject";
 
 interface Page {
   entries: AuditLogEntry[];
@@ -139,7 +139,19 @@ export default function Audit() {
                     </span>
                   ),
                 },
-                { title: "To", cell: (row) => <Subject value={row.subject} action={row.action} /> },
+                {
+                  title: "To",
+                  cell: (row) => (
+                    <span class="row wrap">
+                      <Subject value={row.subject} action={row.action} />
+                      {idOf(row.subject) && (
+                        <a class="small" href={withQuery("/desk/customers", { q: idOf(row.subject) })}>
+                          Open<span class="only-read"> {short(idOf(row.subject) ?? "")}</span>
+                        </a>
+                      )}
+                    </span>
+                  ),
+                },
                 { title: "Request", cell: (row) => <Id value={row.request_id} />, fold: "hidden" },
                 {
                   title: "Hash",
