@@ -129,7 +129,7 @@ impl AuditPosition {
 /// another operator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditExtras {
-    /// Approving operator and the approval's id; recorded before the action.
+    /// Approving operator and the subject of its record, which comes before that of the action.
     pub approved_by: Option<(OperatorAction, String)>,
     /// Conditions for the batch.
     pub conditions: Vec<Condition>,

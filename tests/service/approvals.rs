@@ -114,6 +114,14 @@ async fn credit_above_the_limit_needs_a_second_operator() {
         by("approval.request"),
         "the credit is attributed to the requester"
     );
+    let log = operator.get("/admin/audit").await.body;
+    let entries = log["entries"].as_array().unwrap();
+    let subject_of = |action: &str| &entries.iter().find(|entry| entry["action"] == action).unwrap()["subject"];
+    assert_eq!(
+        subject_of("approval.approve"),
+        subject_of("approval.request"),
+        "the approval names the action and its amount"
+    );
     service.stop();
     host.assert_verified();
 }

@@ -135,7 +135,7 @@ impl Engine {
                 let id = ApprovalId::for_action(&pending.action, pending.amount);
                 let key = table::approval(id);
                 Ok(AuditExtras {
-                    approved_by: Some((by.clone(), id.to_string())),
+                    approved_by: Some((by.clone(), audit_subject(id, &pending.action, pending.amount))),
                     conditions: vec![Condition::Present(key.clone())],
                     writes: vec![Write::Delete { key }],
                 })
@@ -226,7 +226,7 @@ impl Engine {
         let words = AuditEntry {
             act,
             action: AuditAction::ApprovalRequest,
-            subject: format!("{id} {} {} {}", gift.kind().name(), gift.subject(), amount.decimal()),
+            subject: audit_subject(id, &gift, amount),
             note: Some(gift.audit_note()),
             extras: AuditExtras::default(),
         };
@@ -429,7 +429,7 @@ impl Engine {
         let words = AuditEntry {
             act,
             action: AuditAction::ApprovalReject,
-            subject: id.to_string(),
+            subject: audit_subject(id, &pending.action, pending.amount),
             note: Some(reason),
             extras: AuditExtras::default(),
         };
@@ -444,6 +444,16 @@ impl Engine {
             Err(_) => Err(ApprovalError::Unavailable),
         }
     }
+}
+
+/// Subject of the audit records of one approval: the request, the approval and the rejection name the same action.
+fn audit_subject(id: ApprovalId, action: &ApprovableAction, amount: Usdc) -> String {
+    format!(
+        "{id} {} {} {}",
+        action.kind().name(),
+        action.subject(),
+        amount.decimal()
+    )
 }
 
 fn storage_error(error: &StoreError) -> AuthorityError {

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type AmountValue, Button, type ButtonProps, Check, Dialog, ErrorLine, Exact, Field, MoneyField, Note, amountProblem, api, compare, failure, fieldErrors, money, sum, toast, units } from "../parts";
+import { type AmountValue, Button, type ButtonProps, Check, Dialog, ErrorLine, Exact, Field, MoneyField, Note, amountProblem, api, compare, complain, failure, fieldErrors, money, sum, toast, units } from "../parts";
 import { type Needs, alone, may, readClock, whyNot } from "./session";
 
 export interface ActProps extends ButtonProps {
@@ -190,7 +190,7 @@ export function useAct(): { busy: string | null; act: (name: string, path: strin
         toast(typeof done === "string" ? done : done(answer));
         return answer;
       } catch (thrown) {
-        toast(claimEnded(thrown) ?? failure(thrown).said);
+        complain(claimEnded(thrown) ?? failure(thrown).said);
         return undefined;
       } finally {
         busy.value = null;

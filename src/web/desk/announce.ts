@@ -106,28 +106,52 @@ function announce(before: Counts, after: Counts): void {
   if (said.length > 0) announceBySound();
 }
 
+interface Decision {
+  operator: string;
+  action: string;
+  subject: string;
+}
+
+/** What colleagues decided of these requests. One that was taken back or ran out is no news to who made it. */
+export const decided = (requests: string[], log: Decision[]): string[] =>
+  requests.flatMap((id) => {
+    const found = log.find((one) => /^(approval|refund)\.(approve|reject)$/.test(one.action) && one.subject.split(" ")[0] === id);
+    return found && !isMe(found.operator) ? [`${found.operator} ${found.action.endsWith("approve") ? "approved" : "refused"} what you asked for`] : [];
+  });
+
 let run = 0;
 let countedFor = "";
+/** Ids of one's own requests. */
+let asked = new Set<string>();
 
 /** Counts the requests of colleagues. Those that are there when the operator comes are no news. */
 async function countRequests(me: string): Promise<void> {
   const mine = ++run;
   const counts: Counts = {};
+  const own = new Set<string>();
   for (const name of REQUESTS) {
     counts[name] = countOf(name);
     if (counts[name] === 0) continue;
     try {
-      const found = await api.get<Record<string, { requested_by: string }[]>>(`/admin/${name}?limit=100`);
-      counts[name] = Math.max(0, counts[name] - (found[name]?.filter((one) => isMe(one.requested_by)).length ?? 0));
+      const found = await api.get<Record<string, { requested_by: string; approval_id?: string; refund_id?: string }[]>>(`/admin/${name}?limit=100`);
+      const ids = (found[name] ?? []).flatMap((one) => (isMe(one.requested_by) ? [one.approval_id ?? one.refund_id ?? ""] : []));
+      counts[name] = Math.max(0, counts[name] - ids.length);
+      for (const id of ids) own.add(id);
     } catch {
-      // Then all of them count.
+      // Then all of them count, and none was decided.
+      for (const id of asked) own.add(id);
     }
     if (mine !== run) return;
   }
   const before = ofColleagues.peek();
   ofColleagues.value = counts;
+  const gone = countedFor === me ? [...asked].filter((id) => !own.has(id)) : [];
   if (countedFor === me) announce(before, counts);
   countedFor = me;
+  asked = own;
+  if (gone.length === 0) return;
+  const { entries } = await api.get<{ entries: Decision[] }>("/admin/audit?order=desc&limit=20");
+  for (const one of decided(gone, entries)) toast(one);
 }
 
 export function startAnnouncing(): void {
@@ -141,7 +165,8 @@ export function startAnnouncing(): void {
   });
   const versions = computed(() => (operator.value && queues.value.size > 0 ? [operator.value.name, ...REQUESTS.map((name) => queues.value.get(name)?.version)].join(" ") : ""));
   effect(() => {
-    if (versions.value !== "") void countRequests(operator.peek()?.name ?? "");
+    // What could not be read is read with the next change.
+    if (versions.value !== "") void countRequests(operator.peek()?.name ?? "").catch(() => {});
   });
   onQueues((before, after) => {
     const counts = (queues: Map<QueueName, Queue>): Counts => Object.fromEntries([...queues.values()].flatMap((queue) => (isRequests(queue.queue) ? [] : [[queue.queue, queue.count]])));

@@ -1,13 +1,14 @@
 // What people did here. Each record has the hash of the one before, so none can be changed or lost unseen.
 
 import { useSignal } from "@preact/signals";
-import { Avatar, Button, Empty, Icon, Id, Note, PageHead, Panel, Segments, Shell, Table, Time, api, failure, toast, useLoaded, withQuery } from "../parts";
+import { useEffect } from "preact/hooks";
+import { Avatar, Button, Empty, Icon, Id, Note, PageHead, Panel, Segments, Shell, Table, Time, api, complain, failure, short, toast, useLoaded, useRoute, withQuery } from "../parts";
 import type { AuditLogEntry } from "../api/operator";
 import { ListBar, ListState, csv, fits, save, usePaged } from "./lists";
 import { useEvery } from "./live";
 import { isMe } from "./session";
 import { actArea, actSays } from "./acts";
-import { Subject } from "./subject";
+import { Subject, idOf } from "./subject";
 
 interface Page {
   entries: AuditLogEntry[];
@@ -28,7 +29,9 @@ function chained(records: AuditLogEntry[]): boolean {
 }
 
 export default function Audit() {
-  const filter = useSignal("");
+  // The search leads here with a request id, which can be further back than the first page.
+  const wanted = useRoute().query.get("q") ?? "";
+  const filter = useSignal(wanted);
   const who = useSignal<"all" | "me">("all");
   const what = useSignal<"all" | "money" | "access">("all");
   const saving = useSignal(false);
@@ -41,6 +44,11 @@ export default function Audit() {
   const shown = (list.rows ?? []).filter(
     (row) => (who.value === "all" || isMe(row.operator)) && (what.value === "all" || actArea(row.action) === what.value) && fits(filter.value, row.operator, row.subject, row.note, row.action, actSays(row.action), row.request_id, row.hash),
   );
+
+  const goesOn = wanted !== "" && filter.value === wanted && list.rows !== undefined && shown.length === 0 && list.hasMore && !list.loading;
+  useEffect(() => {
+    if (goesOn) list.more();
+  }, [goesOn]);
 
   const exportAll = async () => {
     saving.value = true;
@@ -57,7 +65,7 @@ export default function Audit() {
       save(`audit-log-${new Date().toISOString().slice(0, 10)}.csv`, csv([...head], all.map((row) => head.map((name) => row[name]))));
       toast(chained(all) ? `${all.length.toLocaleString("en")} records saved. Each has the hash of the one before.` : "Saved, but the hashes do not chain. Tell an administrator.");
     } catch (thrown) {
-      toast(failure(thrown).said);
+      complain(failure(thrown).said);
     } finally {
       saving.value = false;
     }
@@ -139,7 +147,19 @@ export default function Audit() {
                     </span>
                   ),
                 },
-                { title: "To", cell: (row) => <Subject value={row.subject} action={row.action} /> },
+                {
+                  title: "To",
+                  cell: (row) => (
+                    <span class="row wrap">
+                      <Subject value={row.subject} action={row.action} />
+                      {idOf(row.subject) && (
+                        <a class="small" href={withQuery("/desk/customers", { q: idOf(row.subject) })}>
+                          Open<span class="only-read"> {short(idOf(row.subject) ?? "")}</span>
+                        </a>
+                      )}
+                    </span>
+                  ),
+                },
                 { title: "Request", cell: (row) => <Id value={row.request_id} />, fold: "hidden" },
                 {
                   title: "Hash",

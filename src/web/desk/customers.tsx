@@ -135,7 +135,17 @@ function Results({ q }: { q: string }) {
         }
       >
         {hits.length === 0 ? (
-          <Empty icon="search" title={result.complete ? "Only whole texts are found" : "Not in the part that was searched"}>
+          <Empty
+            icon="search"
+            actions={
+              /^(req|apr)_/.test(q) && (
+                <Button icon="audit" href={withQuery("/desk/audit", { q })}>
+                  Look in the audit log
+                </Button>
+              )
+            }
+            title={result.complete ? "Only whole texts are found" : "Not in the part that was searched"}
+          >
             It must be a whole wallet, one of our ids, a transaction, a Request-Id, or the last four digits of a card.
           </Empty>
         ) : (
@@ -186,7 +196,7 @@ function Results({ q }: { q: string }) {
 
 export default function Customers() {
   const { query } = useRoute();
-  const q = (query.get("q") ?? "").trim();
+  const q = (query.get("q") ?? "").trim().replace(/^0X/, "0x");
   const seen = lastSeen();
   return (
     <Shell app="desk" page="customers" title="Customers">

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { type ApiFailure, Button, Field, Note, Skeleton, failure, toast } from "../parts";
+import { type ApiFailure, Button, Field, Note, Skeleton, complain, failure, toast } from "../parts";
 import { type QueueName, useOnChange } from "./live";
 
 export interface PageOf<Row> {
@@ -186,7 +186,7 @@ export function Export<Row>({ name, rows, columns, small = true, text = "Export"
               save(`${name}-${new Date().toISOString().slice(0, 10)}.csv`, csv(columns.map(([head]) => head), all.map((row) => columns.map(([, cell]) => cell(row)))));
               toast(`${all.length.toLocaleString("en")} rows saved`);
             },
-            (thrown) => toast(failure(thrown).said),
+            (thrown) => complain(failure(thrown).said),
           )
           .finally(() => {
             busy.value = false;

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { Button, Confirm, CopyLine, Dialog, Empty, ErrorLine, Field, PageHead, Panel, Select, Shell, StatusTag, Table, Time, api, failure, fieldErrors, toast, useLoaded } from "../parts";
+import { Button, Confirm, CopyLine, Dialog, Empty, ErrorLine, Field, Note, PageHead, Panel, Select, Shell, StatusTag, Table, Time, api, failure, fieldErrors, toast, useLoaded } from "../parts";
 import type { OperatorRole, OperatorToken } from "../api/operator";
 import { Act } from "./act";
 import { Export, ListBar, LoadError, fits } from "./lists";
@@ -86,6 +86,8 @@ function Everyone() {
   const all = found.data?.tokens ?? [];
   const shown = all.filter((row) => fits(filter.value, row.name, row.role));
   const ending = asking !== null && asking !== "add" ? asking : null;
+  // Nobody could add or end operators any more, and the service accepts no other way than its settings.
+  const last = ending?.role === "administrator" && all.filter((row) => row.role === "administrator" && !row.revoked).length === 1;
   const end = async (row: OperatorToken) => {
     busy.value = true;
     error.value = null;
@@ -161,7 +163,12 @@ function Everyone() {
       )}
       {asking === "add" && <Add onClose={() => setAsking(null)} onDone={found.reload} />}
       {ending && (
-        <Confirm title={`End ${ending.name}?`} action="End it" danger busy={busy.value} error={error.value} onConfirm={() => void end(ending)} onClose={() => setAsking(null)}>
+        <Confirm title={`End ${ending.name}?`} action="End it" danger busy={busy.value} error={error.value} disabled={last} onConfirm={() => void end(ending)} onClose={() => setAsking(null)}>
+          {last && (
+            <Note tone="bad" title={`${isMe(ending.name) ? "You are" : `${ending.name} is`} the only administrator.`}>
+              Add another administrator first. Without one nobody can add or end operators, until a line in the settings of the service names one.
+            </Note>
+          )}
           <p>
             The token and the passkeys and sessions that it vouched for open nothing any more, and what {ending.name} asked for is taken back. The name is not given again.
             {isMe(ending.name) && <b> It is your own: you are signed out.</b>}

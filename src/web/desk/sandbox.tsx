@@ -1,7 +1,7 @@
 // Controls of the sandbox: faults, time, test money, shops and identity checks.
 
 import { useSignal } from "@preact/signals";
-import { Amount, Button, Empty, ErrorLine, Field, KeyValue, MoneyField, PageHead, Panel, Segments, Select, Shell, Skeleton, Table, amountProblem, api, failure, frame, fullTime, span, toast, useLoaded } from "../parts";
+import { Amount, Button, Empty, ErrorLine, Field, KeyValue, MoneyField, PageHead, Panel, Segments, Select, Shell, Skeleton, Table, amountProblem, api, complain, failure, frame, fullTime, span, toast, useLoaded } from "../parts";
 import { Act } from "./act";
 import { LoadError } from "./lists";
 import { may, whyNot } from "./session";
@@ -42,7 +42,7 @@ function Faults() {
       const word = row.options.find(([name]) => name === fault)?.[1];
       toast(fault === "clear" ? `${row.name} works again` : `${row.name}: ${word?.toLowerCase()}, ${TIMES.find((one) => one.value === times.value)?.text.toLowerCase()}`);
     } catch (thrown) {
-      toast(failure(thrown).said);
+      complain(failure(thrown).said);
     }
   };
   const all = async () => {
@@ -50,7 +50,7 @@ function Faults() {
       try {
         await call(path, { fault: "clear" });
       } catch (thrown) {
-        toast(failure(thrown).said);
+        complain(failure(thrown).said);
         return;
       }
     }
@@ -136,7 +136,7 @@ function Clock() {
       toast(`Time moved ${words} on`);
       found.reload();
     } catch (thrown) {
-      toast(failure(thrown).said);
+      complain(failure(thrown).said);
     } finally {
       busy.value = false;
     }

@@ -16,6 +16,9 @@ export function subjectWord(word: string): string {
   return word.replaceAll("_", " ");
 }
 
+/** The id or wallet that the search finds, if a record names one. It knows no approvals, passkeys and sessions of the desk. */
+export const idOf = (value: string): string | undefined => value.split(" ").find((part) => ID.test(part) && !/^(apr|pk|psk|dsk|ses|evt)_/.test(part));
+
 export function Subject({ value, action = "" }: { value: string; action?: string }) {
   const parts = value.split(" ").filter((part) => part !== "");
   return (

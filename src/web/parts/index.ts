@@ -26,4 +26,4 @@ export { type Column, type Fold, Table } from "./table";
 export { Segments, Tabs } from "./tabs";
 export { Time, ago, clock, clockSeconds, day, dayKey, followClock, followEvent, fullTime, now, present, span, until } from "./time";
 export { type Theme, setTheme, theme } from "./theme";
-export { toast } from "./toast";
+export { complain, toast } from "./toast";

@@ -8,18 +8,23 @@ interface Shown {
   id: number;
   text: string;
   undo: (() => void) | undefined;
+  /** Something was not done. */
+  bad: boolean;
 }
 
 const shown = signal<Shown[]>([]);
 let last = 0;
 
 /** Says something for a moment. With `undo`, for six seconds and with a button. */
-export function toast(text: string, undo?: () => void): void {
+export function toast(text: string, undo?: () => void, bad = false): void {
   last += 1;
   const id = last;
-  shown.value = [...shown.value.slice(-2), { id, text, undo }];
-  setTimeout(() => dismiss(id), undo ? 6_000 : 3_200);
+  shown.value = [...shown.value.slice(-2), { id, text, undo, bad }];
+  setTimeout(() => dismiss(id), undo || bad ? 6_000 : 3_200);
 }
+
+/** Says why something was not done. */
+export const complain = (text: string): void => toast(text, undefined, true);
 
 function dismiss(id: number): void {
   shown.value = shown.value.filter((one) => one.id !== id);
@@ -40,7 +45,7 @@ export function Toasts() {
     <div class="toasts" ref={box} popover="manual" role="status" aria-live="polite">
       {list.map((one) => (
         <div class="toast" key={one.id}>
-          <Icon name="done" />
+          <Icon name={one.bad ? "bad" : "done"} />
           <span>{one.text}</span>
           {one.undo && (
             <button

@@ -12,7 +12,7 @@ globalThis.fetch = (async (url: string) => {
 }) as typeof fetch;
 Object.assign(globalThis, { localStorage: { getItem: () => null } });
 
-const { news, startAnnouncing } = await import("../desk/announce");
+const { decided, news, startAnnouncing } = await import("../desk/announce");
 const { queues } = await import("../desk/live");
 const { operator } = await import("../desk/session");
 const { frame } = await import("../parts");
@@ -49,4 +49,13 @@ test("only what is new is announced", () => {
   assert.deepEqual(news({ approvals: 1, intl_orders: 3 }, { approvals: 1, intl_orders: 2 }), []);
   assert.deepEqual(news({ approvals: 1 }, { approvals: 2 }), ["A colleague asks for your approval"]);
   assert.deepEqual(news({}, { intl_orders: 2, late_jobs: 4 }), ["2 new international orders"]);
+});
+
+test("who asked is told what a colleague decided", () => {
+  const log = [
+    { operator: "ben", action: "approval.approve", subject: "apr_1 reject_intl card_1 415.2" },
+    { operator: "ana", action: "approval.reject", subject: "apr_2 credit_back job_1 5" },
+    { operator: "cia", action: "refund.reject", subject: "rf_1 20 0x5ba0" },
+  ];
+  assert.deepEqual(decided(["apr_1", "apr_2", "rf_1", "apr_3"], log), ["ben approved what you asked for", "cia refused what you asked for"]);
 });

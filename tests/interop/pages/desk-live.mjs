@@ -137,7 +137,11 @@ export const scenarios = {
     const { approval_id, amount } = await visitor.page.evaluate(() => fetch('/admin/approvals').then((answer) => answer.json()).then((list) => list.approvals[0]))
     const approved = await ben.post('/admin/approvals/approve', { approval_id, amount: Number(amount) })
     check(approved.status === 'approved', JSON.stringify(approved))
+    await visitor.sees('.toasts', 'ben-who-approves approved what you asked for')
     await until('the order is gone', async () => !(await visitor.text('main')).includes('$400.00') || null)
+    await visitor.open(`${service.deskUrl}/desk/customers?q=${approval_id}`)
+    await visitor.press('main a', 'Look in the audit log')
+    await visitor.sees('main tbody', 'approved what a colleague asked')
     visitor.assertClean(service.deskUrl)
     await visitor.close()
   },

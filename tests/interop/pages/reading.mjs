@@ -242,7 +242,7 @@ export const scenarios = {
     const { visitor } = await asOperator({ browser, service })
     const found = []
     for (const [page, parts] of [
-      ['', ['Home', 'Waits for a person', 'Providers and chains', 'Paid calls', 'Money held and owed', 'What colleagues did']],
+      ['', ['Home', 'Waits for a person', 'Providers and chains', 'Paid calls', 'Money held and owed', 'What operators did']],
       [`/orders?id=${order.card_id}`, ['International orders', 'Order of $140.00']],
       ['/stuck', ['A US card', 'What you can do', 'Timeline']],
       [`/customers/${user_id}`, ['', 'Timeline', 'Open work', 'Money', 'Notes', 'Owns']],
