@@ -1,17 +1,13 @@
 // One payment: what it bought, what it cost, and what came back of it.
 
 import { Button, Empty, Id, KeyValue, Log, type LogLine, PageHead, type PageProps, Panel, Shell, Skeleton, Status, type StreamEvent, Time, begunBy, money, pageOf, sentence, withBeginning } from "../parts";
-import { type Paid, readPayment } from "./data/cards";
+import { PRODUCT_WORDS, type Paid, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { useLoad } from "./data/load";
 import { dayLink } from "./data/statement";
 import { reasonSentence } from "./data/words";
 import { LoadError } from "./pager";
 import { Receipt } from "./receipt";
-
-const PRODUCTS: Record<string, string> = {
-  usa_prepaid_card: "US card", intl_prepaid_card: "International card", gift_card: "Gift card", push_to_card: "Payout to a debit card", bank_payment: "Payout to a bank account", app_payment: "Payout to a payment app", card_balance: "Top-up of the card balance",
-};
 
 /** Whether nobody got what was bought. A card that expired was there before. */
 const isUndelivered = ({ productStatus, product_id }: Paid): boolean =>
@@ -92,7 +88,7 @@ function Loaded({ payment }: { payment: Paid }) {
       <PageHead
         title={
           <span class="row wrap">
-            Payment: {PRODUCTS[payment.product] ?? payment.product}
+            Payment: {PRODUCT_WORDS[payment.product] ?? payment.product}
             <Status kind="payment" value={payment.status} tag />
           </span>
         }
@@ -114,7 +110,7 @@ function Loaded({ payment }: { payment: Paid }) {
               rows={[
                 { name: "Payment", value: <Id value={payment.payment_id} /> },
                 { name: "Made", value: <Time at={payment.created_at} /> },
-                bought !== null && { name: "Bought", value: <a href={bought}>{PRODUCTS[payment.product] ?? "Its page"}</a> },
+                bought !== null && { name: "Bought", value: <a href={bought}>{PRODUCT_WORDS[payment.product] ?? "Its page"}</a> },
                 { name: "Statement", value: <a href={dayLink(payment.last_updated_at, payment.payment_id)}>That day</a> },
               ]}
             />

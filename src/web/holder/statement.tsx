@@ -2,10 +2,12 @@
 // paper.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Amount, type AmountValue, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, failure, fullTime, isZero, money, onEvent, setQuery, toast, useRoute, present } from "../parts";
+import { Amount, type AmountValue, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, clock, compare, failure, fullTime, isZero, less, money, onEvent, setQuery, sum, toast, useRoute, present } from "../parts";
 import { account, mayAct } from "./account";
+import { readWallet } from "./data/agents";
+import { Bought, type Thing } from "./data/bought";
 import { type Slice, useLoad, usePages } from "./data/load";
-import { type Line, type Show, type Shown, causePage, dateOf, daysPeriod, effectOf, effectText, exportCsv, lineWords, monthPeriod, readForPaper, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
+import { type Line, type Show, type Shown, dateOf, daysPeriod, effectOf, effectText, exportCsv, linePage, lineWords, monthPeriod, payeeOf, readForPaper, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
 import { LoadError, NoMatch, Pager } from "./pager";
 
 const PAGE = 50;
@@ -42,11 +44,24 @@ export default function Statement() {
   const isOver = shown.period.until !== undefined && Date.parse(shown.period.until) <= present();
   const types = isOver || agents ? [] : ["balance.*"];
   const key = `${agents} ${shown.period.from} ${shown.period.until}`;
-  const lines = usePages<Line, string>(`statement ${key} ${show}`, (after) => statementSlice(shown.period, show, after, PAGE), {
+  const [bought] = useState(() => new Bought());
+  const withThings = async (slice: Promise<Slice<Line, string>>): Promise<Slice<Line, string>> => {
+    await bought.find((await slice).rows);
+    return slice;
+  };
+  const lines = usePages<Line, string>(`statement ${key} ${show}`, (after) => withThings(statementSlice(shown.period, show, after, PAGE)), {
     types,
     after: (rows, _event, page) => (page === 0 ? "reload" : rows),
   });
-  const sums = useLoad(`sums ${key}`, () => readSums(shown.period), { types, atMostEvery: 2_000 });
+  const sums = useLoad(
+    `sums ${key}`,
+    async () => {
+      // After the sums: the service has noted by then what the wallet received.
+      const read = await readSums(shown.period);
+      return { ...read, chains: agents && !isOver ? await readChains() : undefined };
+    },
+    { types, atMostEvery: 2_000 },
+  );
   const { page, reload: reloadLines } = lines;
   const { reload: reloadSums } = sums;
   useEffect(() => {
@@ -73,7 +88,7 @@ export default function Statement() {
   const toPaper = async () => {
     setPreparing(true);
     try {
-      setPaper(await readForPaper(shown.period, show));
+      setPaper(await withThings(readForPaper(shown.period, show)));
     } catch (thrown) {
       toast(failure(thrown).said);
     }
@@ -165,10 +180,11 @@ export default function Statement() {
               <Sum name="In" value={sums.data.credited} />
               <Sum name="Out" value={sums.data.debited} out />
               <Sum name="Balance" value={sums.data.balance} />
-              <Sum name="Held" value={sums.data.held} />
-              <Sum name="Available" value={sums.data.available} />
+              {sums.data.held !== undefined && <Sum name={isOver ? "Held" : "Held now"} value={sums.data.held} />}
+              {sums.data.available !== undefined && <Sum name={isOver ? "Available" : "Available now"} value={sums.data.available} />}
             </dl>
           )}
+          {sums.data && <OnChains chains={sums.data.chains} balance={sums.data.balance} />}
           {lines.error && <LoadError error={lines.error} what="the statement" retry={lines.reload} />}
           <Panel>
             {lines.data === undefined ? (
@@ -177,14 +193,14 @@ export default function Statement() {
               show === "all" ? (
                 <Empty icon="statement" title={`Nothing in ${days ? "these days" : shown.name}`}>
                   {agents
-                    ? "Paid calls and transfers from the agents’ wallet appear here, and with the next of them what the wallet received."
+                    ? "Paid calls and transfers from the agents’ wallet appear here, and what it receives."
                     : "Credits, refunds, deposits and withdrawals appear here. A card that an agent pays for itself does not touch your balance."}
                 </Empty>
               ) : (
                 <NoMatch clear={() => setQuery({ show: undefined })}>No line of this kind is in {days ? "these days" : shown.name}.</NoMatch>
               )
             ) : (
-              <Lines lines={printed.rows ?? lines.data} marked={query.get("of")} opening={sums.data && printed.next === undefined && show === "all" && shown.period.from ? { amount: sums.data.opening, at: shown.period.from } : undefined} />
+              <Lines lines={printed.rows ?? lines.data} bought={bought} marked={query.get("of")} opening={sums.data && printed.next === undefined && show === "all" && shown.period.from ? { amount: sums.data.opening, at: shown.period.from } : undefined} />
             )}
           </Panel>
           <div class="no-print">
@@ -192,7 +208,7 @@ export default function Statement() {
           </div>
           {sums.data && (
             <p class="small quiet">
-              {sumWords(sums.data)} {agents && "What the wallet received is in the statement once its next payment begins. "}Dates are in your time zone, days of limits in UTC.
+              {sumWords(sums.data)} {agents && "A receipt has the time at which it was noticed. "}Times are in your time zone, days of limits in UTC.
               {paper?.next !== undefined ? " The newest lines only; the CSV file has all of them." : ""}
             </p>
           )}
@@ -215,10 +231,31 @@ function Sum({ name, value, out }: { name: string; value: AmountValue; out?: boo
   );
 }
 
-function Day({ at }: { at: string }) {
+/** What is on both chains now, or null if they can't be read. */
+const readChains = (): Promise<string | null> =>
+  readWallet().then(
+    ({ balances }) => sum(balances.base.balance, balances.solana.balance),
+    () => null,
+  );
+
+/** What the lines do not say of what is on the chains. */
+function OnChains({ chains, balance }: { chains: string | null | undefined; balance: AmountValue }) {
+  if (chains === undefined) return null;
+  if (chains === null) return <Note tone="wait">The chains cannot be read now. What the wallet received of late may be missing here.</Note>;
+  const more = compare(chains, balance);
+  if (more === 0) return null;
+  return (
+    <Note tone="info">
+      {money(chains)} is on the chains now. {more > 0 ? `${money(less(chains, balance))} of it has no line yet.` : `A payment of ${money(less(balance, chains))} that is on its way has no line yet.`}
+    </Note>
+  );
+}
+
+function Day({ at, time = true }: { at: string; time?: boolean }) {
   return (
     <time class="quiet nowrap" dateTime={at} title={fullTime(at)}>
       {dateOf(at)}
+      {time && `, ${clock(at)}`}
     </time>
   );
 }
@@ -232,13 +269,23 @@ function Held({ line }: { line: Line }) {
   );
 }
 
-function Lines({ lines, opening, marked }: { lines: Line[]; opening: { amount: AmountValue; at: string } | undefined; marked: string | null }) {
+/** Of the agents’ wallet: to whom what was bought was paid, and by which agent. */
+function PaidBy({ line, thing }: { line: Line; thing: Thing | undefined }) {
+  if (line.type !== "debited" || !line.wallet_payment) return null;
+  return (
+    <span>
+      {thing && `to ${payeeOf(line)}, `}by {line.api_key?.name ?? "an agent that signed in"}
+    </span>
+  );
+}
+
+function Lines({ lines, bought, opening, marked }: { lines: Line[]; bought: Bought; opening: { amount: AmountValue; at: string } | undefined; marked: string | null }) {
   return (
     <Table
       caption="Lines of the statement, the newest first"
       rows={lines}
       rowKey={(line) => line.entry_id}
-      href={causePage}
+      href={(line) => linePage(line, bought.of(line))}
       rowClass={(line) => (line.cause === marked ? "marked" : undefined)}
       columns={[
         { title: "Date", fold: "hidden", cell: (line) => <Day at={line.created_at} /> },
@@ -248,18 +295,19 @@ function Lines({ lines, opening, marked }: { lines: Line[]; opening: { amount: A
           fold: "first",
           class: "two-lines",
           cell: (line) => {
-            const page = causePage(line);
+            const thing = bought.of(line);
+            const page = linePage(line, thing);
             return (
               <>
                 {page ? (
                   <a class="lead" href={page}>
-                    {lineWords(line)}
+                    {lineWords(line, thing)}
                   </a>
                 ) : (
-                  <b>{lineWords(line)}</b>
+                  <b>{lineWords(line, thing)}</b>
                 )}
                 <div class="small quiet row wrap">
-                  {line.type === "debited" && line.wallet_payment && <span>by {line.api_key?.name ?? "an agent that signed in"}</span>}
+                  <PaidBy line={line} thing={thing} />
                   {line.wallet_payment?.note && <span class="anywhere">“{line.wallet_payment.note}”</span>}
                   <span class="no-print">
                     <Id value={line.wallet_payment?.tx_hash ?? line.cause} />
@@ -283,7 +331,7 @@ function Lines({ lines, opening, marked }: { lines: Line[]; opening: { amount: A
           <tr role="row">
             <td role="cell" class="fold-hidden" />
             <th role="rowheader" scope="row" class="fold-first">
-              Opening balance, <Day at={opening.at} />
+              Opening balance, <Day at={opening.at} time={false} />
             </th>
             <td role="cell" class="fold-hidden in-or-out" />
             <td role="cell" class="fold-hidden in-or-out" />

@@ -7,6 +7,7 @@ import { test } from "node:test";
 Object.defineProperty(globalThis, "WebSocket", { value: class {} });
 const { mergedSlice } = await import("../holder/data/load");
 const { effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
+const { Bought } = await import("../holder/data/bought");
 const { stopsOf, timesOf } = await import("../holder/data/route");
 const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
 const { cardStatus } = await import("../holder/data/cards");
@@ -75,7 +76,8 @@ test("the statement is read on for a filter that leaves few lines", async () => 
   const text = (await file?.blob.text()) ?? "";
   assert.deepEqual([file?.lines, steps], [250, [100, 200, 250]]);
   assert.equal(text.trim().split("\r\n").length, 251);
-  assert.match(text, /"Withdrawal, held",held,0\.00,1/);
+  assert.match(text, /^.{0,2}time_utc,what,type,change_usd,amount_usd,balance_usd,held_usd,available_usd,product,product_id,cause,entry_id\r\n/);
+  assert.match(text, /,On hold for a withdrawal,held,0\.00,1\.00,1\.00,0\.00,1\.00,,,wd_1,/);
   assert.equal(await exportCsv({}, () => {}, () => true), null);
 });
 
@@ -87,20 +89,62 @@ test("lines of the agents’ wallet say who was paid, by which key, and what was
   assert.deepEqual([own, sent, received].map((one) => lineWords(one as never)), ["Paid to Purser (this service)", "Transfer to 0x1234…7890", "Received on Base"]);
   assert.equal(lineWords(line("reversed", 1, "4Nd1mYQZ")), "Correction: less is on Solana");
   const asked: string[] = [];
+  const card = { card_id: "card_1", card_type: "Non-Reloadable U.S.", usd_amount: 4.5, label: null, status: "ready" };
   Object.defineProperty(globalThis, "fetch", {
     configurable: true,
     value: async (path: string) => {
       asked.push(path);
-      return new Response(JSON.stringify({ entries: [own, sent, received], has_more: false }));
+      const payments = [{ payment_id: "pay_1", product: "usa_prepaid_card", product_id: "card_1", transaction: "0xAB", created_at: "2026-11-22T09:40:59.000Z", card }];
+      return new Response(JSON.stringify(path.startsWith("/list-payments") ? { payments, has_more: false } : { entries: [own, sent, received], has_more: false }));
     },
   });
   const file = await exportCsv({ of: "agent_wallet" }, () => {}, () => false);
   const rows = ((await file?.blob.text()) ?? "").trim().split("\r\n");
   assert.match(asked[0] ?? "", /of=agent_wallet/);
-  assert.match(rows[0] ?? "", /entry_id,paid_to,address,network,transaction,agent,api_key_id,note$/);
-  assert.match(rows[1] ?? "", /debited,-5\.00,5,.*,Purser \(this service\),0x1234567890123456789012345678901234567890,base,0xab,Courier,key_1,$/);
+  assert.match(rows[0] ?? "", /balance_usd,product,product_id,cause,entry_id,paid_to,address,network,transaction,agent,api_key_id,note$/);
+  assert.match(rows[1] ?? "", /,\$4\.50 US card,debited,-5\.00,5\.00,1\.00,\$4\.50 US card,card_1,wpay_1,stl_debited,Purser \(this service\),0x1234567890123456789012345678901234567890,base,0xab,Courier,key_1,$/);
   assert.match(rows[2] ?? "", /,,,'=lunch$/);
   assert.match(rows[3] ?? "", /stl_credited,,,,,,,$/);
+});
+
+test("lines name what they are about: from the list of payments, read on for older lines, or one by one", async () => {
+  const at = (minute: number) => `2026-11-22T09:${String(minute).padStart(2, "0")}:00.000Z`;
+  const card = (id: string, status: string) => ({ card_id: id, card_type: "Non-Reloadable U.S.", usd_amount: 66, label: null, status });
+  const gift = { card_id: "card_gift", card_type: "Gift Card", amount: 25, currency: "EUR", product_id: "gift_marche_lumiere_fr", status: "completed" };
+  const payout = { payout_id: "po_1", product: "push_to_card", amount: 28.74, currency: "USD", card_last4: "4242", status: "failed" };
+  const payment = (number: number, more: object) => ({ payment_id: `pay_${number}`, product: "usa_prepaid_card", product_id: null, transaction: `0x0${number}`, created_at: at(number), ...more });
+  const pages: Record<string, object> = {
+    "": { payments: [payment(40, { product_id: "card_1", card: card("card_1", "failed") }), payment(39, { status: "credited" })], has_more: true },
+    pay_39: { payments: [payment(20, { product_id: "card_gift", gift_card: gift }), payment(19, { product_id: "po_1", payout })], has_more: true },
+  };
+  const asked: string[] = [];
+  Object.defineProperty(globalThis, "fetch", {
+    configurable: true,
+    value: async (path: string) => {
+      asked.push(path);
+      const query = new URL(path, "http://x").searchParams;
+      if (path.startsWith("/get-card-data")) return new Response(JSON.stringify(card("card_old", "closed")));
+      const page = pages[query.get("starting_after") ?? ""];
+      return page ? new Response(JSON.stringify(page)) : new Response(JSON.stringify({ code: "rate_limited", error: "Later." }), { status: 500 });
+    },
+  });
+  const lines = [line("credited", 66, "card_1"), line("credited", 5, "pay_39"), line("credited", 3, "rf_20"), line("credited", 30, "po_1"), line("credited", 9, "card_old"), line("held", 1, "wd_1")] as never[];
+  const bought = new Bought();
+  await bought.find(lines.slice(0, 4));
+  const words = (one: never) => lineWords(one, bought.of(one));
+  assert.deepEqual(lines.slice(0, 4).map(words), ["Money back: $66.00 US card, not made", "Money back, it bought nothing: US card", "Refund by Purser: €25.00 Marche Lumiere gift card", "Money back: $28.74 payout to the debit card •••• 4242, refused"]);
+  assert.equal(bought.of(lines[2] as never)?.page, "/dashboard/cards/card_gift");
+  assert.deepEqual(asked.filter((path) => path.startsWith("/list-payments")).length, 2);
+
+  // What can't be read has no name.
+  await bought.find([...lines, line("credited", 1, "po_404")]);
+  assert.equal(words(lines[5] as never), "On hold for a withdrawal");
+  assert.equal(words(line("credited", 1, "po_404")), "Money back from a payout");
+  // Older than the list: by its id.
+  const late = new Bought();
+  pages[""] = { payments: [], has_more: false };
+  await late.find(lines.slice(4, 5));
+  assert.equal(lineWords(lines[4] as never, late.of(lines[4] as never)), "Money back: $66.00 US card");
 });
 
 test("spending asks for the days of the person's zone, and takes off what was credited", async () => {

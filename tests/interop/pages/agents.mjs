@@ -45,7 +45,9 @@ export const scenarios = {
     const key = await agent.key('Courier')
     const visitor = await dashboard({ browser, service }, agent, '/statement')
     await visitor.press('label', 'Agents’ wallet')
-    await visitor.sees('main', 'Nothing in')
+    // What it has is in its statement before it pays anything.
+    await visitor.sees('main', 'Received on Solana')
+    await visitor.sees('dl', 'Available now $20,000.00')
     await agent.call('agentWalletTransfer', { toAddress: await agent.address(), amountUsdc: 2, note: 'lunch' }, key.token)
     await visitor.sees('main', 'by Courier')
     await visitor.sees('main', '“lunch”')

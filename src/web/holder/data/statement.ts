@@ -1,9 +1,10 @@
 // The statements of the balance and of the agents’ wallet: every change by period, with sums and as a file.
 
-import { ApiFailure, api, decimal, money, short, units, withQuery, present } from "../../parts";
+import { api, decimal, money, short, units, withQuery, present } from "../../parts";
 import type { ExactDecimal, StatementEntry } from "../../api/public";
 import { merchantName } from "../approvals";
 import { chainName } from "../chain";
+import { Bought, type Thing, patiently } from "./bought";
 import type { Slice } from "./load";
 
 /** A line of either statement. Only one of the agents’ wallet says what was paid, and by which key. */
@@ -93,8 +94,9 @@ export interface Sums {
   credited: ExactDecimal;
   debited: ExactDecimal;
   balance: ExactDecimal;
-  held: ExactDecimal;
-  available: ExactDecimal;
+  /** Of the agents’ wallet only for a period that reaches to now. */
+  held?: ExactDecimal;
+  available?: ExactDecimal;
 }
 
 export const readSums = (period: Period): Promise<Sums> => api.get<Sums>(withQuery("/account/statement-sums", { ...period }));
@@ -115,8 +117,8 @@ const CAUSES: Record<string, { thing: string; page?: (id: string) => string }> =
 
 const prefixOf = (line: Line): string => line.cause.split("_")[0] ?? "";
 
-/** The page of what caused a line. */
-export const causePage = (line: Line): string | undefined => CAUSES[prefixOf(line)]?.page?.(line.cause);
+/** The page of what a line is about: of what a payment bought, or of what caused the line. */
+export const linePage = (line: Line, thing: Thing | undefined): string | undefined => (line.wallet_payment ? thing?.page : CAUSES[prefixOf(line)]?.page?.(line.cause));
 
 /** The statement of the day of a moment, with the lines of one thing marked. */
 export function dayLink(at: string, cause: string): string {
@@ -132,41 +134,47 @@ export function payeeOf({ wallet_payment: paid }: Line): string {
 }
 
 /** A line of the agents’ wallet in words. The cause of all others than payments is the address. */
-function walletWords(line: Line): string {
+function walletWords(line: Line, thing: Thing | undefined): string {
+  if (thing) return thing.words;
   if (line.type === "debited") return line.wallet_payment?.kind === "transfer" ? `Transfer to ${payeeOf(line)}` : `Paid to ${payeeOf(line) || "a merchant"}`;
   const chain = chainName(line.cause.startsWith("0x") ? "base" : "solana");
   return line.type === "credited" ? `Received on ${chain}` : `Correction: less is on ${chain}`;
 }
 
-/** A line in words. */
-export function lineWords(line: Line): string {
-  if (line.cause.startsWith("wpay_") || !line.cause.includes("_")) return walletWords(line);
+/** Why money is back, by what became of a card or of a payout. */
+const CARD_ENDS: Record<string, string> = { failed: "not made", rejected: "not made", cancelled: "not made" };
+const PAYOUT_ENDS: Record<string, string> = { failed: "refused", expired: "expired", cancelled: "stopped", returned: "came back" };
+
+/** A line in words, with the thing that it is about if that is known. */
+export function lineWords(line: Line, thing?: Thing): string {
+  if (line.cause.startsWith("wpay_") || !line.cause.includes("_")) return walletWords(line, thing);
   const prefix = prefixOf(line);
+  const of = (words: string, unknown: string, end?: string): string => (thing ? `${words}: ${thing.words}${end ? `, ${end}` : ""}` : unknown);
   switch (`${line.type} ${prefix}`) {
     case "credited card":
-      return "Money back from a card";
+      return of("Money back", "Money back from a card", CARD_ENDS[thing?.status ?? ""]);
     case "credited po":
-      return "Payout that came back";
+      return of("Money back", "Money back from a payout", PAYOUT_ENDS[thing?.status ?? ""]);
     case "credited top":
-      return "Top-up that could not be delivered";
+      return of("Money back", "Top-up that could not be delivered", "not delivered");
     case "credited pay":
-      return "Payment without a product";
+      return of("Money back, it bought nothing", "Payment that bought nothing");
     case "credited rf":
-      return "Refund by Purser";
+      return of("Refund by Purser", "Refund by Purser");
     case "credited dep":
       return "Deposit";
     case "credited btr":
       return "Deposit from your bank";
     case "credited lr":
-      return "Payout that came back late";
+      return of("Money back late", "Payout that came back late");
     case "held wd":
-      return "Withdrawal, held";
+      return "On hold for a withdrawal";
     case "withdrawn wd":
-      return "Withdrawal";
+      return "Withdrawal, sent";
     case "released wd":
-      return "Withdrawal that was not sent, released";
+      return "No longer on hold: a withdrawal was not sent";
     case "debited po":
-      return "Bank payment";
+      return thing?.words ?? "Bank payment";
     case "debited btr":
       return "Transfer to your bank";
     case "held_unfinal pay":
@@ -188,8 +196,10 @@ function cell(text: string): string {
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-const HEAD = ["time_utc", "what", "type", "change_usd", "amount_usd", "balance_usd", "held_usd", "available_usd", "cause", "entry_id"];
-
+const HEAD = ["time_utc", "what", "type", "change_usd", "amount_usd", "balance_usd"];
+/** A hold of the agents’ wallet has no line, so its file says nothing of what is held. */
+const HELD_HEAD = ["held_usd", "available_usd"];
+const ABOUT_HEAD = ["product", "product_id", "cause", "entry_id"];
 const WALLET_HEAD = ["paid_to", "address", "network", "transaction", "agent", "api_key_id", "note"];
 
 function walletCells(line: Line): string[] {
@@ -197,8 +207,23 @@ function walletCells(line: Line): string[] {
   return [payeeOf(line), paid?.pay_to, paid?.network, paid?.tx_hash, line.api_key?.name, line.api_key?.api_key_id, paid?.note].map((text) => text ?? "");
 }
 
-const csvLine = (line: Line, more: string[]): string =>
-  [line.created_at, lineWords(line), line.type, effectText(line), String(line.amount), String(line.balance), String(line.held), String(line.available), line.cause, line.entry_id, ...more].map(cell).join(",");
+/** An amount of a file: exact, with at least two places. */
+export const exact = (amount: ExactDecimal): string => decimal(units(amount) ?? 0n);
+
+function lineCells(line: Line, thing: Thing | undefined, ofWallet: boolean): string[] {
+  return [
+    ...[line.created_at, lineWords(line, thing), line.type, effectText(line), exact(line.amount), exact(line.balance)],
+    ...(ofWallet ? [] : [exact(line.held), exact(line.available)]),
+    ...[thing?.words ?? "", thing?.id ?? "", line.cause, line.entry_id],
+    ...(ofWallet ? walletCells(line) : []),
+  ];
+}
+
+/** A row of a file, with its end. */
+export const csvRow = (cells: string[]): string => `${cells.map(cell).join(",")}\r\n`;
+
+/** A file of these rows. A mark at the beginning, so that spreadsheets read it as UTF-8. */
+export const csvFile = (rows: string[]): Blob => new Blob(["\uFEFF", ...rows], { type: "text/csv;charset=utf-8" });
 
 export interface Export {
   blob: Blob;
@@ -208,26 +233,19 @@ export interface Export {
 /** All lines of a period as a file, oldest first. Reads every page, so it tells how far it is and can be stopped. */
 export async function exportCsv(period: Period, progress: (lines: number) => void, stopped: () => boolean): Promise<Export | null> {
   const ofWallet = period.of !== undefined;
-  // A mark at the beginning, so that spreadsheets read the file as UTF-8.
-  const parts: string[] = [`\uFEFF${[...HEAD, ...(ofWallet ? WALLET_HEAD : [])].join(",")}\r\n`];
+  const bought = new Bought({ isFile: true });
+  const rows = [csvRow([...HEAD, ...(ofWallet ? [] : HELD_HEAD), ...ABOUT_HEAD, ...(ofWallet ? WALLET_HEAD : [])])];
   let lines = 0;
   let after: string | undefined;
   for (;;) {
     if (stopped()) return null;
-    let page: Page;
-    try {
-      page = await read(period, "asc", 100, after);
-    } catch (error) {
-      // The service asks for a pause after many requests.
-      if (!(error instanceof ApiFailure) || error.status !== 429) throw error;
-      await new Promise((go) => setTimeout(go, 5_000));
-      continue;
-    }
-    parts.push(page.entries.map((line) => `${csvLine(line, ofWallet ? walletCells(line) : [])}\r\n`).join(""));
+    const page = await patiently(() => read(period, "asc", 100, after));
+    await bought.find(page.entries);
+    rows.push(...page.entries.map((line) => csvRow(lineCells(line, bought.of(line), ofWallet))));
     lines += page.entries.length;
     progress(lines);
     after = page.entries.at(-1)?.entry_id;
-    if (!page.has_more || after === undefined) return { blob: new Blob(parts, { type: "text/csv;charset=utf-8" }), lines };
+    if (!page.has_more || after === undefined) return { blob: csvFile(rows), lines };
   }
 }
 
