@@ -1,14 +1,16 @@
 // The statement of the balance or of the agents’ wallet: a month or any days, with a running balance, as a file and on
 // paper.
 
-import { useEffect, useRef, useState } from "preact/hooks";
-import { Amount, type AmountValue, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, clock, compare, failure, fullTime, isZero, less, money, onEvent, setQuery, sum, toast, useRoute, present } from "../parts";
-import { account, mayAct } from "./account";
+import { useEffect, useState } from "preact/hooks";
+import { Amount, type AmountValue, Button, Empty, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, compare, failure, fullTime, less, money, onEvent, setQuery, sum, toast, useRoute, present } from "../parts";
+import { account } from "./account";
 import { readWallet } from "./data/agents";
 import { Bought, type Thing } from "./data/bought";
 import { type Slice, useLoad, usePages } from "./data/load";
-import { type Line, type Show, type Shown, dateOf, daysPeriod, effectOf, effectText, exportCsv, linePage, lineWords, monthPeriod, payeeOf, readForPaper, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
+import { type Line, type Show, type Shown, effectOf, effectText, exportCsv, linePage, lineWords, payeeOf, readForPaper, readSums, statementSlice, sumWords } from "./data/statement";
 import { LoadError, NoMatch, Pager } from "./pager";
+import { Purchases } from "./purchases";
+import { Day, ExportDialog, OF_PURCHASES, OF_WALLET, StatementBar, Sum, periodOf } from "./statement-period";
 
 const PAGE = 50;
 
@@ -19,22 +21,16 @@ const CHOICES: { value: Show; text: string }[] = [
   { value: "held", text: "Held" },
 ];
 
-const OF_WALLET = "agents";
 /** The line of a payment follows its event: a job tells the wallet. */
 const LINE_AFTER_MS = 1_500;
 
-const isDay = (text: string | null): text is string => text !== null && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
-
-/** The period of the address: a month, or from and to. */
-function periodOf(query: URLSearchParams): { shown: Shown; days: boolean } {
-  const from = query.get("from");
-  const to = query.get("to");
-  if (isDay(from) || isDay(to)) return { shown: daysPeriod(isDay(from) ? from : "", isDay(to) ? to : ""), days: true };
-  const month = query.get("month");
-  return { shown: monthPeriod(month && /^\d{4}-(0[1-9]|1[0-2])$/.test(month) ? month : thisMonth()), days: false };
+export default function Statement() {
+  const { query } = useRoute();
+  return query.get("account") === OF_PURCHASES ? <Purchases /> : <Changes />;
 }
 
-export default function Statement() {
+/** The changes of the balance, or of the agents’ wallet. */
+function Changes() {
   const { query } = useRoute();
   const { shown: span, days } = periodOf(query);
   const agents = query.get("account") === OF_WALLET;
@@ -79,7 +75,6 @@ export default function Statement() {
       off();
     };
   }, [agents, isOver, page, reloadLines, reloadSums]);
-  const [choosing, setChoosing] = useState(false);
   const [exporting, setExporting] = useState(false);
   const user = account.value?.user_id ?? "";
   // While it is printed the page has all lines of the period, not only those of the shown page.
@@ -135,44 +130,9 @@ export default function Statement() {
           </PageHead>
         </div>
         <div class="stack">
-          <div class="period no-print">
-            <div class="row wrap">
-              {shown.before && (
-                <Button kind="ghost" small icon="left" label={`Earlier: ${monthPeriod(shown.before).name}`} onClick={() => setQuery({ month: shown.before })} />
-              )}
-              <b aria-live="polite">{shown.name}</b>
-              {!days && (
-                <Button
-                  kind="ghost"
-                  small
-                  icon="right"
-                  label={shown.after ? `Later: ${monthPeriod(shown.after).name}` : "Later: it has not begun"}
-                  disabled={shown.after === undefined}
-                  onClick={() => setQuery({ month: shown.after === thisMonth() ? undefined : shown.after })}
-                />
-              )}
-              <Button small icon="calendar" onClick={() => setChoosing(true)}>
-                Choose days
-              </Button>
-              {days && (
-                <Button small kind="ghost" onClick={() => setQuery({ from: undefined, to: undefined, of: undefined })}>
-                  This month
-                </Button>
-              )}
-            </div>
-            {(agents || (mayAct.value && account.value?.agent_wallet)) && (
-              <Segments
-                label="Statement of"
-                options={[
-                  { value: "", text: "Balance" },
-                  { value: OF_WALLET, text: "Agents’ wallet" },
-                ]}
-                value={agents ? OF_WALLET : ""}
-                onChange={(value) => setQuery({ account: value || undefined, show: undefined, of: undefined })}
-              />
-            )}
+          <StatementBar shown={shown} days={days} of={agents ? OF_WALLET : ""}>
             <Segments label="Show" options={agents ? CHOICES.filter((one) => one.value !== "held") : CHOICES} value={show} onChange={(value) => setQuery({ show: value === "all" ? undefined : value })} />
-          </div>
+          </StatementBar>
           {sums.error && !sums.data && <LoadError error={sums.error} what="the sums" retry={sums.reload} />}
           {sums.data && (
             <dl class="sums">
@@ -214,20 +174,8 @@ export default function Statement() {
           )}
         </div>
       </div>
-      {choosing && <ChooseDays query={query} onClose={() => setChoosing(false)} />}
-      {exporting && <ExportDialog shown={shown} onClose={() => setExporting(false)} />}
+      {exporting && <ExportDialog name={`Statement of ${shown.name}`} file={`purser-statement-${shown.file}.csv`} read={(progress, stopped) => exportCsv(shown.period, progress, stopped)} onClose={() => setExporting(false)} />}
     </Shell>
-  );
-}
-
-function Sum({ name, value, out }: { name: string; value: AmountValue; out?: boolean }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd class="live-amount">
-        <Amount value={out && !isZero(value) ? `-${value}` : value} />
-      </dd>
-    </div>
   );
 }
 
@@ -248,15 +196,6 @@ function OnChains({ chains, balance }: { chains: string | null | undefined; bala
     <Note tone="info">
       {money(chains)} is on the chains now. {more > 0 ? `${money(less(chains, balance))} of it has no line yet.` : `A payment of ${money(less(balance, chains))} that is on its way has no line yet.`}
     </Note>
-  );
-}
-
-function Day({ at, time = true }: { at: string; time?: boolean }) {
-  return (
-    <time class="quiet nowrap" dateTime={at} title={fullTime(at)}>
-      {dateOf(at)}
-      {time && `, ${clock(at)}`}
-    </time>
   );
 }
 
@@ -346,89 +285,3 @@ function Lines({ lines, bought, opening, marked }: { lines: Line[]; bought: Boug
   );
 }
 
-function ChooseDays({ query, onClose }: { query: URLSearchParams; onClose: () => void }) {
-  const [from, setFrom] = useState(query.get("from") ?? "");
-  const [to, setTo] = useState(query.get("to") ?? "");
-  const [error, setError] = useState<string | null>(null);
-  const apply = () => {
-    if (from === "" && to === "") {
-      setError("Choose at least one day.");
-      return;
-    }
-    if (from !== "" && to !== "" && from > to) {
-      setError("The first day is after the last one.");
-      return;
-    }
-    onClose();
-    setQuery({ from: from || undefined, to: to || undefined, month: undefined, of: undefined });
-  };
-  return (
-    <Dialog
-      title="Choose days"
-      onClose={onClose}
-      onSubmit={apply}
-      actions={
-        <>
-          <Button kind="ghost" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button kind="primary" onClick={apply}>
-            Show these days
-          </Button>
-        </>
-      }
-    >
-      <div class="dates">
-        <Field label="From" type="date" value={from} onChange={(value) => { setFrom(value); setError(null); }} />
-        <Field label="To" type="date" value={to} onChange={(value) => { setTo(value); setError(null); }} error={error} />
-      </div>
-      <p>Both days are inside. Leave one empty to have everything before or after the other.</p>
-    </Dialog>
-  );
-}
-
-/** Reads all pages of the period into a file, and says how far it is. */
-function ExportDialog({ shown, onClose }: { shown: Shown; onClose: () => void }) {
-  const [lines, setLines] = useState(0);
-  const [error, setError] = useState<string | null>(null);
-  const stopped = useRef(false);
-  useEffect(() => {
-    stopped.current = false;
-    exportCsv(shown.period, setLines, () => stopped.current).then(
-      (done) => {
-        if (!done) return;
-        const url = URL.createObjectURL(done.blob);
-        const link = document.createElement("a");
-        link.href = url;
-        link.download = `purser-statement-${shown.file}.csv`;
-        link.click();
-        setTimeout(() => URL.revokeObjectURL(url), 60_000);
-        toast(`Saved ${link.download} with ${done.lines.toLocaleString("en")} lines`);
-        onClose();
-      },
-      (thrown: unknown) => setError(failure(thrown).said),
-    );
-    return () => {
-      stopped.current = true;
-    };
-  }, []);
-  return (
-    <Dialog
-      title={`Statement of ${shown.name} as CSV`}
-      onClose={onClose}
-      actions={
-        <Button kind="ghost" onClick={onClose}>
-          {error ? "Close" : "Stop"}
-        </Button>
-      }
-    >
-      {error ? (
-        <Note tone="bad" title="The file could not be made">
-          {error}
-        </Note>
-      ) : (
-        <p role="status">Reading the lines: {lines.toLocaleString("en")} so far.</p>
-      )}
-    </Dialog>
-  );
-}

@@ -8,6 +8,7 @@ Object.defineProperty(globalThis, "WebSocket", { value: class {} });
 const { mergedSlice } = await import("../holder/data/load");
 const { effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
 const { Bought } = await import("../holder/data/bought");
+const { exportPurchases, readPurchaseSums } = await import("../holder/data/purchases");
 const { stopsOf, timesOf } = await import("../holder/data/route");
 const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
 const { cardStatus } = await import("../holder/data/cards");
@@ -145,6 +146,50 @@ test("lines name what they are about: from the list of payments, read on for old
   pages[""] = { payments: [], has_more: false };
   await late.find(lines.slice(4, 5));
   assert.equal(lineWords(lines[4] as never, late.of(lines[4] as never)), "Money back: $66.00 US card");
+});
+
+test("all purchases are those of every list, once, with who paid, and add up to the spending", async () => {
+  const at = (minute: number) => `2026-11-22T09:${String(minute).padStart(2, "0")}:00.000Z`;
+  const wallet = "0x1234567890123456789012345678901234567890";
+  const card = { card_id: "card_1", card_type: "Non-Reloadable U.S.", usd_amount: 45, label: null, status: "ready" };
+  const payment = (number: number, minute: number, payer: string, amount: number, receipt: object | null) => ({ payment_id: `pay_${number}`, product: "usa_prepaid_card", product_id: "card_1", card, transaction: `0x0${number}`, created_at: at(minute), payer, amount, receipt, status: receipt ? "fulfilled" : "declined", network: "eip155:8453" });
+  const paid = (host: string | null, hash: string) => ({ kind: "x402", status: "settled", host, note: null, network: "base", from: wallet, pay_to: "0x9", tx_hash: hash });
+  const entry = (id: string, minute: number, more: object) => ({ ...(line("debited", 1) as object), entry_id: id, created_at: at(minute), ...more });
+  const ofWallet = [
+    entry("ent_5", 31, { cause: "wpay_2", amount: 2.5, wallet_payment: paid("api.example.com:443", "0xcc") }),
+    entry("ent_4", 21, { cause: "wpay_1", amount: 45.25, wallet_payment: paid("route", "0x02"), api_key: { api_key_id: "key_1", name: "Courier" } }),
+    entry("ent_3", 20, { type: "credited", cause: wallet, amount: 100 }),
+  ];
+  const ofBalance = [entry("ent_2", 40, { type: "credited", cause: "card_1", amount: 5 }), entry("ent_1", 12, { type: "held", cause: "wd_1", amount: 4 }), entry("ent_0", 11, { type: "credited", cause: "dep_1", amount: 4 })];
+  const payments = [payment(4, 50, "0xown", 1, null), payment(3, 30, "0xown", 10, {}), payment(2, 20, wallet, 45.25, {}), payment(1, 1, "0xown", 7, {})];
+  Object.defineProperty(globalThis, "fetch", {
+    configurable: true,
+    value: async (path: string) => {
+      if (path.startsWith("/list-payments")) return new Response(JSON.stringify({ payments, has_more: false }));
+      if (path.startsWith("/account/spending-sums")) return new Response(JSON.stringify({ sums: [{ spent: 57.75, credited: 5 }, { spent: 0, credited: 0 }] }));
+      return new Response(JSON.stringify({ entries: path.includes("of=agent_wallet") ? ofWallet : ofBalance, has_more: false }));
+    },
+  });
+  const period = { from: at(10), until: at(59) };
+  const file = await exportPurchases(period, [wallet], () => {}, () => false);
+  const rows = ((await file?.blob.text()) ?? "").trim().split("\r\n").slice(1).map((row) => row.split(","));
+  assert.deepEqual(
+    rows.map((row) => [row[1], row[2], row[5], row[7]]),
+    [
+      ["$45.00 US card", "0.00", "wallet 0xown", ""],
+      ["Money back: $45.00 US card", "5.00", "to your balance", ""],
+      ["Paid to api.example.com", "-2.50", "agents’ wallet", "an agent that signed in"],
+      ["$45.00 US card", "-10.00", "wallet 0xown", ""],
+      ["$45.00 US card", "-45.25", "agents’ wallet", "Courier"],
+    ],
+  );
+  const total = rows.reduce((all, row) => all + Math.round(Number(row[2]) * 100), 0);
+  const sums = await readPurchaseSums(period);
+  assert.equal(sums.inAll, "52.75");
+  assert.equal(-total, 5_275);
+  assert.equal(await exportPurchases(period, [wallet], () => {}, () => true), null);
+  const without = await exportPurchases(period, [], () => {}, () => false);
+  assert.equal(without?.lines, 4, "what the wallet paid elsewhere is only for its owner");
 });
 
 test("spending asks for the days of the person's zone, and takes off what was credited", async () => {
