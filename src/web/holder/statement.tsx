@@ -54,7 +54,8 @@ function Changes() {
     async () => {
       // After the sums: the service has noted by then what the wallet received.
       const read = await readSums(shown.period);
-      return { ...read, chains: agents && !isOver ? await readChains() : undefined };
+      const chains = agents && !isOver ? await readChains() : undefined;
+      return { ...read, held: chains?.held ?? read.held, available: chains?.available ?? read.available, chains };
     },
     { types, atMostEvery: 2_000 },
   );
@@ -168,7 +169,7 @@ function Changes() {
           </div>
           {sums.data && (
             <p class="small quiet">
-              {sumWords(sums.data)} {agents && "A receipt has the time at which it was noticed. "}Times are in your time zone, days of limits in UTC.
+              {sumWords(sums.data)} {agents && "What was received has the time at which it was noticed. "}Times are in your time zone, days of limits in UTC.
               {paper?.next !== undefined ? " The newest lines only; the CSV file has all of them." : ""}
             </p>
           )}
@@ -179,22 +180,29 @@ function Changes() {
   );
 }
 
-/** What is on both chains now, or null if they can't be read. */
-const readChains = (): Promise<string | null> =>
+/** What the wallet has on both chains now. */
+interface OnBoth {
+  balance: string;
+  held: string;
+  available: string;
+}
+
+/** Null if the chains can't be read. */
+const readChains = (): Promise<OnBoth | null> =>
   readWallet().then(
-    ({ balances }) => sum(balances.base.balance, balances.solana.balance),
+    ({ balances: { base, solana } }) => ({ balance: sum(base.balance, solana.balance), held: sum(base.held, solana.held), available: sum(base.available, solana.available) }),
     () => null,
   );
 
 /** What the lines do not say of what is on the chains. */
-function OnChains({ chains, balance }: { chains: string | null | undefined; balance: AmountValue }) {
+function OnChains({ chains, balance }: { chains: OnBoth | null | undefined; balance: AmountValue }) {
   if (chains === undefined) return null;
   if (chains === null) return <Note tone="wait">The chains cannot be read now. What the wallet received of late may be missing here.</Note>;
-  const more = compare(chains, balance);
+  const more = compare(chains.balance, balance);
   if (more === 0) return null;
   return (
     <Note tone="info">
-      {money(chains)} is on the chains now. {more > 0 ? `${money(less(chains, balance))} of it has no line yet.` : `A payment of ${money(less(balance, chains))} that is on its way has no line yet.`}
+      {money(chains.balance)} is on the chains now. {more > 0 ? `${money(less(chains.balance, balance))} of it has no line yet.` : `${money(less(balance, chains.balance))} of payments that are on their way have no line yet.`}
     </Note>
   );
 }

@@ -44,7 +44,7 @@ export const scenarios = {
     await agent.call('createAgentWallet')
     const key = await agent.key('Courier')
     const visitor = await dashboard({ browser, service }, agent, '/statement')
-    await visitor.press('label', 'Agents’ wallet')
+    await visitor.press('.segments button', 'Agents’ wallet')
     // What it has is in its statement before it pays anything.
     await visitor.sees('main', 'Received on Solana')
     await visitor.sees('dl', 'Available now $20,000.00')
@@ -53,6 +53,11 @@ export const scenarios = {
     await visitor.sees('main', '“lunch”')
     await visitor.sees('main', 'Received on Base')
     await visitor.inspect('holder-statement-agents')
+    await visitor.press('.segments button', 'All purchases')
+    await visitor.sees('main', 'Transfer to')
+    await visitor.sees('main', 'by Courier')
+    await visitor.sees('dl', 'Spent $2.00')
+    await visitor.inspect('holder-statement-purchases')
     await visitor.open(`${service.url}/dashboard`)
     await visitor.sees('main', 'Today $2.00')
   },
