@@ -443,14 +443,20 @@ fn reading_the_statement_of_a_wallet_adds_what_it_received() {
     assert_eq!(known.statement_line_count(), 2);
     let (differs, again) = read(&known, 7, 5, 2);
     assert!(!differs && again.events().is_empty() && lines_of(&again).is_empty());
-    assert!(read(&known, 8, 5, 1).1.events().is_empty(), "another line came in between");
+    assert!(
+        read(&known, 8, 5, 1).1.events().is_empty(),
+        "another line came in between"
+    );
     let less = read(&known, 7, 4, 2).1;
     assert_eq!(lines_of(&less), [("reversed", [1, 11, 0, 12])]);
 
     let rich = step_of(&known, &read(&known, 9_000_000, 5, 2).1);
     let paying = step_of(&rich, &observe(&rich, 1, 9_000_000, Some(3)));
     let (differs, left) = read(&paying, 4_000_000, 5, 3);
-    assert!(!differs && lines_of(&left).is_empty(), "the payment may have left already");
+    assert!(
+        !differs && lines_of(&left).is_empty(),
+        "the payment may have left already"
+    );
     let more = read(&paying, 9_000_001, 4, 3).1;
     assert_eq!(
         lines_of(&more),
@@ -460,6 +466,22 @@ fn reading_the_statement_of_a_wallet_adds_what_it_received() {
         ]
     );
     assert_eq!(step_of(&paying, &more).statement_line_count(), 5);
+
+    // A lagging node may show the balance from before a payment for a while, not what was received.
+    let rows_of = |decision: &Decision<AgentWallet>| -> Vec<WalletStatementLine> {
+        let rows = decision.writes().iter().filter_map(|write| match write {
+            Write::Put { key, value, .. } if key[0] == table::WALLET_STATEMENT_LINE => Some(value),
+            _ => None,
+        });
+        rows.map(|value| codec::decode(value).unwrap()).collect()
+    };
+    let [paid] = &rows_of(&settle(&paying, 1, true))[..] else {
+        panic!("one line of the payment");
+    };
+    let later = |ms: u64| Timestamp(NOW.0 + ms);
+    assert!(paid.may_be_unread(NOW) && paid.may_be_unread(later(29_999)));
+    assert!(!paid.may_be_unread(later(30_000)));
+    assert!(!rows_of(&more)[0].may_be_unread(NOW));
 }
 
 fn step_of(wallet: &AgentWallet, decision: &Decision<AgentWallet>) -> AgentWallet {
