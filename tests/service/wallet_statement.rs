@@ -133,7 +133,7 @@ async fn statement_of_the_agent_wallet_agrees_with_the_chains_when_it_is_read() 
     // has no held part, and reading it writes nothing.
     let (seller, _host, service) = service_with_seller().await;
     let site = ServiceClient::of(&service);
-    let (_, own, wallet) = opened(&site, Network::Base).await;
+    let (agent, own, wallet) = opened(&site, Network::Base).await;
     let owner = Owner::by_token(&site, &own).await;
     let past = sums(&site, &owner, "&until=2020-01-01T00:00:00Z").await;
     assert_eq!(past.body["balance"], 0, "{}", past.text);
@@ -155,6 +155,24 @@ async fn statement_of_the_agent_wallet_agrees_with_the_chains_when_it_is_read() 
     let sums_now = sums(&site, &owner, "").await;
     assert_eq!(shown(&sums_now), json!([20_001, 1, 20_000]), "{}", sums_now.text);
     assert_eq!(lines(&site, &own, "").await.len(), 3, "a hold has no line");
+
+    // What is received right after a payment has its line a little later.
+    let transfer = json!({"toAddress": agent.address(), "amountUsdc": 1.25});
+    let sent = keyed(&site, &own, "agentWalletTransfer", "lunch", &transfer).await;
+    assert_eq!(sent.status, 200, "{}", sent.text);
+    with_open(&site, &own, 1).await;
+    fund_wallet(&site, wallet["addresses"]["base"].as_str().unwrap()).await;
+    site.advance(31).await;
+    let all = lines(&site, &own, "").await;
+    let last = all
+        .iter()
+        .skip(3)
+        .map(|l| json!([l["type"], l["amount"], l["balance"]]));
+    let last: Vec<Value> = last.collect();
+    assert_eq!(
+        json!(last),
+        json!([["debited", 1.25, 19_999.75], ["credited", 1, 20_000.75]])
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -165,11 +183,11 @@ async fn statement_of_the_agent_wallet_is_for_its_owner_only() {
     let site = ServiceClient::of(&service);
     let (agent, own, _) = opened(&site, Network::Base).await;
     let (_, courier) = key_of(&site, &own, "Courier").await;
+    assert_eq!(lines(&site, &own, "").await.len(), 2, "it has something on both chains");
     let transfer = json!({"toAddress": agent.address(), "amountUsdc": 1.25});
     let sent = keyed(&site, &courier, "agentWalletTransfer", "lunch", &transfer).await;
     assert_eq!(sent.status, 200, "{}", sent.text);
     with_open(&site, &own, 0).await;
-    // What it has on the other chain is received too.
     assert_eq!(lines(&site, &own, "").await.len(), 3);
     let by_payment = field(&agent.buy(&site, "/get-card?amount=5").await, "/auth/id_token");
     for token in [&courier, &by_payment] {

@@ -3,7 +3,7 @@
 use purser_storage::{Store, StoreError};
 
 use super::spend_approvals::{AgentSpend, Consent, SpendNotApproved};
-use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
+use super::{Engine, ListStart, MAX_CONFLICT_RETRIES, OperationError};
 use crate::entity::agent_wallet::{
     self, AgentWallet, MerchantCaps, RefusedSpend, Rejection, SavedAddress, WalletCaps, WalletSpend, refusal_of,
 };
@@ -14,6 +14,9 @@ use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, IdempotencyRecorder, table};
 use crate::money::Usdc;
 use crate::port::WalletAddresses;
+
+/// Newest lines of a statement among which a recent payment is looked for.
+const RECENT_LINES: usize = 4;
 
 type WalletError = OperationError<Rejection>;
 type SpendError = OperationError<Rejection, SpendNotApproved>;
@@ -219,7 +222,8 @@ impl Engine {
     }
 
     /// Adds the lines for balances that the chains have to the statement of an agent wallet, unless it has changed since
-    /// `wallet`, which was read before them.
+    /// `wallet`, which was read before them. Shortly after a payment nothing is added: the owner's page reads the
+    /// statement just then, perhaps from a node that lags behind.
     ///
     /// # Errors
     /// When the engine can't answer.
@@ -229,6 +233,12 @@ impl Engine {
         balances: Vec<(Network, Usdc)>,
     ) -> Result<(), WalletError> {
         if !wallet.lacks_lines_for(&balances) {
+            return Ok(());
+        }
+        let newest = self.wallet_statement(&wallet.owner, ListStart::Before(None), RECENT_LINES);
+        let (newest, _) = newest.await.map_err(|_| OperationError::Unavailable)?;
+        let now = self.0.clock.now();
+        if newest.iter().any(|(_, row)| row.may_be_unread(now)) {
             return Ok(());
         }
         let lines = wallet.statement_line_count();

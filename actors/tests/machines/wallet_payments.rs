@@ -466,6 +466,22 @@ fn reading_the_statement_of_a_wallet_adds_what_it_received() {
         ]
     );
     assert_eq!(step_of(&paying, &more).statement_line_count(), 5);
+
+    // A lagging node may show the balance from before a payment for a while, not what was received.
+    let rows_of = |decision: &Decision<AgentWallet>| -> Vec<WalletStatementLine> {
+        let rows = decision.writes().iter().filter_map(|write| match write {
+            Write::Put { key, value, .. } if key[0] == table::WALLET_STATEMENT_LINE => Some(value),
+            _ => None,
+        });
+        rows.map(|value| codec::decode(value).unwrap()).collect()
+    };
+    let [paid] = &rows_of(&settle(&paying, 1, true))[..] else {
+        panic!("one line of the payment");
+    };
+    let later = |ms: u64| Timestamp(NOW.0 + ms);
+    assert!(paid.may_be_unread(NOW) && paid.may_be_unread(later(29_999)));
+    assert!(!paid.may_be_unread(later(30_000)));
+    assert!(!rows_of(&more)[0].may_be_unread(NOW));
 }
 
 fn step_of(wallet: &AgentWallet, decision: &Decision<AgentWallet>) -> AgentWallet {

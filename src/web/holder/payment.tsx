@@ -1,10 +1,10 @@
 // One payment: what it bought, what it cost, and what came back of it.
 
 import { Button, Empty, Id, KeyValue, Log, type LogLine, PageHead, type PageProps, Panel, Shell, Skeleton, Status, type StreamEvent, Time, begunBy, money, pageOf, sentence, withBeginning } from "../parts";
-import { type Paid, readPayment } from "./data/cards";
+import { PRODUCT_WORDS, type Paid, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { useLoad } from "./data/load";
-import { PRODUCT_WORDS, dayLink } from "./data/statement";
+import { dayLink } from "./data/statement";
 import { reasonSentence } from "./data/words";
 import { LoadError } from "./pager";
 import { Receipt } from "./receipt";

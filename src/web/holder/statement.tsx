@@ -1,12 +1,16 @@
 // The statement of the balance or of the agents’ wallet: a month or any days, with a running balance, as a file and on
 // paper.
 
-import { useEffect, useRef, useState } from "preact/hooks";
-import { Amount, type AmountValue, Button, Dialog, Empty, Field, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, byWords, failure, fullTime, isZero, money, onEvent, setQuery, toast, useRoute, present } from "../parts";
-import { account, mayAct } from "./account";
+import { useEffect, useState } from "preact/hooks";
+import { Amount, type AmountValue, Button, Empty, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, byWords, compare, failure, fullTime, less, money, onEvent, setQuery, sum, toast, useRoute, present } from "../parts";
+import { account } from "./account";
+import { readWallet } from "./data/agents";
+import { Bought, type Thing } from "./data/bought";
 import { type Slice, useLoad, usePages } from "./data/load";
-import { type Line, type Show, type Shown, causePage, dateOf, daysPeriod, effectOf, effectText, exportCsv, lineWords, monthPeriod, readForPaper, readNotListed, readSums, statementSlice, sumWords, thisMonth } from "./data/statement";
+import { type Line, type Show, type Shown, effectOf, effectText, exportCsv, linePage, lineWords, payeeOf, readForPaper, readSums, statementSlice, sumWords } from "./data/statement";
 import { LoadError, NoMatch, Pager } from "./pager";
+import { Purchases } from "./purchases";
+import { Day, ExportDialog, OF_PURCHASES, OF_WALLET, StatementBar, Sum, periodOf } from "./statement-period";
 
 const PAGE = 50;
 
@@ -17,22 +21,16 @@ const CHOICES: { value: Show; text: string }[] = [
   { value: "held", text: "Held" },
 ];
 
-const OF_WALLET = "agents";
 /** The line of a payment follows its event: a job tells the wallet. */
 const LINE_AFTER_MS = 1_500;
 
-const isDay = (text: string | null): text is string => text !== null && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
-
-/** The period of the address: a month, or from and to. */
-function periodOf(query: URLSearchParams): { shown: Shown; days: boolean } {
-  const from = query.get("from");
-  const to = query.get("to");
-  if (isDay(from) || isDay(to)) return { shown: daysPeriod(isDay(from) ? from : "", isDay(to) ? to : ""), days: true };
-  const month = query.get("month");
-  return { shown: monthPeriod(month && /^\d{4}-(0[1-9]|1[0-2])$/.test(month) ? month : thisMonth()), days: false };
+export default function Statement() {
+  const { query } = useRoute();
+  return query.get("account") === OF_PURCHASES ? <Purchases /> : <Changes />;
 }
 
-export default function Statement() {
+/** The changes of the balance, or of the agents’ wallet. */
+function Changes() {
   const { query } = useRoute();
   const { shown: span, days } = periodOf(query);
   const agents = query.get("account") === OF_WALLET;
@@ -42,13 +40,25 @@ export default function Statement() {
   const isOver = shown.period.until !== undefined && Date.parse(shown.period.until) <= present();
   const types = isOver || agents ? [] : ["balance.*"];
   const key = `${agents} ${shown.period.from} ${shown.period.until}`;
-  const lines = usePages<Line, string>(`statement ${key} ${show}`, (after) => statementSlice(shown.period, show, after, PAGE), {
+  const [bought] = useState(() => new Bought());
+  const withThings = async (slice: Promise<Slice<Line, string>>): Promise<Slice<Line, string>> => {
+    await bought.find((await slice).rows);
+    return slice;
+  };
+  const lines = usePages<Line, string>(`statement ${key} ${show}`, (after) => withThings(statementSlice(shown.period, show, after, PAGE)), {
     types,
     after: (rows, _event, page) => (page === 0 ? "reload" : rows),
   });
-  const sums = useLoad(`sums ${key}`, () => readSums(shown.period), { types, atMostEvery: 2_000 });
-  const listed = agents && !isOver ? sums.data?.balance : undefined;
-  const notListed = useLoad(`not listed ${listed}`, () => (listed === undefined ? Promise.resolve(null) : readNotListed(listed)));
+  const sums = useLoad(
+    `sums ${key}`,
+    async () => {
+      // After the sums: the service has noted by then what the wallet received.
+      const read = await readSums(shown.period);
+      const chains = agents && !isOver ? await readChains() : undefined;
+      return { ...read, held: chains?.held ?? read.held, available: chains?.available ?? read.available, chains };
+    },
+    { types, atMostEvery: 2_000 },
+  );
   const { page, reload: reloadLines } = lines;
   const { reload: reloadSums } = sums;
   useEffect(() => {
@@ -66,7 +76,6 @@ export default function Statement() {
       off();
     };
   }, [agents, isOver, page, reloadLines, reloadSums]);
-  const [choosing, setChoosing] = useState(false);
   const [exporting, setExporting] = useState(false);
   const user = account.value?.user_id ?? "";
   // While it is printed the page has all lines of the period, not only those of the shown page.
@@ -75,7 +84,7 @@ export default function Statement() {
   const toPaper = async () => {
     setPreparing(true);
     try {
-      setPaper(await readForPaper(shown.period, show));
+      setPaper(await withThings(readForPaper(shown.period, show)));
     } catch (thrown) {
       toast(failure(thrown).said);
     }
@@ -122,44 +131,9 @@ export default function Statement() {
           </PageHead>
         </div>
         <div class="stack">
-          <div class="period no-print">
-            <div class="row wrap">
-              {shown.before && (
-                <Button kind="ghost" small icon="left" label={`Earlier: ${monthPeriod(shown.before).name}`} onClick={() => setQuery({ month: shown.before })} />
-              )}
-              <b aria-live="polite">{shown.name}</b>
-              {!days && (
-                <Button
-                  kind="ghost"
-                  small
-                  icon="right"
-                  label={shown.after ? `Later: ${monthPeriod(shown.after).name}` : "Later: it has not begun"}
-                  disabled={shown.after === undefined}
-                  onClick={() => setQuery({ month: shown.after === thisMonth() ? undefined : shown.after })}
-                />
-              )}
-              <Button small icon="calendar" onClick={() => setChoosing(true)}>
-                Choose days
-              </Button>
-              {days && (
-                <Button small kind="ghost" onClick={() => setQuery({ from: undefined, to: undefined, of: undefined })}>
-                  This month
-                </Button>
-              )}
-            </div>
-            {(agents || (mayAct.value && account.value?.agent_wallet)) && (
-              <Segments
-                label="Statement of"
-                options={[
-                  { value: "", text: "Balance" },
-                  { value: OF_WALLET, text: "Agents’ wallet" },
-                ]}
-                value={agents ? OF_WALLET : ""}
-                onChange={(value) => setQuery({ account: value || undefined, show: undefined, of: undefined })}
-              />
-            )}
+          <StatementBar shown={shown} days={days} of={agents ? OF_WALLET : ""}>
             <Segments label="Show" options={agents ? CHOICES.filter((one) => one.value !== "held") : CHOICES} value={show} onChange={(value) => setQuery({ show: value === "all" ? undefined : value })} />
-          </div>
+          </StatementBar>
           {sums.error && !sums.data && <LoadError error={sums.error} what="the sums" retry={sums.reload} />}
           {sums.data && (
             <dl class="sums">
@@ -167,15 +141,11 @@ export default function Statement() {
               <Sum name="In" value={sums.data.credited} />
               <Sum name="Out" value={sums.data.debited} out />
               <Sum name="Balance" value={sums.data.balance} />
-              <Sum name="Held" value={sums.data.held} />
-              <Sum name="Available" value={sums.data.available} />
+              {sums.data.held !== undefined && <Sum name={isOver ? "Held" : "Held now"} value={sums.data.held} />}
+              {sums.data.available !== undefined && <Sum name={isOver ? "Available" : "Available now"} value={sums.data.available} />}
             </dl>
           )}
-          {notListed.data && (
-            <Note tone="info" title={`Not listed yet: ${money(notListed.data)}`}>
-              The wallet has received more than is listed here. What it receives on a chain is listed once a payment begins there.
-            </Note>
-          )}
+          {sums.data && <OnChains chains={sums.data.chains} balance={sums.data.balance} />}
           {lines.error && <LoadError error={lines.error} what="the statement" retry={lines.reload} />}
           <Panel>
             {lines.data === undefined ? (
@@ -184,14 +154,14 @@ export default function Statement() {
               show === "all" ? (
                 <Empty icon="statement" title={`Nothing in ${days ? "these days" : shown.name}`}>
                   {agents
-                    ? "Paid calls and transfers from the agents’ wallet appear here, and with the next of them what the wallet received on the same chain."
+                    ? "Paid calls and transfers from the agents’ wallet appear here, and what it receives."
                     : "Credits, refunds, deposits and withdrawals appear here. A card that an agent pays for itself does not touch your balance."}
                 </Empty>
               ) : (
                 <NoMatch clear={() => setQuery({ show: undefined })}>No line of this kind is in {days ? "these days" : shown.name}.</NoMatch>
               )
             ) : (
-              <Lines lines={printed.rows ?? lines.data} marked={query.get("of")} opening={sums.data && printed.next === undefined && show === "all" && shown.period.from ? { amount: sums.data.opening, at: shown.period.from } : undefined} />
+              <Lines lines={printed.rows ?? lines.data} bought={bought} marked={query.get("of")} opening={sums.data && printed.next === undefined && show === "all" && shown.period.from ? { amount: sums.data.opening, at: shown.period.from } : undefined} />
             )}
           </Panel>
           <div class="no-print">
@@ -199,34 +169,41 @@ export default function Statement() {
           </div>
           {sums.data && (
             <p class="small quiet">
-              {sumWords(sums.data)} {agents && "What the wallet receives on a chain is listed once a payment begins there. "}Dates are in your time zone, days of limits in UTC.
+              {sumWords(sums.data)} {agents && "What was received has the time at which it was noticed. "}Times are in your time zone, days of limits in UTC.
               {paper?.next !== undefined ? " The newest lines only; the CSV file has all of them." : ""}
             </p>
           )}
         </div>
       </div>
-      {choosing && <ChooseDays query={query} onClose={() => setChoosing(false)} />}
-      {exporting && <ExportDialog shown={shown} onClose={() => setExporting(false)} />}
+      {exporting && <ExportDialog name={`Statement of ${shown.name}`} file={`purser-statement-${shown.file}.csv`} read={(progress, stopped) => exportCsv(shown.period, progress, stopped)} onClose={() => setExporting(false)} />}
     </Shell>
   );
 }
 
-function Sum({ name, value, out }: { name: string; value: AmountValue; out?: boolean }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd class="live-amount">
-        <Amount value={out && !isZero(value) ? `-${value}` : value} />
-      </dd>
-    </div>
-  );
+/** What the wallet has on both chains now. */
+interface OnBoth {
+  balance: string;
+  held: string;
+  available: string;
 }
 
-function Day({ at }: { at: string }) {
+/** Null if the chains can't be read. */
+const readChains = (): Promise<OnBoth | null> =>
+  readWallet().then(
+    ({ balances: { base, solana } }) => ({ balance: sum(base.balance, solana.balance), held: sum(base.held, solana.held), available: sum(base.available, solana.available) }),
+    () => null,
+  );
+
+/** What the lines do not say of what is on the chains. */
+function OnChains({ chains, balance }: { chains: OnBoth | null | undefined; balance: AmountValue }) {
+  if (chains === undefined) return null;
+  if (chains === null) return <Note tone="wait">The chains cannot be read now. What the wallet received of late may be missing here.</Note>;
+  const more = compare(chains.balance, balance);
+  if (more === 0) return null;
   return (
-    <time class="quiet nowrap" dateTime={at} title={fullTime(at)}>
-      {dateOf(at)}
-    </time>
+    <Note tone="info">
+      {money(chains.balance)} is on the chains now. {more > 0 ? `${money(less(chains.balance, balance))} of it has no line yet.` : `${money(less(balance, chains.balance))} of payments that are on their way have no line yet.`}
+    </Note>
   );
 }
 
@@ -239,13 +216,23 @@ function Held({ line }: { line: Line }) {
   );
 }
 
-function Lines({ lines, opening, marked }: { lines: Line[]; opening: { amount: AmountValue; at: string } | undefined; marked: string | null }) {
+/** Of the agents’ wallet: to whom what was bought was paid, and by which agent. */
+function PaidBy({ line, thing }: { line: Line; thing: Thing | undefined }) {
+  if (line.type !== "debited" || !line.wallet_payment) return null;
+  return (
+    <span>
+      {thing && `to ${payeeOf(line)}, `}by {line.api_key?.name ?? "an agent that signed in"}
+    </span>
+  );
+}
+
+function Lines({ lines, bought, opening, marked }: { lines: Line[]; bought: Bought; opening: { amount: AmountValue; at: string } | undefined; marked: string | null }) {
   return (
     <Table
       caption="Lines of the statement, the newest first"
       rows={lines}
       rowKey={(line) => line.entry_id}
-      href={causePage}
+      href={(line) => linePage(line, bought.of(line))}
       rowClass={(line) => (line.cause === marked ? "marked" : undefined)}
       columns={[
         { title: "Date", fold: "hidden", cell: (line) => <Day at={line.created_at} /> },
@@ -255,19 +242,20 @@ function Lines({ lines, opening, marked }: { lines: Line[]; opening: { amount: A
           fold: "first",
           class: "two-lines",
           cell: (line) => {
-            const page = causePage(line);
+            const thing = bought.of(line);
+            const page = linePage(line, thing);
             return (
               <>
                 {page ? (
                   <a class="lead" href={page}>
-                    {lineWords(line)}
+                    {lineWords(line, thing)}
                   </a>
                 ) : (
-                  <b>{lineWords(line)}</b>
+                  <b>{lineWords(line, thing)}</b>
                 )}
                 <div class="small quiet row wrap">
-                  {line.type === "debited" && line.wallet_payment && <span>by {line.api_key?.name ?? "your agent"}</span>}
-                  {line.by && <span>{byWords(line.by)}</span>}
+                  <PaidBy line={line} thing={thing} />
+                  {bought.by(line) && <span>{byWords(bought.by(line) ?? "")}</span>}
                   {line.wallet_payment?.note && <span class="anywhere">“{line.wallet_payment.note}”</span>}
                   <span class="no-print">
                     <Id value={line.wallet_payment?.tx_hash ?? line.cause} />
@@ -291,7 +279,7 @@ function Lines({ lines, opening, marked }: { lines: Line[]; opening: { amount: A
           <tr role="row">
             <td role="cell" class="fold-hidden" />
             <th role="rowheader" scope="row" class="fold-first">
-              Opening balance, <Day at={opening.at} />
+              Opening balance, <Day at={opening.at} time={false} />
             </th>
             <td role="cell" class="fold-hidden in-or-out" />
             <td role="cell" class="fold-hidden in-or-out" />
@@ -306,89 +294,3 @@ function Lines({ lines, opening, marked }: { lines: Line[]; opening: { amount: A
   );
 }
 
-function ChooseDays({ query, onClose }: { query: URLSearchParams; onClose: () => void }) {
-  const [from, setFrom] = useState(query.get("from") ?? "");
-  const [to, setTo] = useState(query.get("to") ?? "");
-  const [error, setError] = useState<string | null>(null);
-  const apply = () => {
-    if (from === "" && to === "") {
-      setError("Choose at least one day.");
-      return;
-    }
-    if (from !== "" && to !== "" && from > to) {
-      setError("The first day is after the last one.");
-      return;
-    }
-    onClose();
-    setQuery({ from: from || undefined, to: to || undefined, month: undefined, of: undefined });
-  };
-  return (
-    <Dialog
-      title="Choose days"
-      onClose={onClose}
-      onSubmit={apply}
-      actions={
-        <>
-          <Button kind="ghost" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button kind="primary" onClick={apply}>
-            Show these days
-          </Button>
-        </>
-      }
-    >
-      <div class="dates">
-        <Field label="From" type="date" value={from} onChange={(value) => { setFrom(value); setError(null); }} />
-        <Field label="To" type="date" value={to} onChange={(value) => { setTo(value); setError(null); }} error={error} />
-      </div>
-      <p>Both days are inside. Leave one empty to have everything before or after the other.</p>
-    </Dialog>
-  );
-}
-
-/** Reads all pages of the period into a file, and says how far it is. */
-function ExportDialog({ shown, onClose }: { shown: Shown; onClose: () => void }) {
-  const [lines, setLines] = useState(0);
-  const [error, setError] = useState<string | null>(null);
-  const stopped = useRef(false);
-  useEffect(() => {
-    stopped.current = false;
-    exportCsv(shown.period, setLines, () => stopped.current).then(
-      (done) => {
-        if (!done) return;
-        const url = URL.createObjectURL(done.blob);
-        const link = document.createElement("a");
-        link.href = url;
-        link.download = `purser-statement-${shown.file}.csv`;
-        link.click();
-        setTimeout(() => URL.revokeObjectURL(url), 60_000);
-        toast(`Saved ${link.download} with ${done.lines.toLocaleString("en")} lines`);
-        onClose();
-      },
-      (thrown: unknown) => setError(failure(thrown).said),
-    );
-    return () => {
-      stopped.current = true;
-    };
-  }, []);
-  return (
-    <Dialog
-      title={`Statement of ${shown.name} as CSV`}
-      onClose={onClose}
-      actions={
-        <Button kind="ghost" onClick={onClose}>
-          {error ? "Close" : "Stop"}
-        </Button>
-      }
-    >
-      {error ? (
-        <Note tone="bad" title="The file could not be made">
-          {error}
-        </Note>
-      ) : (
-        <p role="status">Reading the lines: {lines.toLocaleString("en")} so far.</p>
-      )}
-    </Dialog>
-  );
-}

@@ -6,7 +6,9 @@ import { test } from "node:test";
 
 Object.defineProperty(globalThis, "WebSocket", { value: class {} });
 const { mergedSlice } = await import("../holder/data/load");
-const { causePage, effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
+const { effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
+const { Bought } = await import("../holder/data/bought");
+const { exportPurchases, readPurchaseSums } = await import("../holder/data/purchases");
 const { stopsOf, timesOf } = await import("../holder/data/route");
 const { isOpen, moneyOf, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
 const { cardStatus } = await import("../holder/data/cards");
@@ -46,41 +48,6 @@ test("an order is late only while it is open", () => {
   const order = (status: string, overdue: boolean) => cardStatus({ card_type: "Non-Reloadable International", status, overdue } as never).word;
   assert.deepEqual([order("queued", false), order("claimed", false)], ["Waits for an operator", "An operator took it"]);
   assert.deepEqual([order("queued", true), order("claimed", true), order("ready", true)], ["Late", "Late", "Ready"]);
-});
-
-test("the statement of the agents' wallet says what was bought here, with its page, and files have whole addresses", async () => {
-  const address = "0x30ef00000000000000000000000000000000a6c9";
-  const paid = (tx_hash: string, host: string | null, kind = "x402") => ({ wallet_payment: { kind, host, pay_to: address, network: "base", tx_hash, note: null, created_at: "2026-11-22T09:41:00.000Z" } });
-  const entries = [
-    { ...(line("debited", 5, "wpay_1") as object), ...paid("0xaa", "route") },
-    { ...(line("debited", 5, "wpay_2") as object), ...paid("0xbb", "route") },
-    { ...(line("debited", 1.5, "wpay_3") as object), ...paid("0xcc", null, "transfer") },
-  ];
-  // Newest first: the purchase of the first line is on the second page.
-  const payments = [
-    { payment_id: "pay_2", transaction: "0xbb", product: "gift_card", product_id: null, created_at: "2026-11-22T09:42:00.000Z" },
-    { payment_id: "pay_1", transaction: "0xaa", product: "usa_prepaid_card", product_id: "card_7", created_at: "2026-11-22T09:41:01.000Z" },
-    { payment_id: "pay_0", transaction: "0x00", product: "gift_card", product_id: null, created_at: "2026-11-21T09:41:00.000Z" },
-    { payment_id: "pay_9", transaction: "0x99", product: "gift_card", product_id: null, created_at: "2026-11-20T09:41:00.000Z" },
-  ];
-  const asked: string[] = [];
-  Object.defineProperty(globalThis, "fetch", {
-    configurable: true,
-    value: async (path: string) => {
-      asked.push(path);
-      if (!path.includes("list-payments")) return new Response(JSON.stringify({ entries, has_more: false }));
-      const after = payments.findIndex((one) => one.payment_id === new URL(path, "http://x").searchParams.get("starting_after"));
-      return new Response(JSON.stringify({ payments: payments.slice(after + 1, after + 2), has_more: after + 2 < payments.length }));
-    },
-  });
-  const { rows } = await statementSlice({ of: "agent_wallet" }, "all", undefined, 10);
-  assert.deepEqual(rows.map((one) => [lineWords(one), causePage(one)]), [["US card", "/dashboard/cards/card_7"], ["Gift card", "/dashboard/payments/pay_2"], ["Transfer to 0x30ef…a6c9", undefined]]);
-  // It reads no further than to the time of the lines.
-  assert.equal(asked.filter((path) => path.includes("list-payments")).length, 3);
-  const text = (await (await exportCsv({ of: "agent_wallet" }, () => {}, () => false))?.blob.text()) ?? "";
-  assert.match(text, /US card,debited,-5\.00,5\.00,1\.00,0\.00,1\.00,wpay_1.*,pay_1,card_7\r/);
-  assert.match(text, new RegExp(`Transfer to ${address},`));
-  assert.ok(!text.includes("…"));
 });
 
 test("a transfer that came back says how much did, and others what they cost with the fee", () => {
@@ -166,20 +133,21 @@ test("the statement is read on for a filter that leaves few lines", async () => 
   });
   const EVENTS = [{ seq: 9, type: "withdrawal.pending", created_at: "2026-11-22T09:41:00.000Z", data: { object: { id: "wd_1" } }, actor: { type: "api_key", api_key_name: "Courier", in_browser: false } }];
   const first = await statementSlice({}, "out", undefined, 2);
-  assert.equal(first.rows[0]?.by, "Courier");
+  const bought = new Bought();
+  await bought.find(first.rows);
+  assert.equal(bought.by(first.rows[0] as never), "Courier");
   assert.deepEqual(first.rows.map((one) => one.entry_id), ["stl_0", "stl_100"]);
   const second = await statementSlice({}, "out", first.next, 2);
   assert.deepEqual([second.rows.map((one) => one.entry_id), second.next], [["stl_200"], undefined]);
-  assert.ok(asked.every((path) => path.includes("order=desc")));
-  const reads = asked.length;
+  assert.ok(asked.filter((path) => path.includes("statement")).every((path) => path.includes("order=desc")));
 
   const steps: number[] = [];
   const file = await exportCsv({}, (count) => steps.push(count), () => false);
   const text = (await file?.blob.text()) ?? "";
   assert.deepEqual([file?.lines, steps], [250, [100, 200, 250]]);
   assert.equal(text.trim().split("\r\n").length, 251);
-  assert.equal(asked.slice(reads).filter((path) => path.includes("/events")).length, 1, "events are read once for a file");
-  assert.match(text, /"Withdrawal, held",held,0\.00,1\.00,1\.00,0\.00,1\.00,/);
+  assert.match(text, /^.{0,2}time_utc,what,type,change_usd,amount_usd,balance_usd,held_usd,available_usd,product,product_id,cause,entry_id,by\r\n/);
+  assert.match(text, /,On hold for a withdrawal,held,0\.00,1\.00,1\.00,0\.00,1\.00,,,wd_1,stl_1,Courier\r\n/);
   assert.equal(await exportCsv({}, () => {}, () => true), null);
 });
 
@@ -191,20 +159,106 @@ test("lines of the agents’ wallet say who was paid, by which key, and what was
   assert.deepEqual([own, sent, received].map((one) => lineWords(one as never)), ["Paid to Purser (this service)", "Transfer to 0x1234…7890", "Received on Base"]);
   assert.equal(lineWords(line("reversed", 1, "4Nd1mYQZ")), "Correction: less is on Solana");
   const asked: string[] = [];
+  const card = { card_id: "card_1", card_type: "Non-Reloadable U.S.", usd_amount: 4.5, label: null, status: "ready" };
   Object.defineProperty(globalThis, "fetch", {
     configurable: true,
     value: async (path: string) => {
       asked.push(path);
-      return new Response(JSON.stringify({ entries: [own, sent, received], has_more: false }));
+      const payments = [{ payment_id: "pay_1", product: "usa_prepaid_card", product_id: "card_1", transaction: "0xAB", created_at: "2026-11-22T09:40:59.000Z", card }];
+      return new Response(JSON.stringify(path.startsWith("/list-payments") ? { payments, has_more: false } : { entries: [own, sent, received], has_more: false }));
     },
   });
   const file = await exportCsv({ of: "agent_wallet" }, () => {}, () => false);
   const rows = ((await file?.blob.text()) ?? "").trim().split("\r\n");
   assert.match(asked[0] ?? "", /of=agent_wallet/);
-  assert.match(rows[0] ?? "", /entry_id,paid_to,address,network,transaction,agent,api_key_id,note,payment_id,product_id$/);
-  assert.match(rows[1] ?? "", /debited,-5\.00,5\.00,.*,Purser \(this service\),0x1234567890123456789012345678901234567890,base,0xab,Courier,key_1,,,$/);
-  assert.match(rows[2] ?? "", /,,,'=lunch,,$/);
-  assert.match(rows[3] ?? "", /stl_credited,,,,,,,,,$/);
+  assert.match(rows[0] ?? "", /balance_usd,product,product_id,cause,entry_id,paid_to,address,network,transaction,agent,api_key_id,note$/);
+  assert.match(rows[1] ?? "", /,\$4\.50 US card,debited,-5\.00,5\.00,1\.00,\$4\.50 US card,card_1,wpay_1,stl_debited,Purser \(this service\),0x1234567890123456789012345678901234567890,base,0xab,Courier,key_1,$/);
+  assert.match(rows[2] ?? "", /,,,'=lunch$/);
+  assert.match(rows[3] ?? "", /stl_credited,,,,,,,$/);
+});
+
+test("lines name what they are about: from the list of payments, read on for older lines, or one by one", async () => {
+  const at = (minute: number) => `2026-11-22T09:${String(minute).padStart(2, "0")}:00.000Z`;
+  const card = (id: string, status: string) => ({ card_id: id, card_type: "Non-Reloadable U.S.", usd_amount: 66, label: null, status });
+  const gift = { card_id: "card_gift", card_type: "Gift Card", amount: 25, currency: "EUR", product_id: "gift_marche_lumiere_fr", status: "completed" };
+  const payout = { payout_id: "po_1", product: "push_to_card", amount: 28.74, currency: "USD", card_last4: "4242", status: "failed" };
+  const payment = (number: number, more: object) => ({ payment_id: `pay_${number}`, product: "usa_prepaid_card", product_id: null, transaction: `0x0${number}`, created_at: at(number), ...more });
+  const pages: Record<string, object> = {
+    "": { payments: [payment(40, { product_id: "card_1", card: card("card_1", "failed") }), payment(39, { status: "credited" })], has_more: true },
+    pay_39: { payments: [payment(20, { product_id: "card_gift", gift_card: gift }), payment(19, { product_id: "po_1", payout })], has_more: true },
+  };
+  const asked: string[] = [];
+  Object.defineProperty(globalThis, "fetch", {
+    configurable: true,
+    value: async (path: string) => {
+      asked.push(path);
+      const query = new URL(path, "http://x").searchParams;
+      if (path.startsWith("/get-card-data")) return new Response(JSON.stringify(card("card_old", "closed")));
+      const page = pages[query.get("starting_after") ?? ""];
+      return page ? new Response(JSON.stringify(page)) : new Response(JSON.stringify({ code: "rate_limited", error: "Later." }), { status: 500 });
+    },
+  });
+  const lines = [line("credited", 66, "card_1"), line("credited", 5, "pay_39"), line("credited", 3, "rf_20"), line("credited", 30, "po_1"), line("credited", 9, "card_old"), line("held", 1, "wd_1")] as never[];
+  const bought = new Bought();
+  await bought.find(lines.slice(0, 4));
+  const words = (one: never) => lineWords(one, bought.of(one));
+  assert.deepEqual(lines.slice(0, 4).map(words), ["Money back: $66.00 US card, not made", "Money back, it bought nothing: US card", "Refund by Purser: €25.00 Marche Lumiere gift card", "Money back: $28.74 payout to the debit card •••• 4242, refused"]);
+  assert.equal(bought.of(lines[2] as never)?.page, "/dashboard/cards/card_gift");
+  assert.deepEqual(asked.filter((path) => path.startsWith("/list-payments")).length, 2);
+
+  // What can't be read has no name.
+  await bought.find([...lines, line("credited", 1, "po_404")]);
+  assert.equal(words(lines[5] as never), "On hold for a withdrawal");
+  assert.equal(words(line("credited", 1, "po_404")), "Money back from a payout");
+  // Older than the list: by its id.
+  const late = new Bought();
+  pages[""] = { payments: [], has_more: false };
+  await late.find(lines.slice(4, 5));
+  assert.equal(lineWords(lines[4] as never, late.of(lines[4] as never)), "Money back: $66.00 US card");
+});
+
+test("all purchases are those of every list, once, with who paid, and add up to the spending", async () => {
+  const at = (minute: number) => `2026-11-22T09:${String(minute).padStart(2, "0")}:00.000Z`;
+  const wallet = "0x1234567890123456789012345678901234567890";
+  const card = { card_id: "card_1", card_type: "Non-Reloadable U.S.", usd_amount: 45, label: null, status: "ready" };
+  const payment = (number: number, minute: number, payer: string, amount: number, receipt: object | null) => ({ payment_id: `pay_${number}`, product: "usa_prepaid_card", product_id: "card_1", card, transaction: `0x0${number}`, created_at: at(minute), payer, amount, receipt, status: receipt ? "fulfilled" : "declined", network: "eip155:8453" });
+  const paid = (host: string | null, hash: string) => ({ kind: "x402", status: "settled", host, note: null, network: "base", from: wallet, pay_to: "0x9", tx_hash: hash });
+  const entry = (id: string, minute: number, more: object) => ({ ...(line("debited", 1) as object), entry_id: id, created_at: at(minute), ...more });
+  const ofWallet = [
+    entry("ent_5", 31, { cause: "wpay_2", amount: 2.5, wallet_payment: paid("api.example.com:443", "0xcc") }),
+    entry("ent_4", 21, { cause: "wpay_1", amount: 45.25, wallet_payment: paid("route", "0x02"), api_key: { api_key_id: "key_1", name: "Courier" } }),
+    entry("ent_3", 20, { type: "credited", cause: wallet, amount: 100 }),
+  ];
+  const ofBalance = [entry("ent_2", 40, { type: "credited", cause: "card_1", amount: 5 }), entry("ent_1", 12, { type: "held", cause: "wd_1", amount: 4 }), entry("ent_0", 11, { type: "credited", cause: "dep_1", amount: 4 })];
+  const payments = [payment(4, 50, "0xown", 1, null), payment(3, 30, "0xown", 10, {}), payment(2, 20, wallet, 45.25, {}), payment(1, 1, "0xown", 7, {})];
+  Object.defineProperty(globalThis, "fetch", {
+    configurable: true,
+    value: async (path: string) => {
+      if (path.startsWith("/list-payments")) return new Response(JSON.stringify({ payments, has_more: false }));
+      if (path.startsWith("/account/spending-sums")) return new Response(JSON.stringify({ sums: [{ spent: 57.75, credited: 5 }, { spent: 0, credited: 0 }] }));
+      return new Response(JSON.stringify({ entries: path.includes("of=agent_wallet") ? ofWallet : ofBalance, has_more: false }));
+    },
+  });
+  const period = { from: at(10), until: at(59) };
+  const file = await exportPurchases(period, [wallet], () => {}, () => false);
+  const rows = ((await file?.blob.text()) ?? "").trim().split("\r\n").slice(1).map((row) => row.split(","));
+  assert.deepEqual(
+    rows.map((row) => [row[1], row[2], row[5], row[7]]),
+    [
+      ["$45.00 US card", "0.00", "wallet 0xown", ""],
+      ["Money back: $45.00 US card", "5.00", "to your balance", ""],
+      ["Paid to api.example.com", "-2.50", "agents’ wallet", "an agent that signed in"],
+      ["$45.00 US card", "-10.00", "wallet 0xown", ""],
+      ["$45.00 US card", "-45.25", "agents’ wallet", "Courier"],
+    ],
+  );
+  const total = rows.reduce((all, row) => all + Math.round(Number(row[2]) * 100), 0);
+  const sums = await readPurchaseSums(period);
+  assert.equal(sums.inAll, "52.75");
+  assert.equal(-total, 5_275);
+  assert.equal(await exportPurchases(period, [wallet], () => {}, () => true), null);
+  const without = await exportPurchases(period, [], () => {}, () => false);
+  assert.equal(without?.lines, 4, "what the wallet paid elsewhere is only for its owner");
 });
 
 test("spending asks for the days of the person's zone, and takes off what was credited", async () => {

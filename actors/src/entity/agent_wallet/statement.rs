@@ -2,8 +2,8 @@
 //! learns of it.
 //!
 //! What the wallet pays is known from its payments. What it receives is known from the chain: its balance there is read
-//! for each payment and when the owner reads the statement, and a difference to the balance of the statement is a line of
-//! its own.
+//! for each payment and when the owner reads the statement, and a difference to the balance of the statement is a line
+//! of its own.
 
 use purser_storage::codec::{self, Stored};
 
@@ -13,6 +13,7 @@ use crate::entity::wallet_payment::PaymentMethod;
 use crate::id::{ApiKeyId, Network, StatementLineId, Wallet};
 use crate::kernel::{Context, Decision, table};
 use crate::money::Usdc;
+use crate::port::Timestamp;
 
 /// What the lines of the statement add up to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -91,15 +92,26 @@ impl Stored for WalletStatementLine {
     const SCHEMA: u16 = 172;
 }
 
+impl WalletStatementLine {
+    /// How long a node of a chain may lag behind the one that showed a payment, in milliseconds.
+    const LAG_MS: u64 = 30_000;
+
+    /// Whether it is a payment that a balance which is read at `now` may still contain: it would look like money that
+    /// was received.
+    pub fn may_be_unread(&self, now: Timestamp) -> bool {
+        self.line.change == StatementLineType::Debited && now.0 < self.line.at.0.saturating_add(Self::LAG_MS)
+    }
+}
+
 impl AgentWallet {
     /// Number of lines of the statement.
     pub const fn statement_line_count(&self) -> u64 {
         self.sums.lines
     }
 
-    /// Appends the lines for balances that the chains had, where they differ from those of the statement. `lines` is the
-    /// number of lines from before the balances were read: a payment that was settled since may or may not be in them.
-    /// With a payment on its way only a larger balance says something.
+    /// Appends the lines for balances that the chains had, where they differ from those of the statement. `lines` is
+    /// the number of lines from before the balances were read: a payment that was settled since may or may not be in
+    /// them. With a payment on its way only a larger balance says something.
     pub(super) fn observe(
         &self,
         balances: &[(Network, Usdc)],

@@ -149,6 +149,11 @@ export async function readHistory(id: string): Promise<CardHistory> {
   return { charges: read.transactions, changes: read.card_events };
 }
 
+/** What a payment is for, in words. */
+export const PRODUCT_WORDS: Record<string, string> = {
+  usa_prepaid_card: "US card", intl_prepaid_card: "International card", gift_card: "Gift card", push_to_card: "Payout to a debit card", bank_payment: "Payout to a bank account", app_payment: "Payout to a payment app", card_balance: "Top-up of the card balance",
+};
+
 /** The payment that bought something, with its transaction and what came back of it. */
 export type Paid = Payment & {
   /** What became of what it bought, by the API's word. */

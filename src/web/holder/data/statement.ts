@@ -1,17 +1,14 @@
 // The statements of the balance and of the agents’ wallet: every change by period, with sums and as a file.
 
-import { ApiFailure, type StreamEvent, actorOf, api, compare, decimal, failure, less, money, short, sum, thingOf, units, withQuery, present } from "../../parts";
-import type { ExactDecimal, GetAgentWalletResult, Payment, StatementEntry } from "../../api/public";
-import { OWN, merchantName } from "../approvals";
+import { api, decimal, money, short, units, withQuery, present } from "../../parts";
+import type { ExactDecimal, StatementEntry } from "../../api/public";
+import { merchantName } from "../approvals";
 import { chainName } from "../chain";
+import { Bought, type Thing, patiently } from "./bought";
 import type { Slice } from "./load";
 
-/** A line of either statement. Only one of the agents’ wallet says what was paid, by which key, and what it bought here. */
-export type Line = StatementEntry & {
-  bought?: Payment;
-  /** Of the balance: who took it. */
-  by?: string;
-};
+/** A line of either statement. Only one of the agents’ wallet says what was paid, and by which key. */
+export type Line = StatementEntry;
 
 interface Page {
   entries: Line[];
@@ -52,98 +49,8 @@ const SHOWN: Record<Show, (line: Line) => boolean> = {
   held: (line) => ["held", "held_unfinal", "released"].includes(line.type),
 };
 
-/** The payments of the account by their transactions, read from the newest on as far as they are wanted. */
-class Purchases {
-  private readonly found = new Map<string, Payment>();
-  private after: string | undefined;
-  private oldest = Infinity;
-  private isAtEnd = false;
-
-  /** Reads on until all payments since this moment are there. */
-  private async readTo(moment: number): Promise<void> {
-    while (!this.isAtEnd && this.oldest > moment) {
-      const page = await api.get<{ payments: Payment[]; has_more: boolean }>(withQuery("/list-payments", { limit: 100, starting_after: this.after }));
-      for (const payment of page.payments) if (payment.transaction) this.found.set(payment.transaction, payment);
-      const last = page.payments.at(-1);
-      this.after = last?.payment_id;
-      this.oldest = last ? Date.parse(last.created_at) : this.oldest;
-      this.isAtEnd = !page.has_more || !last;
-    }
-  }
-
-  /** Adds to lines of purchases here what they bought. */
-  async nameIn(lines: Line[]): Promise<void> {
-    const own = lines.filter((line) => line.wallet_payment?.host === OWN);
-    if (own.length === 0) return;
-    await this.readTo(Math.min(...own.map((line) => Date.parse(line.wallet_payment?.created_at ?? ""))));
-    for (const line of own) {
-      const bought = this.found.get(line.wallet_payment?.tx_hash ?? "");
-      if (bought) line.bought = bought;
-    }
-  }
-}
-
-/** What takes from the balance. */
-const TAKEN = ["withdrawal.pending", "payout.queued", "bank_transfer.pending"];
-/** An event and its line are written at once, but each with its own time. */
-const BESIDE_MS = 60_000;
-
-/** Who took from the balance, by the id of the withdrawal, payout or transfer: as far back as the service keeps events. */
-class Takers {
-  private readonly found = new Map<string, string>();
-  private before: number | undefined;
-  private oldest = Infinity;
-  private isAtEnd = false;
-
-  private async readTo(moment: number): Promise<void> {
-    while (!this.isAtEnd && this.oldest > moment) {
-      const page = await api.get<{ events: StreamEvent[]; next_before?: number | null }>(withQuery("/events", { order: "desc", limit: 100, types: TAKEN.join(","), before: this.before }));
-      for (const event of page.events) {
-        const id = thingOf(event.data.object);
-        const who = actorOf(event);
-        if (id && who) this.found.set(id, who);
-      }
-      const last = page.events.at(-1);
-      this.before = page.next_before ?? undefined;
-      this.oldest = last ? Date.parse(last.created_at) : this.oldest;
-      this.isAtEnd = this.before === undefined;
-    }
-  }
-
-  async nameIn(lines: Line[]): Promise<void> {
-    const taken = lines.filter((line) => /^(wd|po|btr)_/.test(line.cause) && line.type !== "credited" && line.type !== "released");
-    if (taken.length === 0) return;
-    await this.readTo(Math.min(...taken.map((line) => Date.parse(line.created_at))) - BESIDE_MS);
-    for (const line of taken) {
-      const who = this.found.get(line.cause);
-      if (who) line.by = who;
-    }
-  }
-}
-
-/** What a line does not say itself. One for all pages of a file, so that nothing is read twice. */
-const namesOf = (period: Period): Purchases | Takers => (period.of === undefined ? new Takers() : new Purchases());
-
-async function read(period: Period, order: "asc" | "desc", limit: number, after?: string, names = namesOf(period)): Promise<Page> {
-  const page = await api.get<Page>(withQuery("/get-account-statement", { order, ...period, limit, starting_after: after }));
-  try {
-    await names.nameIn(page.entries);
-  } catch (error) {
-    // Without it the lines say less. A file waits, and asks again.
-    if (failure(error).status === 429) throw error;
-  }
-  return page;
-}
-
-/** What the agents’ wallet has received that its statement does not list yet. Null if nothing, or if a chain does not answer. */
-export async function readNotListed(listed: ExactDecimal): Promise<string | null> {
-  try {
-    const { balances } = await api.call<GetAgentWalletResult>("getAgentWallet", {});
-    const more = less(sum(balances.base.balance, balances.solana.balance), listed);
-    return compare(more, 0) > 0 ? more : null;
-  } catch {
-    return null;
-  }
+async function read(period: Period, order: "asc" | "desc", limit: number, after?: string): Promise<Page> {
+  return api.get<Page>(withQuery("/get-account-statement", { order, ...period, limit, starting_after: after }));
 }
 
 /** Reads for one page, when a filter leaves few lines. */
@@ -187,8 +94,9 @@ export interface Sums {
   credited: ExactDecimal;
   debited: ExactDecimal;
   balance: ExactDecimal;
-  held: ExactDecimal;
-  available: ExactDecimal;
+  /** Of the agents’ wallet only for a period that reaches to now. */
+  held?: ExactDecimal;
+  available?: ExactDecimal;
 }
 
 export const readSums = (period: Period): Promise<Sums> => api.get<Sums>(withQuery("/account/statement-sums", { ...period }));
@@ -207,19 +115,10 @@ const CAUSES: Record<string, { thing: string; page?: (id: string) => string }> =
   otx: { thing: "Transfer" },
 };
 
-/** What a payment bought, by the API's word. */
-export const PRODUCT_WORDS: Record<string, string> = {
-  usa_prepaid_card: "US card", intl_prepaid_card: "International card", gift_card: "Gift card", push_to_card: "Payout to a debit card", bank_payment: "Payout to a bank account", app_payment: "Payout to a payment app", card_balance: "Top-up of the card balance",
-};
-
 const prefixOf = (line: Line): string => line.cause.split("_")[0] ?? "";
 
-/** The page of what caused a line. */
-export const causePage = (line: Line): string | undefined => {
-  const { bought } = line;
-  if (bought) return CAUSES[bought.product_id?.split("_")[0] ?? ""]?.page?.(bought.product_id ?? "") ?? `/dashboard/payments/${bought.payment_id}`;
-  return CAUSES[prefixOf(line)]?.page?.(line.cause);
-};
+/** The page of what a line is about: of what a payment bought, or of what caused the line. */
+export const linePage = (line: Line, thing: Thing | undefined): string | undefined => (line.wallet_payment ? thing?.page : CAUSES[prefixOf(line)]?.page?.(line.cause));
 
 /** The statement of the day of a moment, with the lines of one thing marked. */
 export function dayLink(at: string, cause: string): string {
@@ -228,51 +127,54 @@ export function dayLink(at: string, cause: string): string {
   return `/dashboard/statement?from=${key}&to=${key}&of=${encodeURIComponent(cause)}`;
 }
 
-type Shorten = (address: string) => string;
-
 /** Who was paid, in words. */
-function payeeOf({ wallet_payment: paid }: Line, shorten: Shorten): string {
+export function payeeOf({ wallet_payment: paid }: Line): string {
   if (!paid) return "";
-  return paid.host ? merchantName(paid.host) : shorten(paid.pay_to);
+  return paid.host ? merchantName(paid.host) : short(paid.pay_to);
 }
 
 /** A line of the agents’ wallet in words. The cause of all others than payments is the address. */
-function walletWords(line: Line, shorten: Shorten): string {
-  if (line.bought) return PRODUCT_WORDS[line.bought.product] ?? "Purchase here";
-  if (line.type === "debited") return line.wallet_payment?.kind === "transfer" ? `Transfer to ${payeeOf(line, shorten)}` : `Paid to ${payeeOf(line, shorten) || "a merchant"}`;
+function walletWords(line: Line, thing: Thing | undefined): string {
+  if (thing) return thing.words;
+  if (line.type === "debited") return line.wallet_payment?.kind === "transfer" ? `Transfer to ${payeeOf(line)}` : `Paid to ${payeeOf(line) || "a merchant"}`;
   const chain = chainName(line.cause.startsWith("0x") ? "base" : "solana");
   return line.type === "credited" ? `Received on ${chain}` : `Correction: less is on ${chain}`;
 }
 
-/** A line in words. */
-export function lineWords(line: Line, shorten: Shorten = short): string {
-  if (line.cause.startsWith("wpay_") || !line.cause.includes("_")) return walletWords(line, shorten);
+/** Why money is back, by what became of a card or of a payout. */
+const CARD_ENDS: Record<string, string> = { failed: "not made", rejected: "not made", cancelled: "not made" };
+const PAYOUT_ENDS: Record<string, string> = { failed: "refused", expired: "expired", cancelled: "stopped", returned: "came back" };
+
+/** A line in words, with the thing that it is about if that is known. */
+export function lineWords(line: Line, thing?: Thing): string {
+  if (line.cause.startsWith("wpay_") || !line.cause.includes("_")) return walletWords(line, thing);
   const prefix = prefixOf(line);
+  const of = (words: string, unknown: string, end?: string): string => (thing ? `${words}: ${thing.words}${end ? `, ${end}` : ""}` : unknown);
   switch (`${line.type} ${prefix}`) {
     case "credited card":
-      return "Money back from a card";
+      return of("Money back", "Money back from a card", CARD_ENDS[thing?.status ?? ""]);
     case "credited po":
-      return "Money back from a payout";
+      return of("Money back", "Money back from a payout", PAYOUT_ENDS[thing?.status ?? ""]);
     case "credited top":
-      return "Top-up that could not be delivered";
+      return of("Money back", "Top-up that could not be delivered", "not delivered");
     case "credited pay":
-      return "Payment without a product";
+      return of("Money back, it bought nothing", "Payment that bought nothing");
     case "credited rf":
-      return "Refund by Purser";
+      return of("Refund by Purser", "Refund by Purser");
     case "credited dep":
       return "Deposit";
     case "credited btr":
       return "Deposit from your bank";
     case "credited lr":
-      return "Payout that came back late";
+      return of("Money back late", "Payout that came back late");
     case "held wd":
-      return "Withdrawal, held";
+      return "On hold for a withdrawal";
     case "withdrawn wd":
-      return "Withdrawal";
+      return "Withdrawal, sent";
     case "released wd":
-      return "Withdrawal that was not sent, released";
+      return "No longer on hold: a withdrawal was not sent";
     case "debited po":
-      return "Bank payment";
+      return thing?.words ?? "Bank payment";
     case "debited btr":
       return "Transfer to your bank";
     case "held_unfinal pay":
@@ -294,22 +196,36 @@ function cell(text: string): string {
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-const HEAD = ["time_utc", "what", "type", "change_usd", "amount_usd", "balance_usd", "held_usd", "available_usd", "cause", "entry_id"];
-
+const HEAD = ["time_utc", "what", "type", "change_usd", "amount_usd", "balance_usd"];
+/** A hold of the agents’ wallet has no line, so its file says nothing of what is held. */
+const HELD_HEAD = ["held_usd", "available_usd"];
 const BALANCE_HEAD = ["by"];
-const WALLET_HEAD = ["paid_to", "address", "network", "transaction", "agent", "api_key_id", "note", "payment_id", "product_id"];
+const ABOUT_HEAD = ["product", "product_id", "cause", "entry_id"];
+const WALLET_HEAD = ["paid_to", "address", "network", "transaction", "agent", "api_key_id", "note"];
 
 function walletCells(line: Line): string[] {
   const paid = line.wallet_payment;
-  return [payeeOf(line, whole), paid?.pay_to, paid?.network, paid?.tx_hash, line.api_key?.name, line.api_key?.api_key_id, paid?.note, line.bought?.payment_id, line.bought?.product_id].map((text) => text ?? "");
+  return [payeeOf(line), paid?.pay_to, paid?.network, paid?.tx_hash, line.api_key?.name, line.api_key?.api_key_id, paid?.note].map((text) => text ?? "");
 }
 
-/** A file has whole addresses, and all amounts in the same form. */
-const whole: Shorten = (address) => address;
-const figure = (amount: ExactDecimal): string => decimal(units(amount) ?? 0n);
+/** An amount of a file: exact, with at least two places. */
+export const exact = (amount: ExactDecimal): string => decimal(units(amount) ?? 0n);
 
-const csvLine = (line: Line, more: string[]): string =>
-  [line.created_at, lineWords(line, whole), line.type, effectText(line), ...[line.amount, line.balance, line.held, line.available].map(figure), line.cause, line.entry_id, ...more].map(cell).join(",");
+function lineCells(line: Line, bought: Bought, ofWallet: boolean): string[] {
+  const thing = bought.of(line);
+  return [
+    ...[line.created_at, lineWords(line, thing), line.type, effectText(line), exact(line.amount), exact(line.balance)],
+    ...(ofWallet ? [] : [exact(line.held), exact(line.available)]),
+    ...[thing?.words ?? "", thing?.id ?? "", line.cause, line.entry_id],
+    ...(ofWallet ? walletCells(line) : [bought.by(line) ?? ""]),
+  ];
+}
+
+/** A row of a file, with its end. */
+export const csvRow = (cells: string[]): string => `${cells.map(cell).join(",")}\r\n`;
+
+/** A file of these rows. A mark at the beginning, so that spreadsheets read it as UTF-8. */
+export const csvFile = (rows: string[]): Blob => new Blob(["\uFEFF", ...rows], { type: "text/csv;charset=utf-8" });
 
 export interface Export {
   blob: Blob;
@@ -319,27 +235,19 @@ export interface Export {
 /** All lines of a period as a file, oldest first. Reads every page, so it tells how far it is and can be stopped. */
 export async function exportCsv(period: Period, progress: (lines: number) => void, stopped: () => boolean): Promise<Export | null> {
   const ofWallet = period.of !== undefined;
-  // A mark at the beginning, so that spreadsheets read the file as UTF-8.
-  const parts: string[] = [`\uFEFF${[...HEAD, ...(ofWallet ? WALLET_HEAD : BALANCE_HEAD)].join(",")}\r\n`];
-  const names = namesOf(period);
+  const bought = new Bought({ isFile: true });
+  const rows = [csvRow([...HEAD, ...(ofWallet ? [] : HELD_HEAD), ...ABOUT_HEAD, ...(ofWallet ? WALLET_HEAD : BALANCE_HEAD)])];
   let lines = 0;
   let after: string | undefined;
   for (;;) {
     if (stopped()) return null;
-    let page: Page;
-    try {
-      page = await read(period, "asc", 100, after, names);
-    } catch (error) {
-      // The service asks for a pause after many requests.
-      if (!(error instanceof ApiFailure) || error.status !== 429) throw error;
-      await new Promise((go) => setTimeout(go, 5_000));
-      continue;
-    }
-    parts.push(page.entries.map((line) => `${csvLine(line, ofWallet ? walletCells(line) : [line.by ?? ""])}\r\n`).join(""));
+    const page = await patiently(() => read(period, "asc", 100, after));
+    await bought.find(page.entries);
+    rows.push(...page.entries.map((line) => csvRow(lineCells(line, bought, ofWallet))));
     lines += page.entries.length;
     progress(lines);
     after = page.entries.at(-1)?.entry_id;
-    if (!page.has_more || after === undefined) return { blob: new Blob(parts, { type: "text/csv;charset=utf-8" }), lines };
+    if (!page.has_more || after === undefined) return { blob: csvFile(rows), lines };
   }
 }
 
