@@ -143,7 +143,7 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
     ("/agentAuth", &["apiKey"]),
     ("/auth", &["grant_type", "refresh_token"]),
     ("/claim", &["signup"]),
-    ("/login", &["code"]),
+    ("/login", &["code", "to"]),
     ("/redeem", &["payout_id", "key"]),
     ("/refresh", &["grant_type", "refresh_token"]),
     ("/signup-status", &["claim_token"]),
