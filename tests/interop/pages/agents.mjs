@@ -44,7 +44,7 @@ export const scenarios = {
     await agent.call('createAgentWallet')
     const key = await agent.key('Courier')
     const visitor = await dashboard({ browser, service }, agent, '/statement')
-    await visitor.press('label', 'Agents’ wallet')
+    await visitor.press('main button', 'Agents’ wallet')
     await visitor.sees('main', 'Nothing in')
     await agent.call('agentWalletTransfer', { toAddress: await agent.address(), amountUsdc: 2, note: 'lunch' }, key.token)
     await visitor.sees('main', 'by Courier')
