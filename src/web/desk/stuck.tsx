@@ -248,7 +248,7 @@ function Detail({ item, askedAt, pending, reload }: { item: Item; askedAt: numbe
                 ? HELD[item.held ?? ""]
                 : item.is === "late"
                   ? `It fails and is tried again by itself${item.next_try_at ? "" : " soon"}. It is older than it should be.`
-                  : `${item.attempts === 1 ? "The only try" : `All ${item.attempts} tries`} failed. Nothing happens until a person decides.`}
+                  : `${item.attempts === 1 ? "The only try" : item.attempts === 2 ? "Both tries" : `All ${item.attempts} tries`} failed. Nothing happens until a person decides.`}
             {item.next_try_at && (
               <>
                 {" "}
