@@ -75,7 +75,7 @@ export const scenarios = {
     await assertNotReloaded(visitor)
     await visitor.inspect('holder-payout-failed')
     await visitor.press('#where a', 'See it in the statement')
-    await visitor.sees('tr.marked', 'bank payment to Odile Ferrand, refused')
+    await visitor.sees('tr.marked', 'Money back: $50.00 bank payment, refused')
     await visitor.press('tr.marked a')
     await visitor.sees('h1', 'Payout ended')
     await assertNotReloaded(visitor)
