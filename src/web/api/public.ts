@@ -4165,6 +4165,8 @@ export type TopUp = {
   legs: TopUpLeg[];
   /** `base` is the network of the deposit address. */
   network: DepositNetwork;
+  /** `true` while all attempts to complete it have failed and it waits for an operator. Absent otherwise. */
+  needs_operator?: boolean;
   /** Payment that bought the top-up. */
   payment_id: string;
   /** `solana` or `base`. */

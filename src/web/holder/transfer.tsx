@@ -9,7 +9,7 @@ import { useLoad } from "./data/load";
 import { readNames } from "./data/people";
 import { type RouteStop, stopsOf, timesOf } from "./data/route";
 import { dayLink } from "./data/statement";
-import { NOT_THERE, TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, railName, readTransfer, statusKind, updated } from "./data/transfers";
+import { NOT_THERE, TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, railName, readTransfer, statusKind, troubleWord, updated } from "./data/transfers";
 import { retryWords, whereOf } from "./data/where";
 import { HELD_WORDS, reasonSentence } from "./data/words";
 import { Receipt } from "./receipt";
@@ -81,7 +81,8 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
   });
   const stops = stopsOf(transfer, timesOf(transfer, events.data ?? []));
   const names = useLoad("names", () => (transfer.payout ? readNames() : Promise.resolve(new Map<string, string>())));
-  const [title, text] = headline(transfer, names.data);
+  const trouble = troubleWord(transfer, now.value);
+  const [title, text] = headline(transfer, names.data, trouble !== null);
   const failed = transfer.status === "failed" || transfer.status === "rejected";
   const where = whereOf(transfer);
   const first = (events.data ?? []).at(-1);
@@ -102,7 +103,11 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
         title={
           <span class="row wrap">
             {title}
-            {isOpen(transfer) || failed ? (
+            {trouble ? (
+              <StatusTag tone="wait" tag>
+                {trouble}
+              </StatusTag>
+            ) : isOpen(transfer) || failed ? (
               <Status kind={statusKind(transfer)} value={transfer.status} tag />
             ) : ["complete", "credited"].includes(transfer.status) ? (
               <StatusTag tone="done" tag>
@@ -168,7 +173,9 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
         {isOpen(transfer) && (
           <Note tone="info" title="If a step takes long">
             {transfer.kind === "top_up"
-              ? "It is tried again by itself. What cannot be delivered is credited to your balance in full. What the issuer does not credit within an hour is looked at by a person, and you see that here."
+              ? transfer.topUp?.needs_operator
+                ? "Nothing more is tried by itself. Once a person at Purser has found out what happened, this page says how it ended."
+                : "It is tried again by itself. What cannot be delivered is credited to your balance in full. What the issuer does not credit within an hour waits for a person at Purser, and this page says so then."
               : "It is tried again by itself, and never sent twice. What definitely cannot be paid goes back to where it came from. You can close this page."}
           </Note>
         )}
@@ -177,7 +184,7 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
   );
 }
 
-function headline(transfer: Transfer, names: Map<string, string> | undefined): [string, ComponentChildren] {
+function headline(transfer: Transfer, names: Map<string, string> | undefined, isTroubled: boolean): [string, ComponentChildren] {
   const back = "The full price is on your balance and can be spent or withdrawn.";
   const reason = reasonSentence(transfer.payout?.failure_reason ?? transfer.topUp?.failure_code ?? transfer.withdrawal?.failure_reason ?? transfer.bank?.failureReason);
   const why = reason ? `${reason} ` : "";
@@ -186,6 +193,7 @@ function headline(transfer: Transfer, names: Map<string, string> | undefined): [
       const from = chainName(transfer.topUp?.payment_network ?? "base");
       if (transfer.status === "failed") return [`Top-up failed, ${amountWords(transfer)} is back`, `${why}${back}`];
       if (transfer.status === "credited") return ["Top-up credited", "It is on your card balance at the issuer."];
+      if (isTroubled) return ["Top-up not credited yet", `From ${from} to your card balance at the issuer. It takes longer than usual; you can close this page.`];
       return ["Top-up on its way", `From ${from} to your card balance at the issuer. Usually under a minute; you can close this page.`];
     }
     case "payout": {
@@ -279,7 +287,7 @@ interface Leg {
 const LEG_STATE: Record<RouteStop["is"], [Tone, string]> = { done: ["done", "Done"], now: ["move", "Happens now"], next: ["off", "Next"], hold: ["wait", "Waits"], fail: ["bad", "Failed"] };
 
 /** Every leg: what happened, what happens now, what follows, and what came back. */
-function legsOf(transfer: Transfer, payment: Payment | null, stops: RouteStop[]): Leg[] {
+export function legsOf(transfer: Transfer, payment: Payment | null, stops: RouteStop[]): Leg[] {
   const { topUp, withdrawal } = transfer;
   const usdc = { amount: transfer.amount, asset: "USDC" };
   return stops.map((stop, index): Leg => {
@@ -288,17 +296,18 @@ function legsOf(transfer: Transfer, payment: Payment | null, stops: RouteStop[])
     const isBack = stop.is === "done" && stops.some((one, before) => one.is === "fail" && before < index);
     if (index === 0) {
       if (payment) return { ...plain, name: "Payment", where: chainName(payment.network), hash: payment.transaction, network: payment.network, at: payment.created_at, amount: payment.amount, asset: payment.asset };
+      if (topUp) return { ...plain, where: chainName(topUp.payment_network) };
       return transfer.kind === "card_withdrawal" ? { ...plain, where: "Card issuer" } : { ...plain, where: transfer.incoming ? "Bank" : "Purser" };
     }
     if (isBack) {
       const toCards = transfer.kind === "card_withdrawal";
       const back = transfer.payout ? (transfer.payout.credited_amount ?? transfer.payout.charged_usd_amount) : topUp ? topUp.funded_usd : (transfer.bank?.returnedAmount ?? transfer.amount);
-      return { ...plain, where: toCards ? "Card issuer" : "Purser", amount: transfer.incoming ? null : back, asset: "USD" };
+      // What a bank did not deliver was never here.
+      return { ...plain, where: toCards ? "Card issuer" : "Purser", amount: transfer.bank && transfer.incoming ? null : back, asset: "USD" };
     }
     switch (transfer.kind) {
       case "top_up": {
-        const crosses = topUp?.payment_network === "solana";
-        const kind = crosses ? (["burn", "mint"] as const)[index - 1] : index === 1 ? ("transfer" as const) : undefined;
+        const kind = stop.leg;
         if (!kind) return { ...plain, where: "Card issuer", asset: "USD" };
         const sent = topUp?.legs.find((one) => one.leg === kind);
         const network = kind === "burn" ? "solana" : "base";
@@ -341,7 +350,7 @@ function Legs({ transfer, payment, stops }: { transfer: Transfer; payment: Payme
             ),
           },
           { title: "State", fold: "second", cell: (leg) => <StatusTag tone={LEG_STATE[leg.is][0]}>{LEG_STATE[leg.is][1]}</StatusTag> },
-          { title: "Transaction", fold: "whole", cell: (leg) => (leg.hash ? <Transaction hash={leg.hash} network={leg.network} /> : <span class="small quiet">{leg.network === "" ? "not on a chain" : "none yet"}</span>) },
+          { title: "Transaction", fold: "whole", cell: (leg) => (leg.hash ? <Transaction hash={leg.hash} network={leg.network} /> : <span class="small quiet">{leg.network === "" ? "not on a chain" : leg.is === "fail" ? "none" : "none yet"}</span>) },
           { title: "At", fold: "second-right", cell: (leg) => (leg.at ? <Time at={leg.at} as="seconds" class="quiet" /> : <span class="quiet">–</span>) },
           { title: "Amount", number: true, fold: "first-right", cell: (leg) => (leg.amount === null ? <span class="quiet">–</span> : <Amount value={leg.amount} currency={leg.asset} places={leg.asset === "USDC" ? 6 : 2} soft={leg.is === "next"} struck={leg.is === "fail"} />) },
         ]}

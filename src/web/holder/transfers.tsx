@@ -1,12 +1,12 @@
 // Money on its way, what arrived, and those who were paid.
 
 import { useState } from "preact/hooks";
-import { Amount, Button, Empty, Id, PageHead, Panel, Route, Segments, Shell, Skeleton, Status, Table, Time, setQuery, span, useRoute } from "../parts";
+import { Amount, Button, Empty, Id, PageHead, Panel, Route, Segments, Shell, Skeleton, Status, StatusTag, Table, Time, now, setQuery, span, useRoute } from "../parts";
 import { mayAct } from "./account";
 import { type Place, useLoad, usePages } from "./data/load";
 import { stepWords, stopsOf, timesOf } from "./data/route";
 import { readNames } from "./data/people";
-import { type Shown, TRANSFER_EVENTS, type Transfer, type TransferKind, amountWords, isOpen, named, ofEvent, readOpen, statusKind, transfersSlice, updated } from "./data/transfers";
+import { type Shown, TRANSFER_EVENTS, type Transfer, type TransferKind, amountWords, isOpen, named, ofEvent, readOpen, statusKind, transfersSlice, troubleWord, updated } from "./data/transfers";
 import { LoadError, NoMatch, Pager } from "./pager";
 import { People } from "./people";
 import { Withdraw } from "./withdraw-to";
@@ -54,6 +54,11 @@ function What({ row, names }: { row: Transfer; names: Map<string, string> | unde
       </div>
     </>
   );
+}
+
+function State({ row }: { row: Transfer }) {
+  const trouble = troubleWord(row, now.value);
+  return trouble ? <StatusTag tone="wait">{trouble}</StatusTag> : <Status kind={statusKind(row)} value={row.status} />;
 }
 
 const amount = (row: Transfer) => <Amount value={row.amount} currency={row.currency} />;
@@ -104,7 +109,7 @@ export default function Transfers() {
               columns={[
                 { title: "What", cell: (row) => <What row={row} names={names.data} /> },
                 { title: "Step", fold: "whole", cell: (row) => <Steps row={row} /> },
-                { title: "State", fold: "second-right", cell: (row) => <Status kind={statusKind(row)} value={row.status} /> },
+                { title: "State", fold: "second-right", cell: (row) => <State row={row} /> },
                 { title: "Amount", number: true, fold: "first-right", cell: amount },
               ]}
             />
@@ -134,7 +139,7 @@ export default function Transfers() {
               columns={[
                 { title: "What", cell: (row) => <What row={row} names={names.data} /> },
                 { title: "Took", fold: "hidden", cell: (row) => <span class="quiet">{isOpen(row) ? "not over" : took(row)}</span> },
-                { title: "State", fold: "second-right", cell: (row) => <Status kind={statusKind(row)} value={row.status} /> },
+                { title: "State", fold: "second-right", cell: (row) => <State row={row} /> },
                 { title: "Amount", number: true, fold: "first-right", cell: amount },
               ]}
             />

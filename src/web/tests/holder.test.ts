@@ -8,9 +8,11 @@ Object.defineProperty(globalThis, "WebSocket", { value: class {} });
 const { mergedSlice } = await import("../holder/data/load");
 const { effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPeriod } = await import("../holder/data/statement");
 const { stopsOf, timesOf } = await import("../holder/data/route");
-const { isOpen, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
+const { isOpen, ofTopUp, troubleWord, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
 const { cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
+const { onWay } = await import("../holder/in-flight");
+const { legsOf } = await import("../holder/transfer");
 const { loadSpending } = await import("../holder/spending");
 const { costInTheEnd } = await import("../holder/receipt");
 const { productWords } = await import("../parts/sentences");
@@ -139,7 +141,38 @@ test("a top-up from Solana has four stops, and one on Base three", () => {
   assert.deepEqual(is(topUp("credited", "solana")), ["done", "done", "done", "done"]);
   assert.deepEqual(is(topUp("delivered", "base")), ["done", "done", "now"]);
   assert.deepEqual(is(topUp("failed", "solana")), ["done", "fail", "done"]);
+  assert.deepEqual(is(topUp("failed", "solana", [{ leg: "burn", tx_hash: "4EEC", at: times.created_at }])), ["done", "done", "fail", "done"]);
   assert.deepEqual(is({ ...topUp("paid", "base"), held: "held_frozen" }), ["done", "hold", "next"]);
+});
+
+test("of a top-up that was burned and not minted, the burn has its transaction and the credit its amount", () => {
+  const legs = [{ leg: "burn", tx_hash: "4EEC", at: "2026-11-22T09:41:05.000Z" }];
+  const topUp = ofTopUp({ top_up_id: "top_1", status: "failed", funded_usd: 21.07, payment_network: "solana", legs, failure_code: "mint_impossible", payment_id: "pay_1", ...times } as never);
+  const shown = legsOf(topUp, null, stopsOf(topUp, timesOf(topUp, [])));
+  assert.deepEqual(
+    shown.map((leg) => [leg.name, leg.where, leg.is, leg.hash, leg.amount]),
+    [
+      ["Paid on Solana", "Solana", "done", null, 21.07],
+      ["Burned on Solana", "Solana", "done", "4EEC", 21.07],
+      ["Not minted on Base", "Base", "fail", null, 21.07],
+      ["Back on your balance", "Purser", "done", null, 21.07],
+    ],
+  );
+  assert.equal(shown[1]?.at, legs[0]?.at);
+});
+
+test("a top-up that takes longer than it should says so everywhere", () => {
+  const one = { top_up_id: "top_1", status: "delivered", funded_usd: 21.09, payment_network: "base", legs: [], failure_code: null, payment_id: "pay_1", ...times };
+  const made = Date.parse(times.created_at);
+  const home = (topUp: object, now: number) => onWay({ topUps: [topUp as never], payouts: [], withdrawals: [], bank: [] }, [], now)[0];
+  assert.deepEqual([troubleWord(ofTopUp(one as never), made + 60_000), home(one, made + 60_000)?.eta], [null, "usually under a minute"]);
+  assert.deepEqual([troubleWord(ofTopUp(one as never), made + 3_600_000), home(one, made + 3_600_000)?.eta], ["Late", "takes longer than usual"]);
+  const stuck = { ...one, needs_operator: true };
+  const transfer = ofTopUp(stuck as never);
+  assert.deepEqual([troubleWord(transfer, made + 3_600_000), home(stuck, made + 3_600_000)?.eta], ["Waits for a person", "waits for a person"]);
+  assert.deepEqual([is(transfer), home(stuck, made)?.stops.map((stop) => stop.is)], [["done", "done", "hold"], ["done", "done", "hold"]]);
+  assert.match(whereOf(transfer).next ?? "", /A person at Purser/);
+  assert.equal(troubleWord(ofTopUp({ ...stuck, status: "credited" } as never), made + 3_600_000), null);
 });
 
 test("payouts and withdrawals wait, move, end and come back", () => {
