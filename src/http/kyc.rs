@@ -26,7 +26,7 @@ use super::query::Query;
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
-use crate::identity::login::LOGIN_CODE_LIFETIME_S;
+use crate::identity::login::{LOGIN_CODE_LIFETIME_S, LandingPage};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/get-kyc-status" => get_kyc_status { Token, refuses [TokenMissing, ParameterUnrecognized, AccountFrozen] }
@@ -88,7 +88,7 @@ struct KycLinkResponse {
 
 /// Create a link for identity verification
 ///
-/// Give `kyc_url` to the account owner unchanged. It can be opened once. Only a person can continue from there.
+/// Give `kyc_url` to the account owner unchanged. It can be opened once, and leads to the identity verification. Only a person can continue from there.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-kyc-link", operation_id = "createKycLink", tag = "Identity verification", security(("bearer" = [])),
     responses((status = 200, description = "`kyc_url`, `user_id`, `status` of the check, `expires_in` (seconds).", body = KycLinkResponse),
@@ -107,7 +107,7 @@ async fn get_kyc_link(
         .identity(&claims.wallet)
         .await
         .map_err(|_| ApiError::internal())?;
-    let url = login_link(&app, &claims).await?;
+    let url = login_link(&app, &claims, LandingPage::Identity).await?;
     Ok(json::private_ok(&KycLinkResponse {
         kyc_url: url.expose().to_owned(),
         user_id: claims.wallet.into(),

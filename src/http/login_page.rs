@@ -7,7 +7,7 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 
 use super::web_apps::{self, LINK_USED, LOGIN, SIGNED_IN};
-use crate::identity::login::login_code_hash;
+use crate::identity::login::{LandingPage, login_code_hash};
 use crate::page::contact_link;
 
 /// Placeholder of the code in the form.
@@ -37,11 +37,16 @@ impl LoginPage {
 
     /// The page with its form filled with the code of the query. Without a code it says where links come from.
     pub fn sign_in(&self, query: Option<&str>) -> Response {
-        let mut pairs = query.unwrap_or_default().split('&');
+        let query = query.unwrap_or_default();
+        let mut pairs = query.split('&');
         let code = pairs.find_map(|pair| pair.strip_prefix("code="));
         match code.filter(|code| login_code_hash(code).is_some()) {
             Some(code) => {
-                let filled = format!("name=\"code\" id=\"code\" value=\"{code}\"");
+                let landing = match LandingPage::named_in(query) {
+                    LandingPage::Home => "",
+                    LandingPage::Identity => "><input type=\"hidden\" name=\"to\" value=\"identity\"",
+                };
+                let filled = format!("name=\"code\" id=\"code\" value=\"{code}\"{landing}");
                 web_apps::filled_page(StatusCode::OK, LOGIN.html().replace(NO_CODE, &filled))
             }
             None => self.response(StatusCode::OK),
@@ -80,7 +85,11 @@ mod tests {
         let page = LoginPage::new(None);
         let filled = text(page.sign_in(Some("code=AAECAwQFBgcICQoLDA0ODw"))).await;
         assert!(filled.contains("id=\"code\" value=\"AAECAwQFBgcICQoLDA0ODw\""));
-        assert!(filled.contains("<form method=\"post\" action=\"/login\""));
+        assert!(filled.contains("<form method=\"post\" action=\"/login\"") && !filled.contains("name=\"to\""));
+        let filled = text(page.sign_in(Some("to=identity&code=AAECAwQFBgcICQoLDA0ODw"))).await;
+        assert!(filled.contains("ODw\"><input type=\"hidden\" name=\"to\" value=\"identity\">"));
+        let filled = text(page.sign_in(Some("to=%22//evil.example&code=AAECAwQFBgcICQoLDA0ODw"))).await;
+        assert!(!filled.contains("name=\"to\"") && !filled.contains("evil"));
         assert!(LOGIN.html().contains(NO_CODE) && SIGNED_IN.html().contains(OWNER));
         for other in [
             None,

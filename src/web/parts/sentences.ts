@@ -222,8 +222,8 @@ const openOrder: Row = {
 const ROWS = {
   "account.created": { says: () => "This account was opened." },
   "account.caps_updated": { does: () => "changed the limits of this account." },
-  "account.frozen": { says: () => "A person at Purser froze this account.", then: () => ({ tone: "bad", word: "Frozen" }) },
-  "account.unfrozen": { says: () => "A person at Purser ended the freeze: this account works again.", then: () => ({ tone: "done", word: "Active" }) },
+  "account.frozen": { says: (_, e) => (e.actor?.type === "operator" ? "A person at Purser froze this account." : "This account was frozen by the service itself."), then: () => ({ tone: "bad", word: "Frozen" }) },
+  "account.unfrozen": { says: () => "The freeze ended: this account works again.", then: () => ({ tone: "done", word: "Active" }) },
 
   "agent_wallet.created": { does: () => "made a wallet for your agents.", says: () => "A wallet for your agents was made." },
   "agent_wallet.caps_updated": { does: () => "changed the limits of the agents’ wallet." },
