@@ -12,7 +12,7 @@ import { dayLink } from "./data/statement";
 import { NOT_THERE, TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, railName, readTransfer, statusKind, troubleWord, updated } from "./data/transfers";
 import { retryWords, whereOf } from "./data/where";
 import { HELD_WORDS, reasonSentence } from "./data/words";
-import { Receipt } from "./receipt";
+import { Receipt, paidLines, worthWords } from "./receipt";
 import { Transaction, chainName } from "./chain";
 import { LoadError } from "./pager";
 import { took } from "./transfers";
@@ -366,7 +366,7 @@ function Price({ transfer, payment }: { transfer: Transfer; payment: Payment | n
     const returned = payout.late_return?.credited_amount;
     return (
       <Receipt
-        bought={{ name: "Recipient gets", value: money(payout.amount, payout.currency) }}
+        bought={{ name: "Recipient gets", value: worthWords(payout.amount, payout.currency, payout.charged_usd_amount, payout.fee_amount) }}
         price={payout.charged_usd_amount}
         fee={{ amount: payout.fee_amount, currency: payout.fee_currency }}
         payment={payment}
@@ -470,21 +470,7 @@ function timeline(transfer: Transfer, events: PastEvent[], payment: Payment | nu
     const done = lines.find((line) => line.text === "Arrived" || line.text === "Paid");
     if (done) done.sub = <Transaction hash={transfer.withdrawal.tx_hash} network={transfer.withdrawal.network} />;
   }
-  if (payment) {
-    lines.push({
-      key: "payment",
-      tone: "done",
-      icon: "wallet",
-      text: `Paid ${money(payment.amount, payment.asset, { places: 6 })} on ${chainName(payment.network)}`,
-      at: payment.created_at,
-      sub: (
-        <>
-          {payment.transaction && <Transaction hash={payment.transaction} network={payment.network} />}
-          <Id value={payment.payment_id} />
-        </>
-      ),
-    });
-  }
+  if (payment) lines.push(...paidLines(payment));
   // Beyond what events say: the state of now, for what is older than the service keeps events.
   if (lines.length === 0) lines.push({ key: "now", tone: "done", text: KIND_WORDS[transfer.kind], at: transfer.createdAt });
   return lines.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));

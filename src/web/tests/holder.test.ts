@@ -14,10 +14,10 @@ const { retryWords, whereOf } = await import("../holder/data/where");
 const { onWay } = await import("../holder/in-flight");
 const { legsOf } = await import("../holder/transfer");
 const { loadSpending } = await import("../holder/spending");
-const { costInTheEnd } = await import("../holder/receipt");
-const { productWords } = await import("../parts/sentences");
+const { costInTheEnd, paidLines, worthWords } = await import("../holder/receipt");
+const { boughtWords, productWords } = await import("../parts/sentences");
 const { checkAddress, explorerUrl, webAddress } = await import("../holder/chain");
-const { frame } = await import("../parts");
+const { frame, money } = await import("../parts");
 
 test("a list of several sources has every row once, newest first, whatever the page size", async () => {
   const rows = (prefix: string, times: number[]) => times.map((at) => ({ id: `${prefix}${at}`, at: String(at).padStart(4, "0") }));
@@ -230,6 +230,25 @@ test("a transfer in each of its states says where the money is, and what is next
   const burned = ofTopUp({ ...at, status: "bridging", payment_network: "solana", top_up_id: "top_1", funded_usd: 25, legs: [], payment_id: "pay_1" } as never);
   assert.match(whereOf({ ...burned, progress: { signed_again: 1, signed_at_most: 3, attested: true } }).next ?? "", /has attested/);
   assert.match(retryWords({ ...burned, progress: { signed_again: 2, signed_at_most: 3, attested: false } }) ?? "", /again 2 times.*3 times/s);
+});
+
+test("what is in another currency has the rate that it was bought at", () => {
+  assert.equal(worthWords(25, "EUR", "28.74", "1.63"), "€25.00 for $27.11, at 1.0844 USD for 1 EUR");
+  assert.equal(worthWords("25.00", "USD", "26.50", "1.50"), "$25.00");
+  assert.equal(worthWords("1000", "MXN", "57.1", 0), `${money("1000", "MXN")} for $57.10, at 0.0571 USD for 1 MXN`);
+});
+
+test("a payment that the chain took back says so in the timeline of what it bought", () => {
+  const payment = { payment_id: "pay_1", status: "fulfilled", amount: "13.06", asset: "USDC", network: "base", transaction: "0x1", ...times };
+  const words = (status: string) => paidLines({ ...payment, status } as never).map((one) => `${one.text} ${one.at}`);
+  assert.deepEqual(words("fulfilled"), [`Paid ${money("13.06", "USDC", { places: 6 })} on Base ${times.created_at}`]);
+  assert.deepEqual(words("reversed"), [`Base took the payment of ${money("13.06", "USDC")} back ${times.last_updated_at}`, ...words("fulfilled")]);
+});
+
+test("an approval names what it buys", () => {
+  const bought = { route: "/order-gift-card", amount: "10.00", currency: null };
+  assert.equal(boughtWords({ ...bought, product_id: "gift_quietshield_vpn_fr" }, "11.12"), "buy a Quietshield Vpn gift card for $11.12");
+  assert.equal(boughtWords(bought, "11.12"), "buy a gift card for $11.12");
 });
 
 test("what a purchase cost in the end is exact and never below nothing", () => {
