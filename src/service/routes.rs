@@ -215,7 +215,7 @@ fn app(
         signups: entrance.signups,
         signup_limiter: SignupRateLimiter::new(&config.signup.rate_limits(&config.limits)),
         signup_waiters: entrance.signup_waiters,
-        login_page: LoginPage::new(config.server.contact()),
+        login_page: LoginPage::new(config.server.contact(), config.is_sandbox()),
         frame: frame(state),
         callback_keys: ProviderCallbackKeys {
             identity: keys.identity.or_else(|| Some(identity_callback())),

@@ -17,7 +17,7 @@ const { loadSpending } = await import("../holder/spending");
 const { costInTheEnd, paidLines, worthWords } = await import("../holder/receipt");
 const { boughtWords, productWords } = await import("../parts/sentences");
 const { checkAddress, explorerUrl, webAddress } = await import("../holder/chain");
-const { frame, money } = await import("../parts");
+const { ApiFailure, fieldErrors, frame, money } = await import("../parts");
 
 test("a list of several sources has every row once, newest first, whatever the page size", async () => {
   const rows = (prefix: string, times: number[]) => times.map((at) => ({ id: `${prefix}${at}`, at: String(at).padStart(4, "0") }));
@@ -243,6 +243,12 @@ test("a payment that the chain took back says so in the timeline of what it boug
   const words = (status: string) => paidLines({ ...payment, status } as never).map((one) => `${one.text} ${one.at}`);
   assert.deepEqual(words("fulfilled"), [`Paid ${money("13.06", "USDC", { places: 6 })} on Base ${times.created_at}`]);
   assert.deepEqual(words("reversed"), [`Base took the payment of ${money("13.06", "USDC")} back ${times.last_updated_at}`, ...words("fulfilled")]);
+});
+
+test("an error below a field does not name the parameter of the API", () => {
+  const wrong = (message: string, param: string) => new ApiFailure("parameter_invalid", message, undefined, param, 400);
+  assert.deepEqual(fieldErrors(wrong("`address` is not an address on Base or Solana.", "address"), ["amount", "address"]), { address: "This is not an address on Base or Solana." });
+  assert.deepEqual(fieldErrors(wrong("Too much.", "other"), ["amount"]), { form: "Too much." });
 });
 
 test("an approval names what it buys", () => {
