@@ -75,11 +75,7 @@ async fn get_auth_link(
 ///
 /// # Errors
 /// 401 for a session that has ended, 403 for the session of a page and while the agents of an owner with a passkey are stopped, 404 if the account does not exist, 503 if the link could not be created.
-pub(super) async fn login_link(
-    app: &App,
-    claims: &AuthClaims,
-    landing: LandingPage,
-) -> Result<SecretText, ApiError> {
+pub(super) async fn login_link(app: &App, claims: &AuthClaims, landing: LandingPage) -> Result<SecretText, ApiError> {
     if claims.of_page {
         let error = "A login link is made with a token; the session of a page makes none.";
         return Err(ApiError::new(ErrorCode::SignInRequired, error).hint("GET /auth signs in."));
@@ -211,9 +207,7 @@ async fn open_session(app: &App, body: Body) -> Option<(HeaderValue, LandingPage
     let form = json::collect(body, MAX_FORM_BYTES).await.ok()?;
     // The alphabet of codes needs no percent-decoding.
     let form = std::str::from_utf8(&form).ok()?;
-    let code = form
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("code="))?;
+    let code = form.split('&').find_map(|pair| pair.strip_prefix("code="))?;
     let hash = login_code_hash(code)?;
     let new_session = |owner: &Wallet| app.credentials.new_session(owner);
     let (_, session) = app.engine.redeem_login_code(hash.0, new_session).await.ok()?;

@@ -185,10 +185,7 @@ async fn shown<'a>(
 
 /// Top-ups that wait for an operator, if one of these may be among them. Finding them reads every open job, so it is
 /// not done while all of these are complete or as new as most that are under way.
-async fn stuck_among<'a>(
-    app: &App,
-    shown: impl IntoIterator<Item = &'a TopUp>,
-) -> Result<BTreeSet<TopUpId>, ApiError> {
+async fn stuck_among<'a>(app: &App, shown: impl IntoIterator<Item = &'a TopUp>) -> Result<BTreeSet<TopUpId>, ApiError> {
     let now = app.clock.now();
     let may_be_stuck = shown
         .into_iter()
@@ -196,7 +193,10 @@ async fn stuck_among<'a>(
     if !may_be_stuck {
         return Ok(BTreeSet::new());
     }
-    app.engine.dead_lettered_top_ups().await.map_err(|_| ApiError::internal())
+    app.engine
+        .dead_lettered_top_ups()
+        .await
+        .map_err(|_| ApiError::internal())
 }
 
 const fn is_under_way(top_up: &TopUp) -> bool {
@@ -424,9 +424,7 @@ const MAX_TOP_UPS_READ: usize = 100;
 pub(super) async fn pending(engine: &Engine, owner: &Wallet) -> Result<Cents, ApiError> {
     let newest = engine.top_ups_of(owner, None, MAX_TOP_UPS_READ).await;
     let (newest, _) = newest.map_err(|_| ApiError::internal())?;
-    let pending = newest
-        .iter()
-        .filter(|(_, top_up)| is_under_way(top_up));
+    let pending = newest.iter().filter(|(_, top_up)| is_under_way(top_up));
     Ok(Cents::new(
         pending
             .map(|(_, top_up)| top_up.amount.get())

@@ -19,6 +19,7 @@ use crate::checkout::Checkout;
 use crate::config::{Config, DataDir};
 use crate::http::app::App;
 use crate::http::discovery::{self, Discovery, DiscoveryDocuments};
+use crate::http::form_pages::with_error_pages;
 use crate::http::front::{Front, FrontConfig};
 use crate::http::health::Readiness;
 use crate::http::index_page::IndexPage;
@@ -155,7 +156,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
     let (authenticator, keys) = (entrance.authenticator.clone(), entrance.keys.clone());
     let routes = routes.merge(routes::router(Arc::new(app(&state, entrance, &terms, checkout)?)));
     let inside = FrontConfig {
-        routes,
+        routes: with_error_pages(routes, frame(&state)),
         rules: path_rules(routes::public(), config),
         authenticator,
         limiter,

@@ -21,12 +21,19 @@ impl Owner {
     pub(crate) async fn by_link(site: &ServiceClient<'_>, url: &str) -> Self {
         // The page behind the link posts the same.
         let (_, form) = url.split_once("/login?").unwrap();
-        let opened = send(site.request("POST", "/login").body(form.to_owned())).await.unwrap();
+        let opened = send(site.request("POST", "/login").body(form.to_owned()))
+            .await
+            .unwrap();
         let page = match form.starts_with("to=identity&") {
             true => "/dashboard/settings#identity",
             false => "/dashboard",
         };
-        assert_eq!((opened.status, opened.header("location")), (303, Some(page)), "{}", opened.text);
+        assert_eq!(
+            (opened.status, opened.header("location")),
+            (303, Some(page)),
+            "{}",
+            opened.text
+        );
         let cookie = opened.header("set-cookie").unwrap().split(';').next().unwrap();
         Self {
             cookie: cookie.to_owned(),

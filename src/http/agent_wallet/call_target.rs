@@ -172,12 +172,18 @@ mod tests {
     fn a_purchase_names_what_is_bought() {
         let bought = |target: &str| CallTarget::Route(target.to_owned()).purchase().unwrap();
         let gift = bought("/order-gift-card?country=FR&amount=10&product_id=gift_marche_lumiere_fr&note=secret");
-        assert_eq!(gift.route, "/order-gift-card?product_id=gift_marche_lumiere_fr&country=FR");
+        assert_eq!(
+            gift.route,
+            "/order-gift-card?product_id=gift_marche_lumiere_fr&country=FR"
+        );
         assert_eq!((gift.path(), gift.amount.as_deref()), ("/order-gift-card", Some("10")));
         assert_eq!(gift.named("product_id"), Some("gift_marche_lumiere_fr"));
         assert_eq!((gift.named("country"), gift.named("recipient_id")), (Some("FR"), None));
         let card = bought("/get-card?amount=5&product_id=%3Cscript%3E&country=");
-        assert_eq!((card.route.as_str(), card.path(), card.named("product_id")), ("/get-card", "/get-card", None));
+        assert_eq!(
+            (card.route.as_str(), card.path(), card.named("product_id")),
+            ("/get-card", "/get-card", None)
+        );
     }
 
     // Checks: parameters become a query with exact digits, in order, and no value can inject another parameter.

@@ -202,7 +202,15 @@ mod tests {
     /// Checks: a link opens a page of the dashboard, whatever page it names.
     #[test]
     fn a_link_can_name_only_pages_of_the_dashboard() {
-        for named in ["", "to=", "to=//evil.example", "to=/desk", "to=identity2", "xto=identity", "to=Identity"] {
+        for named in [
+            "",
+            "to=",
+            "to=//evil.example",
+            "to=/desk",
+            "to=identity2",
+            "xto=identity",
+            "to=Identity",
+        ] {
             assert_eq!(LandingPage::named_in(named).path(), "/dashboard", "{named}");
         }
         assert_eq!(
