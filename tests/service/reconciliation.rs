@@ -296,7 +296,9 @@ async fn case_8_reversed_payment_freezes_its_account_and_is_a_loss() {
     let refused = site.get_as(&token, &data).await;
     assert_eq!(refused.status, 403, "{}", refused.text);
     assert!(
-        refused.text.contains("The blockchain reversed payment"),
+        refused
+            .text
+            .contains(&format!("The blockchain reversed payment {payment} of 5 USDC.")),
         "{}",
         refused.text
     );
