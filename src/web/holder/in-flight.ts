@@ -74,7 +74,7 @@ function payout(one: Payout, now: number): OnWay | null {
     currency: one.currency,
     usd: one.charged_usd_amount,
     stops: stopsAt(names, done, waits || one.held ? "hold" : "now"),
-    eta: waits ? claimLeft(one, now) : one.held ? "waits for a person" : one.status === "queued" ? "queued" : "being paid out",
+    eta: waits ? claimLeft(one, now) : one.held ? "waits" : one.status === "queued" ? "queued" : "being paid out",
     created_at: one.created_at,
   };
 }
@@ -90,7 +90,7 @@ function withdrawal(one: Withdrawal): OnWay | null {
     currency: "USD",
     usd: fromCards || one.state === "sent" ? one.amount : 0,
     stops: stopsAt(["Asked", "Sent", "Arrived"], one.state === "sent" ? 2 : 1, one.held ? "hold" : "now"),
-    eta: one.held ? "waits for a person" : fromCards ? "within a day" : "seconds",
+    eta: one.held ? "waits" : fromCards ? "within a day" : "seconds",
     created_at: one.created_at,
   };
 }
