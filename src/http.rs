@@ -20,7 +20,7 @@ pub mod card_withdrawals;
 pub mod cards;
 pub mod discovery;
 pub mod events;
-mod form_pages;
+pub(crate) mod form_pages;
 pub mod gift_card_orders;
 pub mod gift_cards;
 pub mod health;

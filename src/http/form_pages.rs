@@ -1,13 +1,18 @@
 //! Forms of pages that need no script: what they send, and errors as a page. All external texts are escaped here.
 
+use std::sync::Arc;
+
+use axum::Router;
 use axum::body::Body;
+use axum::extract::Request;
+use axum::middleware::{self, Next};
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::app::App;
-use super::error::{ApiError, ErrorCode, with_prebuilt_body};
+use super::error::{ApiError, ErrorCode, PendingError, PrebuiltBody, with_prebuilt_body};
 use super::json;
-use crate::page::{Html, Page, html};
+use crate::page::{Html, Page, PageFrame, html, is_browser};
 
 /// Browsers get an error as a page, other clients as JSON.
 pub(super) fn redirect_or_error(
@@ -29,7 +34,42 @@ pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
 
 /// Renders an error as a page.
 pub(super) fn error_page(app: &App, error: &ApiError) -> Response {
-    let mut page = app.frame.render(error_content(error));
+    page_of(&app.frame, error)
+}
+
+/// The routes, whose errors are pages for a browser that opens an address. What a route answers as a page or with a
+/// body of its own stays, and so does a 401: it is for clients with a token.
+pub(crate) fn with_error_pages(routes: Router, frame: PageFrame) -> Router {
+    let frame = Arc::new(frame);
+    routes.layer(middleware::from_fn(move |request: Request, next: Next| {
+        let frame = (request.method() == Method::GET && is_browser(request.headers())).then(|| frame.clone());
+        async move {
+            let response = next.run(request).await;
+            match frame {
+                Some(frame) => shown_to_person(&frame, response),
+                None => response,
+            }
+        }
+    }))
+}
+
+fn shown_to_person(frame: &PageFrame, response: Response) -> Response {
+    let (status, extensions) = (response.status(), response.extensions());
+    let is_shown = status.as_u16() >= 400 && status != StatusCode::UNAUTHORIZED;
+    if !is_shown || extensions.get::<PrebuiltBody>().is_some() {
+        return response;
+    }
+    match extensions.get::<PendingError>() {
+        Some(PendingError(error)) => page_of(frame, error),
+        None => page_of(frame, &ApiError::of_status(status, response.headers())),
+    }
+}
+
+fn page_of(frame: &PageFrame, error: &ApiError) -> Response {
+    let mut page = frame.render(error_content(error));
+    if let Some(allow) = &error.allow {
+        page.headers_mut().insert(header::ALLOW, allow.clone());
+    }
     if let Some(seconds) = error.retry_after_seconds {
         page.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
@@ -43,15 +83,19 @@ fn error_content(error: &ApiError) -> Page {
         Some(hint) => html("<p class=\"soft\">{}</p>", &[&hint]),
         None => Html::default(),
     };
+    let title = match error.code {
+        ErrorCode::RouteNotFound => "There is no such page",
+        _ => "That did not work",
+    };
     let content = html(
-        "<div class=\"sheet\"><div role=\"alert\"><h1>That did not work</h1><p>{}</p>{}\
+        "<div class=\"sheet\"><div role=\"alert\"><h1>{}</h1><p>{}</p>{}\
          <p class=\"small quiet\"><code>{}</code></p></div>\
          <div><a class=\"button wide\" href=\"/dashboard\">Go to my account</a></div></div>",
-        &[&text, &hint, &error.code.as_str()],
+        &[&title, &text, &hint, &error.code.as_str()],
     );
     Page {
         status: error.status,
-        ..Page::narrow("That did not work", content)
+        ..Page::narrow(title, content)
     }
 }
 

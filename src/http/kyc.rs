@@ -21,13 +21,12 @@ use super::callbacks::{CallbackReceived, MAX_CALLBACK_BYTES, signed, unsigned};
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::login::login_link;
-use super::login_page::TO_IDENTITY;
 use super::page_session::require_signed_in;
 use super::query::Query;
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
-use crate::identity::login::LOGIN_CODE_LIFETIME_S;
+use crate::identity::login::{LOGIN_CODE_LIFETIME_S, LandingPage};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     GET "/get-kyc-status" => get_kyc_status { Token, refuses [TokenMissing, ParameterUnrecognized, AccountFrozen] }
@@ -89,7 +88,7 @@ struct KycLinkResponse {
 
 /// Create a link for identity verification
 ///
-/// Give `kyc_url` to the account owner unchanged. It can be opened once. Only a person can continue from there.
+/// Give `kyc_url` to the account owner unchanged. It can be opened once, and leads to the identity verification. Only a person can continue from there.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/get-kyc-link", operation_id = "createKycLink", tag = "Identity verification", security(("bearer" = [])),
     responses((status = 200, description = "`kyc_url`, `user_id`, `status` of the check, `expires_in` (seconds).", body = KycLinkResponse),
@@ -108,9 +107,9 @@ async fn get_kyc_link(
         .identity(&claims.wallet)
         .await
         .map_err(|_| ApiError::internal())?;
-    let url = login_link(&app, &claims).await?;
+    let url = login_link(&app, &claims, LandingPage::Identity).await?;
     Ok(json::private_ok(&KycLinkResponse {
-        kyc_url: format!("{}&{TO_IDENTITY}", url.expose()),
+        kyc_url: url.expose().to_owned(),
         user_id: claims.wallet.into(),
         status: identity.as_ref().map_or("none", Entity::status),
         expires_in: LOGIN_CODE_LIFETIME_S,

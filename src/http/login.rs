@@ -20,12 +20,11 @@ use super::auth::{AuthClaims, Authenticator, TokenError};
 use super::error::{ApiError, ErrorCode};
 use super::form_pages::{frozen_section, redirect_or_error};
 use super::json;
-use super::login_page::TO_IDENTITY;
 use super::page_session::cookie_of;
 use super::query::Query;
 use super::route::routes;
 use crate::checkout::account_error;
-use crate::identity::login::{LOGIN_CODE_LIFETIME_S, login_code_hash, login_url, new_login_code};
+use crate::identity::login::{LOGIN_CODE_LIFETIME_S, LandingPage, login_code_hash, login_url, new_login_code};
 use crate::secret::SecretText;
 
 /// A form with one code.
@@ -64,7 +63,7 @@ async fn get_auth_link(
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     // Frozen accounts get a link too: the page shows only the reason.
-    let url = login_link(&app, &claims).await?;
+    let url = login_link(&app, &claims, LandingPage::Home).await?;
     Ok(json::private_ok(&AuthLinkResponse {
         auth_url: url.expose().to_owned(),
         user_id: claims.wallet.into(),
@@ -76,7 +75,7 @@ async fn get_auth_link(
 ///
 /// # Errors
 /// 401 for a session that has ended, 403 for the session of a page and while the agents of an owner with a passkey are stopped, 404 if the account does not exist, 503 if the link could not be created.
-pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretText, ApiError> {
+pub(super) async fn login_link(app: &App, claims: &AuthClaims, landing: LandingPage) -> Result<SecretText, ApiError> {
     if claims.of_page {
         let error = "A login link is made with a token; the session of a page makes none.";
         return Err(ApiError::new(ErrorCode::SignInRequired, error).hint("GET /auth signs in."));
@@ -100,7 +99,7 @@ pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretT
     if has_ended.map_err(unavailable)? {
         return Err(TokenError::Revoked.into());
     }
-    link_of_session(app, claims.wallet, claims.amr, claims.session).await
+    link_of_session(app, (claims.wallet, claims.amr), claims.session, landing).await
 }
 
 /// Creates a link that grants the rights of a session. It ends with the session.
@@ -109,9 +108,9 @@ pub(super) async fn login_link(app: &App, claims: &AuthClaims) -> Result<SecretT
 /// 404 if the account does not exist, 503 if the link could not be created.
 pub(super) async fn link_of_session(
     app: &App,
-    wallet: Wallet,
-    amr: AuthMethod,
+    (wallet, amr): (Wallet, AuthMethod),
     session: SessionId,
+    landing: LandingPage,
 ) -> Result<SecretText, ApiError> {
     let (code, hash) = new_login_code(&*app.entropy);
     let expires_s = app.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
@@ -121,7 +120,7 @@ pub(super) async fn link_of_session(
     };
     let offered = app.engine.create_login_code(wallet, code_row, amr, session).await;
     match offered {
-        Ok(()) => Ok(login_url(app.pages.origin(), &code)),
+        Ok(()) => Ok(login_url(app.pages.origin(), &code, landing)),
         Err(OperationError::Rejected(rejection)) => Err(account_error(rejection)),
         Err(_) => Err(ApiError::unavailable(
             ErrorCode::ServiceUnavailable,
@@ -138,7 +137,7 @@ pub(super) async fn link_of_session(
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/login", operation_id = "showLoginPage", tag = "Account pages",
     params(("code" = Option<String>, Query, description = "Of the link; the page posts it back."),
-        ("to" = Option<String>, Query, description = "`identity` leads on to the identity check.")),
+        ("to" = Option<String>, Query, description = "`identity` opens the identity verification after the login.")),
     responses((status = 200, description = "The page.", body = String, content_type = "text/html"),
         (status = 307, description = "To the same page at `localhost`, for a browser at a loopback address."))))]
 async fn get_login(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
@@ -162,33 +161,23 @@ async fn get_login(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap, Ra
 
 /// Redeem a login link
 ///
-/// A form with `code`. Sets the session cookie.
+/// A form with `code`, and `to=identity` if the link opens the identity verification. Sets the session cookie.
 #[cfg_attr(feature = "documents", utoipa::path(
     post, path = "/login", operation_id = "redeemLoginCode", tag = "Account pages",
-    params(("to" = Option<String>, Query, description = "`identity` leads on to the identity check.")),
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Signed in: on to the dashboard."),
         (status = 403, description = "The page, without a session: the link is used up or too old. Or another page's form.", body = String, content_type = "text/html"))))]
-async fn post_login(
-    State(app): State<Arc<App>>,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-    body: Body,
-) -> Result<Response, ApiError> {
+async fn post_login(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     if !is_same_origin_form(&app, &headers) {
         let refused = ApiError::new(ErrorCode::OriginNotAllowed, "This form is sent by our own page only.");
         return redirect_or_error(&app, &headers, Err(refused));
     }
     Ok(match open_session(&app, body).await {
-        Some(cookie) => {
+        Some((cookie, landing)) => {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::SEE_OTHER;
             let headers = response.headers_mut();
-            let page = match query.as_deref() {
-                Some(TO_IDENTITY) => "/dashboard/settings#identity",
-                _ => "/dashboard",
-            };
-            headers.insert(header::LOCATION, HeaderValue::from_static(page));
+            headers.insert(header::LOCATION, HeaderValue::from_static(landing.path()));
             headers.insert(header::SET_COOKIE, cookie);
             headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
             json::private(response)
@@ -213,18 +202,18 @@ fn is_same_origin_form(app: &App, headers: &HeaderMap) -> bool {
     }
 }
 
-async fn open_session(app: &App, body: Body) -> Option<HeaderValue> {
+/// The cookie of a new session, and the page that its link opens.
+async fn open_session(app: &App, body: Body) -> Option<(HeaderValue, LandingPage)> {
     let form = json::collect(body, MAX_FORM_BYTES).await.ok()?;
     // The alphabet of codes needs no percent-decoding.
-    let code = std::str::from_utf8(&form)
-        .ok()?
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("code="))?;
+    let form = std::str::from_utf8(&form).ok()?;
+    let code = form.split('&').find_map(|pair| pair.strip_prefix("code="))?;
     let hash = login_code_hash(code)?;
     let new_session = |owner: &Wallet| app.credentials.new_session(owner);
     let (_, session) = app.engine.redeem_login_code(hash.0, new_session).await.ok()?;
     let cookie = app
         .cookies
         .set(session, app.clock.now(), app.config.identity.browser_session_seconds);
-    HeaderValue::from_str(cookie.expose()).ok()
+    let cookie = HeaderValue::from_str(cookie.expose()).ok()?;
+    Some((cookie, LandingPage::named_in(form)))
 }

@@ -7,18 +7,17 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 
 use super::web_apps::{self, LINK_USED, LOGIN, SIGNED_IN};
-use crate::identity::login::login_code_hash;
+use crate::identity::login::{LandingPage, login_code_hash};
 use crate::page::contact_link;
 
 /// Placeholder of the code in the form.
 const NO_CODE: &str = "name=\"code\" id=\"code\" value=\"\"";
-/// Where the form is sent.
-const ACTION: &str = "action=\"/login\"";
-/// In the query of a link that leads to the identity check, and of the form behind it.
-pub const TO_IDENTITY: &str = "to=identity";
 
 /// Placeholder of what an owner is shown without scripts.
 const OWNER: &str = "<!--owner-->";
+
+/// End of the header with the badge of a sandbox.
+const SANDBOX_HEADER_END: &str = "<span class=\"chip dashed\">Sandbox</span></header>";
 
 /// Placeholder of the operator's contact.
 const CONTACT: &str = "<!--contact-->";
@@ -30,28 +29,32 @@ pub struct LoginPage {
 }
 
 impl LoginPage {
-    pub fn new(contact: Option<&str>) -> Self {
+    pub fn new(contact: Option<&str>, is_sandbox: bool) -> Self {
         let contact = match contact {
             Some(contact) => contact_link(contact, "Contact").into_text(),
             None => String::new(),
         };
-        Self {
-            link_used: LINK_USED.html().replace(CONTACT, &contact),
-        }
+        let link_used = LINK_USED.html().replace(CONTACT, &contact);
+        let link_used = match is_sandbox {
+            true => link_used.replace("</header>", SANDBOX_HEADER_END),
+            false => link_used,
+        };
+        Self { link_used }
     }
 
     /// The page with its form filled with the code of the query. Without a code it says where links come from.
     pub fn sign_in(&self, query: Option<&str>) -> Response {
-        let pairs = || query.unwrap_or_default().split('&');
-        let code = pairs().find_map(|pair| pair.strip_prefix("code="));
+        let query = query.unwrap_or_default();
+        let mut pairs = query.split('&');
+        let code = pairs.find_map(|pair| pair.strip_prefix("code="));
         match code.filter(|code| login_code_hash(code).is_some()) {
             Some(code) => {
-                let filled = format!("name=\"code\" id=\"code\" value=\"{code}\"");
-                let mut page = LOGIN.html().replace(NO_CODE, &filled);
-                if pairs().any(|pair| pair == TO_IDENTITY) {
-                    page = page.replace(ACTION, &format!("action=\"/login?{TO_IDENTITY}\""));
-                }
-                web_apps::filled_page(StatusCode::OK, page)
+                let landing = match LandingPage::named_in(query) {
+                    LandingPage::Home => "",
+                    LandingPage::Identity => "><input type=\"hidden\" name=\"to\" value=\"identity\"",
+                };
+                let filled = format!("name=\"code\" id=\"code\" value=\"{code}\"{landing}");
+                web_apps::filled_page(StatusCode::OK, LOGIN.html().replace(NO_CODE, &filled))
             }
             None => self.response(StatusCode::OK),
         }
@@ -86,14 +89,14 @@ mod tests {
     // Checks: the form without a script carries the link's code, and nothing else of the query gets into the page.
     #[tokio::test]
     async fn case_72_form_contains_only_a_code() {
-        let page = LoginPage::new(None);
+        let page = LoginPage::new(None, false);
         let filled = text(page.sign_in(Some("code=AAECAwQFBgcICQoLDA0ODw"))).await;
         assert!(filled.contains("id=\"code\" value=\"AAECAwQFBgcICQoLDA0ODw\""));
-        assert!(filled.contains("<form method=\"post\" action=\"/login\""));
-        let filled = text(page.sign_in(Some("code=AAECAwQFBgcICQoLDA0ODw&to=identity"))).await;
-        assert!(filled.contains("<form method=\"post\" action=\"/login?to=identity\""));
-        let filled = text(page.sign_in(Some("code=AAECAwQFBgcICQoLDA0ODw&to=elsewhere"))).await;
-        assert!(filled.contains("<form method=\"post\" action=\"/login\"") && !filled.contains("elsewhere"));
+        assert!(filled.contains("<form method=\"post\" action=\"/login\"") && !filled.contains("name=\"to\""));
+        let filled = text(page.sign_in(Some("to=identity&code=AAECAwQFBgcICQoLDA0ODw"))).await;
+        assert!(filled.contains("ODw\"><input type=\"hidden\" name=\"to\" value=\"identity\">"));
+        let filled = text(page.sign_in(Some("to=%22//evil.example&code=AAECAwQFBgcICQoLDA0ODw"))).await;
+        assert!(!filled.contains("name=\"to\"") && !filled.contains("evil"));
         assert!(LOGIN.html().contains(NO_CODE) && SIGNED_IN.html().contains(OWNER));
         for other in [
             None,
@@ -107,18 +110,22 @@ mod tests {
         }
     }
 
-    // Checks: a link that does not work says whom to contact, if the operator has set a contact.
+    // Checks: a link that does not work says whom to contact, if the operator has set a contact, and that money here
+    // is test money.
     #[tokio::test]
     async fn link_used_page_names_the_contact() {
-        let page = LoginPage::new(Some("https://pay.example/help"));
+        let page = LoginPage::new(Some("https://pay.example/help"), true);
         let link = "<a href=\"https://pay.example/help\">Contact</a>";
-        assert!(text(page.response(StatusCode::FORBIDDEN)).await.contains(link));
+        let used = text(page.response(StatusCode::FORBIDDEN)).await;
+        assert!(used.contains(link) && used.contains(">Sandbox</span></header>"));
+        let production = text(LoginPage::new(None, false).response(StatusCode::FORBIDDEN)).await;
+        assert!(!production.contains("Sandbox"));
     }
 
     // Checks: the page loads nothing from other addresses, and external text can't become markup in it (case 72).
     #[tokio::test]
     async fn case_72_page_loads_no_other_resources() {
-        let response = LoginPage::new(None).sign_in(None);
+        let response = LoginPage::new(None, false).sign_in(None);
         let policy = response.headers()[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
         assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"));
         assert!(policy.contains("require-trusted-types-for 'script'") && !policy.contains("unsafe"));

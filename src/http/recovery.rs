@@ -27,7 +27,7 @@ use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
 use super::sign_in::{challenge, first_network, signer};
-use crate::identity::login::LOGIN_CODE_LIFETIME_S;
+use crate::identity::login::{LOGIN_CODE_LIFETIME_S, LandingPage};
 use crate::identity::sign_in_error::SignInError;
 
 type SharedState = State<Arc<App>>;
@@ -151,7 +151,7 @@ async fn open_recovery_session(app: &App, wallet: &Wallet) -> Result<Option<Sess
 /// The recovery, with a link of the session that completed it.
 async fn answer(app: &App, wallet: &Wallet, session: Option<SessionId>) -> Result<Response, ApiError> {
     let link = match session {
-        Some(session) => Some(link_of_session(app, *wallet, AuthMethod::Wallet, session).await?),
+        Some(session) => Some(link_of_session(app, (*wallet, AuthMethod::Wallet), session, LandingPage::Home).await?),
         None => None,
     };
     let recovery = app.recovery_of(wallet).await?.ok_or_else(ApiError::internal)?;

@@ -1,6 +1,7 @@
 //! The balance at the card issuer: `GET /fund-card-balance` (paid), `GET /get-top-up-status`,
 //! `GET /list-card-transactions` and `GET /get-card-deposit-address`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
@@ -58,6 +59,8 @@ type SharedState = State<Arc<App>>;
 
 /// Newest cards of each kind that the list without `card_id` reads.
 const MAX_CARDS_READ: usize = 100;
+/// Most top-ups are complete after this time.
+const USUAL_TIME_MS: u64 = 60_000;
 const FUND: &str = "/fund-card-balance";
 /// Statuses of charges and of top-ups.
 const STATUSES: [&str; 9] = [
@@ -151,8 +154,9 @@ async fn get_top_up_status(
     refuse_frozen(&app.engine, &claims).await?;
     let text = query.required("top_up_id")?;
     let (id, top_up) = load_owned_top_up(&app, &claims.wallet, text).await?;
+    let stuck = stuck_among(&app, [&top_up]).await?;
     Ok(json::private_ok(&TopUpResponse {
-        top_up: shown(&app.engine, id, &top_up).await?,
+        top_up: shown(&app.engine, id, &top_up, &stuck).await?,
         progress: TopUpProgress {
             signed_again: top_up.expired_signatures,
             signed_at_most: top_up::MAX_SIGNING_ATTEMPTS,
@@ -165,12 +169,38 @@ async fn get_top_up_status(
     }))
 }
 
-/// A top-up with the reason if it is on hold.
-async fn shown<'a>(engine: &Engine, id: TopUpId, top_up: &'a TopUp) -> Result<schemas::TopUp<'a>, ApiError> {
+/// A top-up with the reason if it is on hold, and whether it is among those that wait for an operator.
+async fn shown<'a>(
+    engine: &Engine,
+    id: TopUpId,
+    top_up: &'a TopUp,
+    stuck: &BTreeSet<TopUpId>,
+) -> Result<schemas::TopUp<'a>, ApiError> {
     Ok(schemas::TopUp {
         top_up: top_up.view(&id),
         held: hold_reason(engine, top_up::Job::SendTopUp(id)).await?,
+        needs_operator: stuck.contains(&id),
     })
+}
+
+/// Top-ups that wait for an operator, if one of these may be among them. Finding them reads every open job, so it is
+/// not done while all of these are complete or as new as most that are under way.
+async fn stuck_among<'a>(app: &App, shown: impl IntoIterator<Item = &'a TopUp>) -> Result<BTreeSet<TopUpId>, ApiError> {
+    let now = app.clock.now();
+    let may_be_stuck = shown
+        .into_iter()
+        .any(|top_up| is_under_way(top_up) && top_up.created_at.plus_ms(USUAL_TIME_MS) <= now);
+    if !may_be_stuck {
+        return Ok(BTreeSet::new());
+    }
+    app.engine
+        .dead_lettered_top_ups()
+        .await
+        .map_err(|_| ApiError::internal())
+}
+
+const fn is_under_way(top_up: &TopUp) -> bool {
+    !matches!(top_up.status, Status::Credited | Status::Failed { .. })
 }
 
 /// Transactions of cards and of the card balance.
@@ -262,9 +292,10 @@ async fn list_card_transactions(
         Some(one) => vec![one],
         None => cards::AnyCard::newest(&app.engine, &claims.wallet, MAX_CARDS_READ).await?,
     };
+    let stuck = stuck_among(&app, found.0.iter().map(|(_, top_up)| top_up)).await?;
     let mut loaded = Vec::with_capacity(found.0.len());
     for (id, top_up) in &found.0 {
-        loaded.push(shown(&app.engine, *id, top_up).await?);
+        loaded.push(shown(&app.engine, *id, top_up, &stuck).await?);
     }
     Ok(json::private_ok(&CardTransactionsResponse {
         transactions: charges(&cards, (status, limit)),
@@ -393,9 +424,7 @@ const MAX_TOP_UPS_READ: usize = 100;
 pub(super) async fn pending(engine: &Engine, owner: &Wallet) -> Result<Cents, ApiError> {
     let newest = engine.top_ups_of(owner, None, MAX_TOP_UPS_READ).await;
     let (newest, _) = newest.map_err(|_| ApiError::internal())?;
-    let pending = newest
-        .iter()
-        .filter(|(_, top_up)| !matches!(top_up.status, Status::Credited | Status::Failed { .. }));
+    let pending = newest.iter().filter(|(_, top_up)| is_under_way(top_up));
     Ok(Cents::new(
         pending
             .map(|(_, top_up)| top_up.amount.get())

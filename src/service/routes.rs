@@ -19,6 +19,7 @@ use crate::checkout::Checkout;
 use crate::config::{Config, DataDir};
 use crate::http::app::App;
 use crate::http::discovery::{self, Discovery, DiscoveryDocuments};
+use crate::http::form_pages::with_error_pages;
 use crate::http::front::{Front, FrontConfig};
 use crate::http::health::Readiness;
 use crate::http::index_page::IndexPage;
@@ -155,7 +156,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
     let (authenticator, keys) = (entrance.authenticator.clone(), entrance.keys.clone());
     let routes = routes.merge(routes::router(Arc::new(app(&state, entrance, &terms, checkout)?)));
     let inside = FrontConfig {
-        routes,
+        routes: with_error_pages(routes, frame(&state)),
         rules: path_rules(routes::public(), config),
         authenticator,
         limiter,
@@ -215,7 +216,7 @@ fn app(
         signups: entrance.signups,
         signup_limiter: SignupRateLimiter::new(&config.signup.rate_limits(&config.limits)),
         signup_waiters: entrance.signup_waiters,
-        login_page: LoginPage::new(config.server.contact()),
+        login_page: LoginPage::new(config.server.contact(), config.is_sandbox()),
         frame: frame(state),
         callback_keys: ProviderCallbackKeys {
             identity: keys.identity.or_else(|| Some(identity_callback())),

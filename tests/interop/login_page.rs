@@ -215,11 +215,7 @@ async fn dashboard_says_when_it_is_not_live_and_resumes_after_a_restart() {
     assert!(chromium.text(".stale-bar").is_empty());
 }
 
-/// A login link of a wallet that signed in.
-async fn owners_link(purser: &ServerProcess) -> String {
-    owners_link_and_token(purser).await.0
-}
-
+/// A login link of a wallet that signed in, and its token.
 async fn owners_link_and_token(purser: &ServerProcess) -> (String, String) {
     let wallet = TestWallet::create(&SystemEntropy).unwrap();
     let (_, headers, _) = purser.get("/auth", &[]).await;
@@ -268,11 +264,19 @@ fn identify(chromium: &mut Chromium, purser: &ServerProcess, family_name: &str) 
 
 #[tokio::test]
 async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
-    // Checks: in a browser, with the headers that it sends by itself, each action of the page works, and its result
-    // appears on the page. A rejected action names the field. A payment's session can use none of the actions, and reads.
+    // Checks: the link to the identity verification opens it. In a browser, with the headers that it sends by itself, each
+    // action of the page works, and its result appears on the page. A rejected action names the field. A payment's session can use none of the actions, and reads.
     let Some(mut chromium) = Chromium::start() else { return };
     let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "1000")]);
-    chromium.open(&owners_link(&purser).await);
+    let (_, token) = owners_link_and_token(&purser).await;
+    let (_, link) = purser.bearer("/get-kyc-link", &token).await;
+    chromium.open(link["kyc_url"].as_str().unwrap());
+    chromium.wait("#identity", "Verify identity");
+    assert_eq!(
+        chromium.run_command(json!({"do": "where"}))["url"],
+        purser.page_url("/dashboard/settings#identity")
+    );
+    chromium.open(&purser.page_url("/dashboard"));
     chromium.wait(".connection", "Live");
     let account = read(&mut chromium, "/account");
     assert_eq!(

@@ -226,6 +226,30 @@ async fn price_in_a_browser_is_a_page() {
         "{}",
         page.text
     );
+    // So are errors of what a browser opens, except for clients that name JSON, and for what needs a token.
+    for (path, status, words) in [
+        ("/get-card?amount=2", 400, "<h1>That did not work</h1>"),
+        ("/nothing", 404, "<h1>There is no such page</h1>"),
+    ] {
+        let page = site
+            .get(path, &[("accept", "text/html,application/xhtml+xml,*/*;q=0.8")])
+            .await;
+        assert_eq!(
+            (page.status, page.header("content-type")),
+            (status, Some("text/html; charset=utf-8")),
+            "{path}: {}",
+            page.text
+        );
+        assert!(
+            page.text.contains(words) && page.header("request-id").is_some(),
+            "{}",
+            page.text
+        );
+        let json = site.get(path, &[("accept", "application/json")]).await;
+        assert!(json.status == status && json.code() != "", "{}", json.text);
+    }
+    let balance = site.get("/get-account-balance", &[("accept", "text/html")]).await;
+    assert_eq!((balance.status, balance.code()), (401, "token_missing"));
     for accept in ["application/json, text/html", "text/html, application/problem+json"] {
         let other = ask(accept).await;
         assert!(

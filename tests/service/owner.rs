@@ -19,11 +19,21 @@ impl Owner {
     }
 
     pub(crate) async fn by_link(site: &ServiceClient<'_>, url: &str) -> Self {
-        let (_, code) = url.split_once("code=").unwrap();
-        let opened = send(site.request("POST", "/login").body(format!("code={code}")))
+        // The page behind the link posts the same.
+        let (_, form) = url.split_once("/login?").unwrap();
+        let opened = send(site.request("POST", "/login").body(form.to_owned()))
             .await
             .unwrap();
-        assert_eq!(opened.status, 303, "{}", opened.text);
+        let page = match form.starts_with("to=identity&") {
+            true => "/dashboard/settings#identity",
+            false => "/dashboard",
+        };
+        assert_eq!(
+            (opened.status, opened.header("location")),
+            (303, Some(page)),
+            "{}",
+            opened.text
+        );
         let cookie = opened.header("set-cookie").unwrap().split(';').next().unwrap();
         Self {
             cookie: cookie.to_owned(),

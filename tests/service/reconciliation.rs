@@ -296,7 +296,9 @@ async fn case_8_reversed_payment_freezes_its_account_and_is_a_loss() {
     let refused = site.get_as(&token, &data).await;
     assert_eq!(refused.status, 403, "{}", refused.text);
     assert!(
-        refused.text.contains("The blockchain reversed payment"),
+        refused
+            .text
+            .contains(&format!("The blockchain reversed payment {payment} of 5 USDC.")),
         "{}",
         refused.text
     );
@@ -317,6 +319,9 @@ async fn case_8_reversed_payment_freezes_its_account_and_is_a_loss() {
     // After the account is unfrozen, it receives the earlier events.
     site.freeze(&address, None).await;
     site.wait_for_events(&token, &["payment.reversed fulfilled"]).await;
+    let events = site.events(&token, 0).await;
+    let freeze = events.iter().find(|event| event["type"] == "account.frozen").unwrap();
+    assert_eq!(freeze["actor"]["type"], "service", "no operator froze it: {freeze}");
     service.kill();
     assert_eq!(reconcile(&host), (Some(0), vec![]));
     let report = host.assert_verified();

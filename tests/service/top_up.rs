@@ -283,7 +283,8 @@ async fn case_35_stalled_attestation_stays_bridging_across_a_kill() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn uncredited_top_up_stays_delivered_and_belongs_to_its_owner() {
-    // Checks: nothing is credited after `delivered`. A cursor to a top-up of another wallet is not accepted.
+    // Checks: nothing is credited after `delivered`, and once its job is dead-lettered, both answers say that an operator
+    // has to look at it. A cursor to a top-up of another wallet is not accepted.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (agent, token, _) = linked(&site, Network::Base).await;
@@ -299,6 +300,17 @@ async fn uncredited_top_up_stays_delivered_and_belongs_to_its_owner() {
         .get_as(&other, "/list-card-transactions?starting_after=top_1")
         .await;
     assert_eq!((unknown.status, unknown.code()), (404, "top_up_not_found"));
+    let waits = find_top_up(&site, &token, &id).await;
+    assert_eq!(waits.get("needs_operator"), None, "the issuer still has time: {waits}");
+    site.advance(7_200).await;
+    let token = agent.token(&site).await;
+    until("a top-up that waits for an operator", async || {
+        let listed = find_top_up(&site, &token, &id).await;
+        (listed["needs_operator"] == json!(true)).then_some(())
+    })
+    .await;
+    let one = site.get_as(&token, &format!("/get-top-up-status?top_up_id={id}")).await;
+    assert_eq!(one.body["top_up"]["needs_operator"], json!(true), "{}", one.text);
     service.stop();
     let report = host.assert_verified();
     assert_eq!(report["pending_jobs"], json!(1));

@@ -1,5 +1,6 @@
 //! Dead letters with their evidence: the subject and owner, the attempts, and what the provider or chain reports now.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use purser_storage::{CommitError, Condition, StoreError, codec};
@@ -10,7 +11,8 @@ use super::operator_actions::AuditEntry;
 use super::operators::corrupt;
 use super::{Engine, OperationError};
 use crate::entity::payment::Status;
-use crate::id::{JobId, PaymentId, Wallet};
+use crate::entity::top_up;
+use crate::id::{JobId, PaymentId, TopUpId, Wallet};
 use crate::kernel::OutboxJob;
 use crate::kernel::job::AnyJob;
 use crate::kernel::registry::JobStarter as _;
@@ -103,6 +105,21 @@ impl Engine {
             .sort_by_key(|outbox_job| (outbox_job.created_at, outbox_job.id));
         found.unknown_payments.sort_by_key(|doubt| (doubt.since, doubt.payment));
         Ok(found)
+    }
+
+    /// Top-ups of which a job is dead-lettered. Reads every open job.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn dead_lettered_top_ups(&self) -> Result<BTreeSet<TopUpId>, StoreError> {
+        let open = self.open_jobs(usize::MAX).await?.into_iter();
+        let jobs = open.filter(|outbox_job| outbox_job.dead_lettered);
+        Ok(jobs
+            .filter_map(|outbox_job| outbox_job.job.typed::<top_up::Job>())
+            .map(|job| match job {
+                top_up::Job::SendTopUp(id) | top_up::Job::BridgeTopUp(id) | top_up::Job::AwaitIssuerCredit(id) => id,
+            })
+            .collect())
     }
 
     /// Whether a job is late: failing, and old. A job that only has to wait is not late.

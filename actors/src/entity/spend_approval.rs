@@ -189,12 +189,30 @@ impl SpendTerms {
 /// What a paid call buys at one of Purser's own routes, so that the owner is asked about that and not about a price.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct RoutePurchase {
-    /// Path of the route.
+    /// Path of the route, and after it, as a query, the ids of [`Self::NAMED`] that the agent gave. Older rows have the
+    /// path only.
     pub route: String,
     /// Amount that it is for, as the agent wrote it.
     pub amount: Option<String>,
     /// Currency of the amount, if the agent named one.
     pub currency: Option<String>,
+}
+
+impl RoutePurchase {
+    /// Parameters that say what is bought or who is paid, beyond the amount.
+    pub const NAMED: [&str; 4] = ["product_id", "country", "destination_id", "recipient_id"];
+
+    /// Path of the route.
+    pub fn path(&self) -> &str {
+        self.route.split('?').next().unwrap_or_default()
+    }
+
+    /// Value of one of [`Self::NAMED`].
+    pub fn named(&self, name: &str) -> Option<&str> {
+        let (_, query) = self.route.split_once('?')?;
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
 }
 
 /// State of a spend approval.

@@ -158,7 +158,6 @@ pub(crate) fn of_type(kind: &str) -> Option<EventActorType> {
             "intl_order",
             "claimed" | "ready" | "rejected" | "paused" | "resumed" | "closed" | "request_ended" | "remainder_released",
         )
-        | ("account", "frozen" | "unfrozen")
         | ("card_withdrawal", "claimed" | "complete" | "rejected")
         | ("late_return", "kept")
         | ("payment", "resolved")
@@ -183,7 +182,8 @@ pub(crate) fn of_type(kind: &str) -> Option<EventActorType> {
         | ("wallet_payment", "settled")
         | ("withdrawal", "complete") => EventActorType::Chain,
 
-        ("account", "created" | "caps_updated" | "agents_stopped" | "agents_resumed")
+        // An operator's freeze is a request. Without one, the reconciliation froze the account after a reorg.
+        ("account", "created" | "caps_updated" | "frozen" | "unfrozen" | "agents_stopped" | "agents_resumed")
         | ("agent_wallet", "created" | "caps_updated" | "address_saved" | "address_deleted" | "spend_refused")
         | ("api_key", "issued" | "rejected" | "revoked" | "limits_updated")
         | ("approval", "requested" | "approved" | "declined" | "expired" | "used")

@@ -67,8 +67,23 @@ impl CallTarget {
         };
         let is_number = |text: &&str| text.len() <= 20 && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         let is_currency = |text: &&str| text.len() == 3 && text.bytes().all(|b| b.is_ascii_alphabetic());
+        let is_id = |text: &&str| {
+            let is_plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+            !text.is_empty() && text.len() <= MAX_PATH_LEN && text.bytes().all(is_plain)
+        };
+        let mut route: String = path.chars().take(MAX_PATH_LEN).collect();
+        let mut mark = '?';
+        for name in RoutePurchase::NAMED {
+            if let Some(id) = value(name).filter(is_id) {
+                route.push(mark);
+                for part in [name, "=", id] {
+                    route.push_str(part);
+                }
+                mark = '&';
+            }
+        }
         Some(RoutePurchase {
-            route: path.chars().take(MAX_PATH_LEN).collect(),
+            route,
             amount: value("amount").filter(is_number).map(str::to_owned),
             currency: value("currency").filter(is_currency).map(str::to_ascii_uppercase),
         })
@@ -150,6 +165,25 @@ mod tests {
 
     fn query_text(params: &str) -> Result<String, ApiError> {
         query(serde_json::from_str(params).unwrap())
+    }
+
+    // Checks: the owner is asked about the product or payee by its id, and about nothing else of the query.
+    #[test]
+    fn a_purchase_names_what_is_bought() {
+        let bought = |target: &str| CallTarget::Route(target.to_owned()).purchase().unwrap();
+        let gift = bought("/order-gift-card?country=FR&amount=10&product_id=gift_marche_lumiere_fr&note=secret");
+        assert_eq!(
+            gift.route,
+            "/order-gift-card?product_id=gift_marche_lumiere_fr&country=FR"
+        );
+        assert_eq!((gift.path(), gift.amount.as_deref()), ("/order-gift-card", Some("10")));
+        assert_eq!(gift.named("product_id"), Some("gift_marche_lumiere_fr"));
+        assert_eq!((gift.named("country"), gift.named("recipient_id")), (Some("FR"), None));
+        let card = bought("/get-card?amount=5&product_id=%3Cscript%3E&country=");
+        assert_eq!(
+            (card.route.as_str(), card.path(), card.named("product_id")),
+            ("/get-card", "/get-card", None)
+        );
     }
 
     // Checks: parameters become a query with exact digits, in order, and no value can inject another parameter.

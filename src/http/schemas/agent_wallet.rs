@@ -69,6 +69,18 @@ pub struct WalletRoutePurchase {
     pub amount: Option<String>,
     /// Currency of the amount, if the agent named one.
     pub currency: Option<String>,
+    /// Gift card that is bought. Absent for anything else.
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub product_id: Option<String>,
+    /// Country of the gift card. Absent for anything else.
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub country: Option<String>,
+    /// Saved bank account that is paid. Absent for anything else.
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub destination_id: Option<String>,
+    /// Saved recipient that is paid. Absent for anything else.
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub recipient_id: Option<String>,
 }
 
 /// A spend over a limit, and the owner's decision.

@@ -121,6 +121,10 @@ pub struct TopUp<'a> {
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<GateHold>,
+    /// `true` while all attempts to complete it have failed and it waits for an operator. Absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub needs_operator: bool,
 }
 
 /// A withdrawal from a balance.

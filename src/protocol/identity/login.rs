@@ -47,9 +47,43 @@ pub fn login_code_hash(code: &str) -> Option<LoginCodeHash> {
     }
 }
 
+/// Page of the dashboard that a login link opens. A link can't name another page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LandingPage {
+    /// The first page of the dashboard.
+    #[default]
+    Home,
+    /// The settings, at the identity verification.
+    Identity,
+}
+
+impl LandingPage {
+    /// The page that a query or form names. Anything that is not a name of a page stands for the first page.
+    pub fn named_in(pairs: &str) -> Self {
+        match pairs.split('&').any(|pair| pair == Self::IDENTITY) {
+            true => Self::Identity,
+            false => Self::Home,
+        }
+    }
+
+    /// Path on the dashboard.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Home => "/dashboard",
+            Self::Identity => "/dashboard/settings#identity",
+        }
+    }
+
+    const IDENTITY: &str = "to=identity";
+}
+
 /// `auth_url` of `GET /get-auth-link`: the dashboard's login page with the code in its query.
-pub fn login_url(dashboard: &Origin, code: &SecretText) -> SecretText {
-    SecretText::new(format!("{}/login?code={}", dashboard.as_str(), code.expose()))
+pub fn login_url(dashboard: &Origin, code: &SecretText, landing: LandingPage) -> SecretText {
+    let page = match landing {
+        LandingPage::Home => "",
+        LandingPage::Identity => "to=identity&",
+    };
+    SecretText::new(format!("{}/login?{page}code={}", dashboard.as_str(), code.expose()))
 }
 
 /// Writes and parses the session cookie of the dashboard.
@@ -156,8 +190,33 @@ mod tests {
         ] {
             assert_eq!(login_code_hash(text), None, "{text}");
         }
-        let url = login_url(&Origin::parse("https://d.example").unwrap(), &code);
+        let dashboard = Origin::parse("https://d.example").unwrap();
+        let url = login_url(&dashboard, &code, LandingPage::Home);
         assert_eq!(url.expose(), format!("https://d.example/login?code={}", code.expose()));
+        let url = login_url(&dashboard, &code, LandingPage::Identity);
+        let (_, query) = url.expose().split_once("/login?").unwrap();
+        assert_eq!(query, format!("to=identity&code={}", code.expose()));
+        assert_eq!(LandingPage::named_in(query), LandingPage::Identity);
+    }
+
+    /// Checks: a link opens a page of the dashboard, whatever page it names.
+    #[test]
+    fn a_link_can_name_only_pages_of_the_dashboard() {
+        for named in [
+            "",
+            "to=",
+            "to=//evil.example",
+            "to=/desk",
+            "to=identity2",
+            "xto=identity",
+            "to=Identity",
+        ] {
+            assert_eq!(LandingPage::named_in(named).path(), "/dashboard", "{named}");
+        }
+        assert_eq!(
+            LandingPage::named_in("to=identity").path(),
+            "/dashboard/settings#identity"
+        );
     }
 
     /// Checks: the browser hides the cookie from scripts, other sites and plain connections.

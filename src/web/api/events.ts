@@ -2167,8 +2167,16 @@ export type ReloadableCardType = "Reloadable";
 export type RoutePurchase = {
   /** Amount that it is for, as the agent wrote it. */
   amount: string | null;
+  /** Country of the gift card. */
+  country?: string | null;
   /** Currency of the amount, if the agent named one. */
   currency: string | null;
+  /** Saved bank account that is paid. */
+  destination_id?: string | null;
+  /** Gift card that is bought. */
+  product_id?: string | null;
+  /** Saved recipient that is paid. */
+  recipient_id?: string | null;
   /** Path of the route, such as `/get-card`. */
   route: string;
 };

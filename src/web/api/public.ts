@@ -3935,8 +3935,16 @@ export type ReloadableCardWithDetails = {
 export type RoutePurchase = {
   /** Amount that it is for, as the agent wrote it. */
   amount: string | null;
+  /** Country of the gift card. */
+  country?: string | null;
   /** Currency of the amount, if the agent named one. */
   currency: string | null;
+  /** Saved bank account that is paid. */
+  destination_id?: string | null;
+  /** Gift card that is bought. */
+  product_id?: string | null;
+  /** Saved recipient that is paid. */
+  recipient_id?: string | null;
   /** Path of the route, such as `/get-card`. */
   route: string;
 };
@@ -4165,6 +4173,8 @@ export type TopUp = {
   legs: TopUpLeg[];
   /** `base` is the network of the deposit address. */
   network: DepositNetwork;
+  /** `true` while all attempts to complete it have failed and it waits for an operator. Absent otherwise. */
+  needs_operator?: boolean;
   /** Payment that bought the top-up. */
   payment_id: string;
   /** `solana` or `base`. */
@@ -4476,8 +4486,16 @@ export type WalletPaymentStatus = "pending" | "signed" | "sent" | "settled" | "f
 export type WalletRoutePurchase = {
   /** Amount that it is for, as the agent wrote it. */
   amount?: string | null;
+  /** Country of the gift card. Absent for anything else. */
+  country?: string | null;
   /** Currency of the amount, if the agent named one. */
   currency?: string | null;
+  /** Saved bank account that is paid. Absent for anything else. */
+  destinationId?: string | null;
+  /** Gift card that is bought. Absent for anything else. */
+  productId?: string | null;
+  /** Saved recipient that is paid. Absent for anything else. */
+  recipientId?: string | null;
   /** Path of the route, such as `/get-card`. */
   route: string;
 };

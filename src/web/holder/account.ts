@@ -69,6 +69,8 @@ export const account = signal<Account | null>(null);
 export const accountError = signal<ApiFailure | null>(null);
 /** What a session may do that came with a payment's token: look, not act. */
 export const mayAct = computed(() => account.value?.rights !== "look");
+/** How long a top-up takes at most, unless something is wrong. */
+export const TOP_UP_MOST_MS = 300_000;
 /** Where programs call the service: not at `localhost`, where the pages of a service on this computer are. */
 export const serviceUrl = computed(() => account.value?.service_url ?? location.origin);
 export const agentsStopped = computed(() => account.value?.agents_stopped_at ?? null);

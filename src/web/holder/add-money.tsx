@@ -6,9 +6,10 @@ import { account } from "./account";
 export function AddMoneyDialog({ onClose }: { onClose: () => void }) {
   const wallet = account.value?.agent_wallet;
   const addresses = wallet?.addresses;
+  const hasWallet = Boolean(addresses?.base || addresses?.solana);
   return (
     <Dialog
-      title={addresses?.base || addresses?.solana ? "Add money to the agents’ wallet" : "Add money"}
+      title={hasWallet ? "Add money to the agents’ wallet" : "Add money"}
       onClose={onClose}
       actions={
         <Button kind="primary" onClick={onClose}>
@@ -16,16 +17,16 @@ export function AddMoneyDialog({ onClose }: { onClose: () => void }) {
         </Button>
       }
     >
-      {addresses?.base || addresses?.solana ? (
+      {hasWallet ? (
         <>
-          <p>Send USDC to your agents’ wallet, on either chain. It can be spent as soon as the chain shows it. It does not add to your balance, which has what was refunded or could not be delivered.</p>
-          {addresses.base && (
+          <p>Send USDC to your agents’ wallet, on either chain. Your agents can spend it as soon as the chain shows it. Your available balance stays as it is: it only grows by what comes back to you.</p>
+          {addresses?.base && (
             <div class="field">
               <b class="small">On Base</b>
               <Id value={addresses.base} what="Base address" whole />
             </div>
           )}
-          {addresses.solana && (
+          {addresses?.solana && (
             <div class="field">
               <b class="small">On Solana</b>
               <Id value={addresses.solana} what="Solana address" whole />

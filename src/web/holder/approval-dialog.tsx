@@ -3,6 +3,10 @@
 import { useState } from "preact/hooks";
 import { Amount, Button, Confirm, Dialog, ErrorLine, Icon, Id, KeyValue, Time, failure, less, money, span, toast } from "../parts";
 import { account } from "./account";
+import { productWords } from "../parts/sentences";
+import { readOffer } from "./data/cards";
+import { useLoad } from "./data/load";
+import { readNames } from "./data/people";
 import { type Approval, LIMITS, actWords, answer, approvalAgent, approvalAgentInside, payee, sourceWords } from "./approvals";
 
 /** What is left of today's limit of the agents' wallet, where the approval does not say it. */
@@ -14,6 +18,31 @@ function dayLeft(approval: Approval): { name: string; value: string } | null {
   const left = less(String(cap), String(wallet.used_today_usd ?? 0));
   return { name: "Left today", value: `${money(left.startsWith("-") ? 0 : left)} of ${money(cap)}` };
 }
+
+/** What the price is for, and who gets it: the approval has ids, and names are with those. */
+function usePurchase({ purchase, amount }: Approval): { name: string; value: string }[] {
+  const { product_id: product, destination_id: destination, recipient_id: recipient } = purchase ?? {};
+  const payee = destination ?? recipient;
+  const offer = useLoad(`offer ${product}`, () => (product ? readOffer(product) : Promise.resolve(null)));
+  const names = useLoad(`names ${payee}`, () => (payee ? readNames() : Promise.resolve(new Map<string, string>())));
+  if (!purchase?.amount) return [];
+  if (product) {
+    // Its amount is in the currency of the product, which only the catalog knows.
+    const worth = offer.data ? [{ name: "Worth", value: money(purchase.amount, offer.data.currency) }] : [];
+    const country = purchase.country ? `, for ${purchase.country}` : "";
+    return [{ name: "Gift card", value: `${offer.data?.name ?? productWords(product)}${country}` }, ...worth];
+  }
+  if (!PAYOUTS.includes(purchase.route)) return [];
+  const currency = purchase.currency ?? "USD";
+  const name = payee ? names.data?.get(payee) : undefined;
+  return [
+    ...(name ? [{ name: "Recipient", value: name }] : []),
+    { name: "Recipient gets", value: money(purchase.amount, currency) },
+    currency === "USD" ? { name: "Fee", value: money(less(String(amount), purchase.amount)) } : { name: "Fee", value: "in the price" },
+  ];
+}
+
+const PAYOUTS = ["/get-push-to-card", "/send-bank-payment", "/send-payment"];
 
 /** Shows what an approval is about, and takes the answer. */
 export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approval: Approval; now: number; onClose: () => void; onAnswered: () => void }) {
@@ -33,6 +62,7 @@ export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approva
       )
       .finally(() => setBusy(null));
   };
+  const bought = usePurchase(approval);
   const left = approval.expires_at ? (Date.parse(approval.expires_at) - now) / 1_000 : null;
   return (
     <Dialog
@@ -52,6 +82,7 @@ export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approva
       <KeyValue
         rows={[
           { name: approval.purchase ? "Price" : "Amount", value: <Amount value={approval.amount} /> },
+          ...bought,
           { name: "From", value: sourceWords(approval) },
           approval.note ? { name: "For", value: `“${approval.note}”` } : null,
           { name: "To", value: approval.pay_to && !approval.host ? <Id value={approval.pay_to} what="address" /> : payee(approval) },

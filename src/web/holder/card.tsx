@@ -11,11 +11,11 @@ import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, NO_CARD, type
 import { type PastEvent, readBuyer, readEvents } from "./data/events";
 import { isAbsent, useLoad } from "./data/load";
 import { reasonSentence, reasonWords } from "./data/words";
-import { Transaction, chainName, webAddress } from "./chain";
+import { webAddress } from "./chain";
 import { Contact } from "./contact";
 import { CardStatus, Face } from "./face";
 import { LoadError } from "./pager";
-import { Receipt } from "./receipt";
+import { Receipt, paidLines, worthWords } from "./receipt";
 import { RevealBar, useReveal } from "./reveal";
 
 export default function CardPage({ params }: PageProps) {
@@ -96,6 +96,11 @@ function Loaded({ card }: { card: AnyCard }) {
             <span aria-live="polite">
               <CardStatus card={card} tag />
             </span>
+            {payment.data?.status === "reversed" && (
+              <StatusTag tone="bad" tag>
+                Payment taken back
+              </StatusTag>
+            )}
           </span>
         }
       >
@@ -412,7 +417,7 @@ function Price({ card, payment }: { card: AnyCard; payment: Payment | null }) {
   const credited = "credited_usd_amount" in card ? card.credited_usd_amount : card.status === "failed" ? card.charged_usd_amount : 0;
   return (
     <Receipt
-      bought={{ name: kindOf(card) === "gift" ? "Worth" : "On the card", value: `${money(worth.amount, worth.currency)}${worth.currency === "USD" ? "" : ` for ${money(less(String(card.charged_usd_amount), String(card.fees_paid ?? 0)))}`}` }}
+      bought={{ name: kindOf(card) === "gift" ? "Worth" : "On the card", value: worthWords(worth.amount, worth.currency, card.charged_usd_amount ?? 0, card.fees_paid ?? 0) }}
       price={card.charged_usd_amount}
       fee={{ amount: card.fees_paid, currency: "USD" }}
       payment={payment}
@@ -642,22 +647,8 @@ function timeline(card: AnyCard, history: CardHistory | undefined, events: PastE
       ...(by && !/operator/.test(words.text) ? { sub: <span>{byWords(by)}</span> } : {}),
     });
   }
-  if (payment?.status === "reversed") lines.push({ key: "reversed", tone: "bad", icon: "undo", text: "The chain took the payment back", at: payment.last_updated_at });
-  if (payment) {
-    lines.push({
-      key: "paid",
-      tone: "done",
-      icon: "wallet",
-      text: `Paid ${money(payment.amount, payment.asset, { places: 6 })} on ${chainName(payment.network)}`,
-      at: payment.created_at,
-      sub: (
-        <>
-          {payment.transaction && <Transaction hash={payment.transaction} network={payment.network} />}
-          <Id value={payment.payment_id} />
-        </>
-      ),
-    });
-  } else if (!("payment_id" in card)) {
+  if (payment) lines.push(...paidLines(payment));
+  else if (!("payment_id" in card)) {
     lines.push({ key: "ordered", tone: "done", icon: "plus", text: `Made with ${money(cardWorth(card).amount)} from your card balance`, at: card.created_at, sub: <Id value={card.card_id} /> });
   }
   return lines.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));

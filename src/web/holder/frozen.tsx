@@ -5,6 +5,7 @@ import { Button, CopyLine, Icon, Note, PageHead, Panel, Shell, clockSeconds, now
 import { account, accountError, restartAccount } from "./account";
 import { ContactLink, useContact } from "./contact";
 import { useLoad } from "./data/load";
+import { readMode } from "./mode";
 
 /** The stream is closed meanwhile, so the page asks whether the account works again. */
 const ASK_EVERY_MS = 10_000;
@@ -12,6 +13,7 @@ const ASK_EVERY_MS = 10_000;
 /** The account as the service names it: a page that is opened during a freeze has loaded nothing else of it. */
 async function readId(): Promise<string | null> {
   const answer = await fetch("/account", { cache: "no-store", headers: { Accept: "application/json" } });
+  readMode(answer);
   const said: { user_id?: unknown } = await answer.json();
   return typeof said.user_id === "string" ? said.user_id : null;
 }
@@ -37,8 +39,8 @@ export function FrozenPage({ message }: { message: string }) {
     <Shell app="holder" page="home" title="Account frozen" read>
       <PageHead title="This account is frozen" />
       <div class="stack loose">
-        <Note tone="bad" title="Why it was frozen">
-          {message || "No reason was given."}
+        <Note tone="bad" title="Why it is frozen">
+          {message || "The service gives no reason."}
         </Note>
         <Panel title="What that means" padded>
           <ul class="stack tight">

@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Payout, TopUp, Withdrawal } from "../api/public";
 import { type ApiFailure, type Stop, type StopState, type StreamEvent, api, failure, money, onEvent, onGap } from "../parts";
-import type { AccountCard } from "./account";
+import { type AccountCard, TOP_UP_MOST_MS } from "./account";
 
 export interface OnWay {
   id: string;
@@ -30,10 +30,12 @@ export function stopsAt(names: readonly string[], done: number, last: StopState 
 
 const TOP_UP = { paid: 1, bridging: 2, delivered: 3 } as Record<string, number>;
 
-function topUp(one: TopUp): OnWay | null {
+function topUp(one: TopUp, now: number): OnWay | null {
   const done = TOP_UP[one.status];
   if (done === undefined) return null;
   const crosses = one.payment_network === "solana";
+  const late = now - Date.parse(one.created_at) > TOP_UP_MOST_MS;
+  const waits = one.held || one.needs_operator || late;
   const names = crosses ? ["Paid", "Burned", "Minted", "Credited"] : ["Paid", "Delivered", "Credited"];
   return {
     id: one.top_up_id,
@@ -42,8 +44,8 @@ function topUp(one: TopUp): OnWay | null {
     amount: one.funded_usd,
     currency: "USD",
     usd: one.funded_usd,
-    stops: stopsAt(names, crosses ? done : Math.min(done, 2), one.held ? "hold" : "now"),
-    eta: one.held ? "waits for a person" : "usually under a minute",
+    stops: stopsAt(names, crosses ? done : Math.min(done, 2), waits ? "hold" : "now"),
+    eta: one.needs_operator ? "waits for a person" : one.held ? "waits" : late ? "takes longer than usual" : "usually under a minute",
     created_at: one.created_at,
   };
 }
@@ -72,7 +74,7 @@ function payout(one: Payout, now: number): OnWay | null {
     currency: one.currency,
     usd: one.charged_usd_amount,
     stops: stopsAt(names, done, waits || one.held ? "hold" : "now"),
-    eta: waits ? claimLeft(one, now) : one.held ? "waits for a person" : one.status === "queued" ? "queued" : "being paid out",
+    eta: waits ? claimLeft(one, now) : one.held ? "waits" : one.status === "queued" ? "queued" : "being paid out",
     created_at: one.created_at,
   };
 }
@@ -88,7 +90,7 @@ function withdrawal(one: Withdrawal): OnWay | null {
     currency: "USD",
     usd: fromCards || one.state === "sent" ? one.amount : 0,
     stops: stopsAt(["Asked", "Sent", "Arrived"], one.state === "sent" ? 2 : 1, one.held ? "hold" : "now"),
-    eta: one.held ? "waits for a person" : fromCards ? "within a day" : "seconds",
+    eta: one.held ? "waits" : fromCards ? "within a day" : "seconds",
     created_at: one.created_at,
   };
 }
@@ -232,7 +234,7 @@ export function useTransfers(): LoadedTransfers {
 
 /** Everything on its way, newest first. */
 export function onWay(transfers: Transfers, cards: AccountCard[], now: number): OnWay[] {
-  const all = [...transfers.topUps.map(topUp), ...transfers.payouts.map((one) => payout(one, now)), ...transfers.withdrawals.map(withdrawal), ...transfers.bank.map(bankMove), ...cards.map((one) => order(one, now))];
+  const all = [...transfers.topUps.map((one) => topUp(one, now)), ...transfers.payouts.map((one) => payout(one, now)), ...transfers.withdrawals.map(withdrawal), ...transfers.bank.map(bankMove), ...cards.map((one) => order(one, now))];
   return all.filter((one): one is OnWay => one !== null).sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
 }
 

@@ -1,10 +1,10 @@
 // What a purchase cost: the price with its fee, how it was paid, what came back, and what is left of it.
 
-import { Amount, Id, KeyValue, Panel, isZero, less, money, short, sum } from "../parts";
+import { Amount, Id, KeyValue, type LogLine, Panel, Time, isZero, less, money, short, sum, units } from "../parts";
 import { account } from "./account";
 import type { Paid } from "./data/cards";
 import { dayLink } from "./data/statement";
-import { Transaction } from "./chain";
+import { Transaction, chainName } from "./chain";
 
 type Value = string | number;
 
@@ -25,6 +25,39 @@ export interface ReceiptProps {
   cause: string;
 }
 
+/**
+ * What the payment is in the timeline of what it bought: that it was made, and that the chain took it back. `paidAt` is when it
+ * was paid, where the steps say so: the payment began before it was settled.
+ */
+export function paidLines(payment: Paid, paidAt = payment.created_at): (LogLine & { at: string })[] {
+  const chain = chainName(payment.network);
+  const paid: LogLine & { at: string } = {
+    key: "payment",
+    tone: "done",
+    icon: "wallet",
+    text: `Paid ${money(payment.amount, payment.asset, { places: 6 })} on ${chain}`,
+    at: paidAt,
+    sub: (
+      <>
+        {payment.transaction && <Transaction hash={payment.transaction} network={payment.network} />}
+        <Id value={payment.payment_id} />
+      </>
+    ),
+  };
+  if (payment.status !== "reversed") return [paid];
+  return [{ key: "reversed", tone: "bad", icon: "undo", text: `${chain} took the payment of ${money(payment.amount, payment.asset)} back`, at: payment.last_updated_at }, paid];
+}
+
+/** “€25.00 for $27.11, at 1.0844 USD for 1 EUR”: an amount in another currency, with what it cost and the rate of that. */
+export function worthWords(amount: Value, currency: string, price: Value, fee: Value): string {
+  const worth = money(amount, currency);
+  const got = units(amount) ?? 0n;
+  if (currency === "USD" || got <= 0n) return worth;
+  const cost = less(String(price), String(fee));
+  const rate = ((units(cost) ?? 0n) * 10_000n + got / 2n) / got;
+  return `${worth} for ${money(cost)}, at ${rate / 10_000n}.${String(rate % 10_000n).padStart(4, "0")} USD for 1 ${currency}`;
+}
+
 /** What a purchase cost in the end. Never below nothing: a credit in another currency is rounded by the service. */
 export function costInTheEnd(price: Value, ...back: (Value | null | undefined)[]): string {
   const left = less(String(price), sum(...back));
@@ -32,7 +65,6 @@ export function costInTheEnd(price: Value, ...back: (Value | null | undefined)[]
 }
 
 export function Receipt({ bought, price, fee, payment, isOfPayment, credited, creditedAt, cause }: ReceiptProps) {
-  const isTakenBack = payment?.status === "reversed";
   const came = payment && !isZero(payment.credited) ? payment.credited : (credited ?? 0);
   const refunded = payment?.refunded ?? 0;
   const end = costInTheEnd(price, came, refunded);
@@ -48,8 +80,12 @@ export function Receipt({ bought, price, fee, payment, isOfPayment, credited, cr
             name: "Paid",
             value: (
               <>
-                <Amount value={payment.amount} currency={payment.asset} places={6} struck={isTakenBack} />
-                {isTakenBack && ", taken back by the chain"}
+                <Amount value={payment.amount} currency={payment.asset} places={6} struck={payment.status === "reversed"} />
+                {payment.status === "reversed" && (
+                  <>
+                    , taken back by the chain <Time at={payment.last_updated_at} />
+                  </>
+                )}
               </>
             ),
           },

@@ -1,8 +1,9 @@
 // What the dashboard shows without a session.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Button, CopyLine, ErrorLine, PublicFrame, failure, hasPasskeys, lazy, signInWithPasskey } from "../parts";
 import { restartAccount } from "./account";
+import { readMode } from "./mode";
 
 const LostPasskeys = lazy(() => import("./lost-passkeys").then((file) => file.LostPasskeys));
 
@@ -10,6 +11,10 @@ export function SignInPage() {
   const [busy, setBusy] = useState(false);
   const [lost, setLost] = useState(false);
   const [error, setError] = useState<string | null>(null);
+  useEffect(() => {
+    // Without an answer the page says so once somebody signs in.
+    fetch(location.pathname, { method: "HEAD", cache: "no-store" }).then(readMode, () => {});
+  }, []);
   const signIn = async () => {
     setBusy(true);
     setError(null);

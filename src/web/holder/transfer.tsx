@@ -2,17 +2,17 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { Amount, Button, CopyLine, Empty, Id, KeyValue, Log, type LogLine, confirmIt, Note, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, type Stop, StatusTag, Table, Time, type Tone, actorOf, byWords, less, now, money, span } from "../parts";
+import { Amount, Button, CopyLine, Empty, Id, KeyValue, Log, type LogLine, confirmIt, Note, PageHead, type PageProps, Panel, Route, Shell, Skeleton, Status, type Stop, StatusTag, Table, Time, type Tone, actorOf, byWords, now, money, span } from "../parts";
 import { type Paid as Payment, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { useLoad } from "./data/load";
 import { readNames } from "./data/people";
 import { type RouteStop, stopsOf, timesOf } from "./data/route";
 import { dayLink } from "./data/statement";
-import { NOT_THERE, TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, railName, readTransfer, statusKind, updated } from "./data/transfers";
+import { NOT_THERE, TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, railName, readTransfer, statusKind, troubleWord, updated } from "./data/transfers";
 import { retryWords, whereOf } from "./data/where";
 import { HELD_WORDS, reasonSentence } from "./data/words";
-import { Receipt } from "./receipt";
+import { Receipt, paidLines, worthWords } from "./receipt";
 import { Transaction, chainName } from "./chain";
 import { LoadError } from "./pager";
 import { took } from "./transfers";
@@ -81,7 +81,8 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
   });
   const stops = stopsOf(transfer, timesOf(transfer, events.data ?? []));
   const names = useLoad("names", () => (transfer.payout ? readNames() : Promise.resolve(new Map<string, string>())));
-  const [title, text] = headline(transfer, names.data);
+  const trouble = troubleWord(transfer, now.value);
+  const [title, text] = headline(transfer, names.data, trouble !== null);
   const failed = transfer.status === "failed" || transfer.status === "rejected";
   const where = whereOf(transfer);
   const first = (events.data ?? []).at(-1);
@@ -102,7 +103,11 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
         title={
           <span class="row wrap">
             {title}
-            {isOpen(transfer) || failed ? (
+            {trouble ? (
+              <StatusTag tone="wait" tag>
+                {trouble}
+              </StatusTag>
+            ) : isOpen(transfer) || failed ? (
               <Status kind={statusKind(transfer)} value={transfer.status} tag />
             ) : ["complete", "credited"].includes(transfer.status) ? (
               <StatusTag tone="done" tag>
@@ -168,7 +173,9 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
         {isOpen(transfer) && (
           <Note tone="info" title="If a step takes long">
             {transfer.kind === "top_up"
-              ? "It is tried again by itself. What cannot be delivered is credited to your balance in full. What the issuer does not credit within an hour is looked at by a person, and you see that here."
+              ? transfer.topUp?.needs_operator
+                ? "Nothing more is tried by itself. Once a person at Purser has found out what happened, this page says how it ended."
+                : "It is tried again by itself. What cannot be delivered is credited to your balance in full. What the issuer does not credit within an hour waits for a person at Purser, and this page says so then."
               : "It is tried again by itself, and never sent twice. What definitely cannot be paid goes back to where it came from. You can close this page."}
           </Note>
         )}
@@ -177,7 +184,7 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
   );
 }
 
-function headline(transfer: Transfer, names: Map<string, string> | undefined): [string, ComponentChildren] {
+function headline(transfer: Transfer, names: Map<string, string> | undefined, isTroubled: boolean): [string, ComponentChildren] {
   const back = "The full price is on your balance and can be spent or withdrawn.";
   const reason = reasonSentence(transfer.payout?.failure_reason ?? transfer.topUp?.failure_code ?? transfer.withdrawal?.failure_reason ?? transfer.bank?.failureReason);
   const why = reason ? `${reason} ` : "";
@@ -186,6 +193,7 @@ function headline(transfer: Transfer, names: Map<string, string> | undefined): [
       const from = chainName(transfer.topUp?.payment_network ?? "base");
       if (transfer.status === "failed") return [`Top-up failed, ${amountWords(transfer)} is back`, `${why}${back}`];
       if (transfer.status === "credited") return ["Top-up credited", "It is on your card balance at the issuer."];
+      if (isTroubled) return ["Top-up not credited yet", `From ${from} to your card balance at the issuer. It takes longer than usual; you can close this page.`];
       return ["Top-up on its way", `From ${from} to your card balance at the issuer. Usually under a minute; you can close this page.`];
     }
     case "payout": {
@@ -279,7 +287,7 @@ interface Leg {
 const LEG_STATE: Record<RouteStop["is"], [Tone, string]> = { done: ["done", "Done"], now: ["move", "Happens now"], next: ["off", "Next"], hold: ["wait", "Waits"], fail: ["bad", "Failed"] };
 
 /** Every leg: what happened, what happens now, what follows, and what came back. */
-function legsOf(transfer: Transfer, payment: Payment | null, stops: RouteStop[]): Leg[] {
+export function legsOf(transfer: Transfer, payment: Payment | null, stops: RouteStop[]): Leg[] {
   const { topUp, withdrawal } = transfer;
   const usdc = { amount: transfer.amount, asset: "USDC" };
   return stops.map((stop, index): Leg => {
@@ -288,11 +296,13 @@ function legsOf(transfer: Transfer, payment: Payment | null, stops: RouteStop[])
     const isBack = stop.is === "done" && stops.some((one, before) => one.is === "fail" && before < index);
     if (index === 0) {
       if (payment) return { ...plain, name: "Payment", where: chainName(payment.network), hash: payment.transaction, network: payment.network, at: transfer.createdAt, amount: payment.amount, asset: payment.asset };
+      if (topUp) return { ...plain, where: chainName(topUp.payment_network) };
       return transfer.kind === "card_withdrawal" ? { ...plain, where: "Card issuer" } : { ...plain, where: transfer.incoming ? "Bank" : "Purser" };
     }
     if (isBack) {
       const toCards = transfer.kind === "card_withdrawal";
       const back = transfer.payout ? (transfer.payout.credited_amount ?? transfer.payout.charged_usd_amount) : topUp ? topUp.funded_usd : (transfer.bank?.returnedAmount ?? transfer.amount);
+      // What a bank did not deliver was never here.
       return { ...plain, where: toCards ? "Card issuer" : "Purser", amount: transfer.bank && transfer.incoming ? null : back, asset: "USD" };
     }
     switch (transfer.kind) {
@@ -356,7 +366,7 @@ function Price({ transfer, payment }: { transfer: Transfer; payment: Payment | n
     const returned = payout.late_return?.credited_amount;
     return (
       <Receipt
-        bought={{ name: "Recipient gets", value: `${money(payout.amount, payout.currency)}${payout.currency === "USD" || payout.fee_currency !== "USD" ? "" : ` for ${money(less(payout.charged_usd_amount, payout.fee_amount))}`}` }}
+        bought={{ name: "Recipient gets", value: worthWords(payout.amount, payout.currency, payout.charged_usd_amount, payout.fee_amount) }}
         price={payout.charged_usd_amount}
         fee={{ amount: payout.fee_amount, currency: payout.fee_currency }}
         payment={payment}
@@ -460,22 +470,7 @@ function timeline(transfer: Transfer, events: PastEvent[], payment: Payment | nu
     const done = lines.find((line) => line.text === "Arrived" || line.text === "Paid");
     if (done) done.sub = <Transaction hash={transfer.withdrawal.tx_hash} network={transfer.withdrawal.network} />;
   }
-  if (payment) {
-    lines.push({
-      key: "payment",
-      tone: "done",
-      icon: "wallet",
-      text: `Paid ${money(payment.amount, payment.asset, { places: 6 })} on ${chainName(payment.network)}`,
-      // When it was paid, as in the steps. The payment began before it was settled.
-      at: transfer.createdAt,
-      sub: (
-        <>
-          {payment.transaction && <Transaction hash={payment.transaction} network={payment.network} />}
-          <Id value={payment.payment_id} />
-        </>
-      ),
-    });
-  }
+  if (payment) lines.push(...paidLines(payment, transfer.createdAt));
   // Beyond what events say: the state of now, for what is older than the service keeps events.
   if (lines.length === 0) lines.push({ key: "now", tone: "done", text: KIND_WORDS[transfer.kind], at: transfer.createdAt });
   return lines.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));

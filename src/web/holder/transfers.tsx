@@ -1,12 +1,12 @@
 // Money on its way, what arrived, and those who were paid.
 
 import { useState } from "preact/hooks";
-import { Amount, Button, Empty, Id, PageHead, Panel, Route, Segments, Shell, Skeleton, Status, Table, Time, money, setQuery, span, useRoute } from "../parts";
+import { Amount, Button, Empty, Id, PageHead, Panel, Route, Segments, Shell, Skeleton, Status, StatusTag, Table, Time, money, now, setQuery, span, useRoute } from "../parts";
 import { mayAct } from "./account";
 import { type Place, useLoad, usePages } from "./data/load";
 import { stepWords, stopsOf, timesOf } from "./data/route";
 import { readNames } from "./data/people";
-import { type Shown, TRANSFER_EVENTS, type Transfer, type TransferKind, amountWords, isOpen, moneyOf, named, ofEvent, readOpen, statusKind, transfersSlice, updated } from "./data/transfers";
+import { type Shown, TRANSFER_EVENTS, type Transfer, type TransferKind, amountWords, isOpen, moneyOf, named, ofEvent, readOpen, statusKind, transfersSlice, troubleWord, updated } from "./data/transfers";
 import { LoadError, NoMatch, Pager } from "./pager";
 import { People } from "./people";
 import { Withdraw } from "./withdraw-to";
@@ -75,6 +75,11 @@ function amount(row: Transfer) {
   );
 }
 
+function State({ row }: { row: Transfer }) {
+  const trouble = troubleWord(row, now.value);
+  return trouble ? <StatusTag tone="wait">{trouble}</StatusTag> : <Status kind={statusKind(row)} value={row.status} />;
+}
+
 export default function Transfers() {
   const { query } = useRoute();
   const shown = CHOICES.find((one) => one.value === query.get("kind"))?.value ?? "all";
@@ -121,7 +126,7 @@ export default function Transfers() {
               columns={[
                 { title: "What", cell: (row) => <What row={row} names={names.data} /> },
                 { title: "Step", fold: "whole", cell: (row) => <Steps row={row} /> },
-                { title: "State", fold: "second-right", cell: (row) => <Status kind={statusKind(row)} value={row.status} /> },
+                { title: "State", fold: "second-right", cell: (row) => <State row={row} /> },
                 { title: "Amount", number: true, fold: "first-right", cell: amount },
               ]}
             />
@@ -151,7 +156,7 @@ export default function Transfers() {
               columns={[
                 { title: "What", cell: (row) => <What row={row} names={names.data} /> },
                 { title: "Took", fold: "hidden", cell: (row) => <span class="quiet">{isOpen(row) ? "not over" : took(row)}</span> },
-                { title: "State", fold: "second-right", cell: (row) => <Status kind={statusKind(row)} value={row.status} /> },
+                { title: "State", fold: "second-right", cell: (row) => <State row={row} /> },
                 { title: "Amount", number: true, fold: "first-right", cell: amount },
               ]}
             />

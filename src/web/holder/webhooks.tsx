@@ -102,7 +102,9 @@ function AddEndpoint({ onClose, then }: { onClose: () => void; then: () => void 
       if (made.secret) setSecret(made.secret);
       else onClose();
     } catch (thrown) {
-      setErrors(fieldErrors(thrown, ["url", "types"]));
+      // Its message names a setting, which is nothing for the owner.
+      const { code, hint } = failure(thrown);
+      setErrors(code === "webhook_url_not_allowed" ? { url: `This service cannot call this URL. ${hint ?? ""}` } : fieldErrors(thrown, ["url", "types"]));
     }
     setBusy(false);
   };

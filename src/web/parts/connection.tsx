@@ -1,5 +1,6 @@
 // Whether the page is live, and since when it is not.
 
+import { frozen } from "./api";
 import { Button } from "./button";
 import { Icon } from "./icon";
 import { Menu } from "./menu";
@@ -12,12 +13,15 @@ const WORDS = { connecting: "Connecting…", live: "Live", reconnecting: "Reconn
 export function Connection() {
   const state = connection.value;
   const at = since.value;
+  // A freeze ends the connection.
+  const isFrozen = state === "ended" && frozen.value !== null;
+  const word = isFrozen ? "Frozen" : WORDS[state];
   const title = {
     connecting: "Connecting",
     live: "Up to date",
     reconnecting: "The connection broke, trying again",
     stale: `Not live since ${at ? clock(at) : "a moment ago"}`,
-    ended: "The service ended the connection",
+    ended: isFrozen ? "The account is frozen" : "The service ended the connection",
   }[state];
   const text =
     state === "live"
@@ -27,13 +31,13 @@ export function Connection() {
         : "What you see is from a moment ago.";
   return (
     <Menu
-      label={`Connection: ${WORDS[state]}`}
+      label={`Connection: ${word}`}
       triggerClass={`connection is-${state}`}
       align="end"
       trigger={
         <>
           <span class="dot" aria-hidden="true" />
-          <span>{WORDS[state]}</span>
+          <span>{word}</span>
         </>
       }
     >

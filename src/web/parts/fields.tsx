@@ -188,5 +188,7 @@ export function amountProblem(text: string, { max, min, currency = "USD" }: { ma
 export function fieldErrors(error: unknown, fields: readonly string[]): Record<string, string> {
   const failed: ApiFailure = failure(error);
   const at = failed.param !== undefined && fields.includes(failed.param) ? failed.param : "form";
-  return { [at]: failed.said };
+  // The API names the parameter; here it stands below its field.
+  const name = `${at} `;
+  return { [at]: failed.said.startsWith(name) ? `This ${failed.said.slice(name.length)}` : failed.said };
 }

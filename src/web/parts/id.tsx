@@ -59,13 +59,11 @@ export function Id({ value, what, whole }: IdProps) {
   );
 }
 
-/** A command or link in one line, with a button that copies it. */
+/** A command, link or address with a button that copies it. */
 export function CopyLine({ text, what = "Command" }: { text: string; what?: string }) {
   return (
     <div class="copy-line">
-      <span tabIndex={0} role="region" aria-label={what}>
-        {text}
-      </span>
+      <span>{text}</span>
       <button type="button" class="button ghost small only-icon" aria-label={`Copy ${what.toLowerCase()}`} title="Copy" onClick={() => void copy(text)}>
         <Icon name="copy" />
       </button>

@@ -121,13 +121,17 @@ export interface Bought {
   route: string;
   amount: string | null;
   currency: string | null;
+  product_id?: string | null;
+  country?: string | null;
+  destination_id?: string | null;
+  recipient_id?: string | null;
 }
 
-const ROUTES: Record<string, (amount: string, price: string) => string> = {
+const ROUTES: Record<string, (amount: string, price: string, bought: Bought) => string> = {
   "/get-card": (amount) => `buy a ${amount} US card`,
   "/order-intl-card": (amount) => `buy a ${amount} international card`,
   // Its amount is in the currency of the product.
-  "/order-gift-card": (_, price) => `buy a gift card for ${price}`,
+  "/order-gift-card": (_, price, { product_id }) => `buy a ${product_id ? `${productWords(product_id)} ` : ""}gift card for ${price}`,
   "/get-push-to-card": (amount) => `pay out ${amount} to a debit card`,
   "/send-bank-payment": (amount) => `pay ${amount} to a bank account`,
   "/send-payment": (amount) => `pay ${amount} through a payment app`,
@@ -138,7 +142,7 @@ const ROUTES: Record<string, (amount: string, price: string) => string> = {
 export function boughtWords(bought: Bought, price: string | number): string {
   const says = ROUTES[bought.route];
   if (!says) return `pay ${money(price)} to this service for ${bought.route}`;
-  return says(bought.amount && units(bought.amount) !== null ? money(bought.amount, bought.currency ?? "USD") : money(price), money(price));
+  return says(bought.amount && units(bought.amount) !== null ? money(bought.amount, bought.currency ?? "USD") : money(price), money(price), bought);
 }
 
 const boughtBy = (object: Values): string | null => {

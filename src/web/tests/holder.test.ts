@@ -10,17 +10,19 @@ const { effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPerio
 const { Bought } = await import("../holder/data/bought");
 const { exportPurchases, readPurchaseSums } = await import("../holder/data/purchases");
 const { stopsOf, timesOf } = await import("../holder/data/route");
-const { isOpen, moneyOf, ofTopUp, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
+const { isOpen, moneyOf, ofTopUp, troubleWord, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
 const { cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
+const { onWay } = await import("../holder/in-flight");
+const { legsOf } = await import("../holder/transfer");
 const { lines } = await import("../holder/feed");
 const { waits } = await import("../holder/approvals");
 const { spenders } = await import("../holder/today");
 const { costWords, loadSpending } = await import("../holder/spending");
-const { costInTheEnd } = await import("../holder/receipt");
-const { productWords } = await import("../parts/sentences");
+const { costInTheEnd, paidLines, worthWords } = await import("../holder/receipt");
+const { boughtWords, productWords } = await import("../parts/sentences");
 const { checkAddress, explorerUrl, webAddress } = await import("../holder/chain");
-const { api, failure, frame } = await import("../parts");
+const { ApiFailure, api, failure, fieldErrors, frame, money } = await import("../parts");
 
 test("a list of several sources has every row once, newest first, whatever the page size", async () => {
   const rows = (prefix: string, times: number[]) => times.map((at) => ({ id: `${prefix}${at}`, at: String(at).padStart(4, "0") }));
@@ -299,9 +301,38 @@ test("a top-up from Solana has four stops, and one on Base three", () => {
   assert.deepEqual(is(topUp("credited", "solana")), ["done", "done", "done", "done"]);
   assert.deepEqual(is(topUp("delivered", "base")), ["done", "done", "now"]);
   assert.deepEqual(is(topUp("failed", "solana")), ["done", "fail", "done"]);
-  const burned = topUp("failed", "solana", [{ leg: "burn", at: "2026-11-22T09:41:05.000Z", tx_hash: "4EEC" }]);
-  assert.deepEqual(stopsOf(burned, timesOf(burned, [])).map((stop) => [stop.is, stop.name, stop.leg]), [["done", "Paid on Solana", undefined], ["done", "Burned on Solana", "burn"], ["fail", "Mint refused on Base", "mint"], ["done", "Back on your balance", undefined]]);
+  assert.deepEqual(is(topUp("failed", "solana", [{ leg: "burn", tx_hash: "4EEC", at: times.created_at }])), ["done", "done", "fail", "done"]);
   assert.deepEqual(is({ ...topUp("paid", "base"), held: "held_frozen" }), ["done", "hold", "next"]);
+});
+
+test("of a top-up that was burned and not minted, the burn has its transaction and the credit its amount", () => {
+  const legs = [{ leg: "burn", tx_hash: "4EEC", at: "2026-11-22T09:41:05.000Z" }];
+  const topUp = ofTopUp({ top_up_id: "top_1", status: "failed", funded_usd: 21.07, payment_network: "solana", legs, failure_code: "mint_impossible", payment_id: "pay_1", ...times } as never);
+  const shown = legsOf(topUp, null, stopsOf(topUp, timesOf(topUp, [])));
+  assert.deepEqual(
+    shown.map((leg) => [leg.name, leg.where, leg.is, leg.hash, leg.amount]),
+    [
+      ["Paid on Solana", "Solana", "done", null, 21.07],
+      ["Burned on Solana", "Solana", "done", "4EEC", 21.07],
+      ["Not minted on Base", "Base", "fail", null, 21.07],
+      ["Back on your balance", "Purser", "done", null, 21.07],
+    ],
+  );
+  assert.equal(shown[1]?.at, legs[0]?.at);
+});
+
+test("a top-up that takes longer than it should says so everywhere", () => {
+  const one = { top_up_id: "top_1", status: "delivered", funded_usd: 21.09, payment_network: "base", legs: [], failure_code: null, payment_id: "pay_1", ...times };
+  const made = Date.parse(times.created_at);
+  const home = (topUp: object, now: number) => onWay({ topUps: [topUp as never], payouts: [], withdrawals: [], bank: [] }, [], now)[0];
+  assert.deepEqual([troubleWord(ofTopUp(one as never), made + 60_000), home(one, made + 60_000)?.eta], [null, "usually under a minute"]);
+  assert.deepEqual([troubleWord(ofTopUp(one as never), made + 3_600_000), home(one, made + 3_600_000)?.eta], ["Late", "takes longer than usual"]);
+  const stuck = { ...one, needs_operator: true };
+  const transfer = ofTopUp(stuck as never);
+  assert.deepEqual([troubleWord(transfer, made + 3_600_000), home(stuck, made + 3_600_000)?.eta], ["Waits for a person", "waits for a person"]);
+  assert.deepEqual([is(transfer), home(stuck, made)?.stops.map((stop) => stop.is)], [["done", "done", "hold"], ["done", "done", "hold"]]);
+  assert.match(whereOf(transfer).next ?? "", /A person at Purser/);
+  assert.equal(troubleWord(ofTopUp({ ...stuck, status: "credited" } as never), made + 3_600_000), null);
 });
 
 test("payouts and withdrawals wait, move, end and come back", () => {
@@ -359,6 +390,31 @@ test("a transfer in each of its states says where the money is, and what is next
   const burned = ofTopUp({ ...at, status: "bridging", payment_network: "solana", top_up_id: "top_1", funded_usd: 25, legs: [], payment_id: "pay_1" } as never);
   assert.match(whereOf({ ...burned, progress: { signed_again: 1, signed_at_most: 3, attested: true } }).next ?? "", /has attested/);
   assert.match(retryWords({ ...burned, progress: { signed_again: 2, signed_at_most: 3, attested: false } }) ?? "", /again 2 times.*3 times/s);
+});
+
+test("what is in another currency has the rate that it was bought at", () => {
+  assert.equal(worthWords(25, "EUR", "28.74", "1.63"), "€25.00 for $27.11, at 1.0844 USD for 1 EUR");
+  assert.equal(worthWords("25.00", "USD", "26.50", "1.50"), "$25.00");
+  assert.equal(worthWords("1000", "MXN", "57.1", 0), `${money("1000", "MXN")} for $57.10, at 0.0571 USD for 1 MXN`);
+});
+
+test("a payment that the chain took back says so in the timeline of what it bought", () => {
+  const payment = { payment_id: "pay_1", status: "fulfilled", amount: "13.06", asset: "USDC", network: "base", transaction: "0x1", ...times };
+  const words = (status: string) => paidLines({ ...payment, status } as never).map((one) => `${one.text} ${one.at}`);
+  assert.deepEqual(words("fulfilled"), [`Paid ${money("13.06", "USDC", { places: 6 })} on Base ${times.created_at}`]);
+  assert.deepEqual(words("reversed"), [`Base took the payment of ${money("13.06", "USDC")} back ${times.last_updated_at}`, ...words("fulfilled")]);
+});
+
+test("an error below a field does not name the parameter of the API", () => {
+  const wrong = (message: string, param: string) => new ApiFailure("parameter_invalid", message, undefined, param, 400);
+  assert.deepEqual(fieldErrors(wrong("`address` is not an address on Base or Solana.", "address"), ["amount", "address"]), { address: "This is not an address on Base or Solana." });
+  assert.deepEqual(fieldErrors(wrong("Too much.", "other"), ["amount"]), { form: "Too much." });
+});
+
+test("an approval names what it buys", () => {
+  const bought = { route: "/order-gift-card", amount: "10.00", currency: null };
+  assert.equal(boughtWords({ ...bought, product_id: "gift_quietshield_vpn_fr" }, "11.12"), "buy a Quietshield Vpn gift card for $11.12");
+  assert.equal(boughtWords(bought, "11.12"), "buy a gift card for $11.12");
 });
 
 test("what a purchase cost in the end is exact and never below nothing", () => {

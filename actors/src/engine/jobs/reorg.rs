@@ -7,7 +7,7 @@ use crate::engine::{Engine, ResolveError};
 use crate::entity::account;
 use crate::entity::discrepancy::{self, Command, Status};
 use crate::entity::payment::{self, Payment};
-use crate::id::{DiscrepancyId, JobId, PaymentId, Wallet};
+use crate::id::{DiscrepancyId, JobId, PaymentId};
 use crate::kernel::{AttemptFailure, OutboxJob, audit_log};
 use crate::operator::{AuditedAction, OperatorAction, Role, system};
 use crate::port::{BoxFuture, ChainStatus};
@@ -69,7 +69,7 @@ impl JobHandlers {
     /// Ends a payment that can never settle again. Freezes its account if anything has left for it.
     pub(super) async fn reverse(&self, outbox_job: &OutboxJob, id: PaymentId, payment: &Payment) -> HandlerResult {
         if self.has_outgoing(id, payment).await? {
-            self.freeze_for_reversal(outbox_job, payment.account(), id).await?;
+            self.freeze_for_reversal(outbox_job, id, payment).await?;
         }
         tracing::error!(payment = %id, "payment reversed by its chain: loss recorded");
         let command = payment::Command::RecordReorg { job: outbox_job.id };
@@ -96,7 +96,8 @@ impl JobHandlers {
 
     /// Freezes the account; an operator unfreezes it and finds the reason in the audit log. An earlier operator's
     /// message to the owner stays.
-    async fn freeze_for_reversal(&self, outbox_job: &OutboxJob, wallet: Wallet, payment: PaymentId) -> HandlerResult {
+    async fn freeze_for_reversal(&self, outbox_job: &OutboxJob, id: PaymentId, payment: &Payment) -> HandlerResult {
+        let (wallet, amount) = (payment.account(), payment.claim.authorization.value());
         let act = OperatorAction {
             operator: system::RECONCILIATION.to_owned(),
             role: Role::Support,
@@ -113,7 +114,7 @@ impl JobHandlers {
             return Ok(());
         }
         let freeze = account::Command::Freeze {
-            message: format!("The blockchain reversed payment {payment}. Please contact support."),
+            message: format!("The blockchain reversed payment {id} of {amount} USDC. Please contact support."),
             act: Some(AuditedAction {
                 act,
                 position: link,

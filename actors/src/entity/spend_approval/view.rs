@@ -97,14 +97,30 @@ pub struct RoutePurchaseView<'a> {
     /// Currency of the amount, if the agent named one.
     #[cfg_attr(feature = "documents", schema(required))]
     pub currency: Option<&'a str>,
+    /// Gift card that is bought.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub product_id: Option<&'a str>,
+    /// Country of the gift card.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub country: Option<&'a str>,
+    /// Saved bank account that is paid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destination_id: Option<&'a str>,
+    /// Saved recipient that is paid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recipient_id: Option<&'a str>,
 }
 
 impl<'a> From<&'a RoutePurchase> for RoutePurchaseView<'a> {
     fn from(purchase: &'a RoutePurchase) -> Self {
         Self {
-            route: &purchase.route,
+            route: purchase.path(),
             amount: purchase.amount.as_deref(),
             currency: purchase.currency.as_deref(),
+            product_id: purchase.named("product_id"),
+            country: purchase.named("country"),
+            destination_id: purchase.named("destination_id"),
+            recipient_id: purchase.named("recipient_id"),
         }
     }
 }

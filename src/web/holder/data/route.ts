@@ -11,7 +11,7 @@ export interface RouteStop {
   at?: string;
   /** What it waits for, or how much. */
   note?: string;
-  /** The transfer of a top-up that this step makes. */
+  /** Of a top-up: the leg that this step is. */
   leg?: "burn" | "mint" | "transfer";
 }
 
@@ -29,7 +29,7 @@ export function timesOf(transfer: Transfer, events: PastEvent[]): Times {
   return times;
 }
 
-const HELD_NOTE: Record<string, string> = { held_frozen: "the account is frozen", held_restored: "records are being checked", held_unfinal: "until the payment is final" };
+const HELD_NOTE: Record<string, string> = { held_frozen: "the account is frozen", held_restored: "records are being checked", held_unfinal: "until the payment is final", needs_operator: "for a person at Purser" };
 
 /** Marks stops by how many are done. The first that is not happens now, or waits. */
 function marked(stops: Omit<RouteStop, "is">[], done: number, waits: boolean): RouteStop[] {
@@ -110,13 +110,10 @@ function topUpStops(transfer: Transfer, at: At, waits: boolean): RouteStop[] {
   if (transfer.status === "failed") {
     const failedAt = when(at("failed"));
     const burned = leg("burn");
-    const refused: RouteStop = burned ? { is: "fail", name: "Mint refused on Base", leg: "mint" } : crosses ? { is: "fail", name: "Burn refused on Solana", leg: "burn" } : { is: "fail", name: "Transfer refused on Base", leg: "transfer" };
-    return [
-      { is: "done", ...paid },
-      ...(burned ? [{ is: "done" as const, name: "Burned on Solana", at: burned, leg: "burn" as const }] : []),
-      { ...refused, ...failedAt },
-      { is: "done", name: "Back on your balance", ...failedAt },
-    ];
+    const stops: RouteStop[] = [{ is: "done", ...paid }];
+    if (burned) stops.push({ is: "done", name: "Burned on Solana", leg: "burn", at: burned });
+    stops.push(crosses ? (burned ? { is: "fail", name: "Not minted on Base", leg: "mint", ...failedAt } : { is: "fail", name: "Not burned on Solana", leg: "burn", ...failedAt }) : { is: "fail", name: "Not delivered on Base", leg: "transfer", ...failedAt });
+    return [...stops, { is: "done", name: "Back on your balance", ...failedAt }];
   }
   if (!crosses) {
     const reached = { paid: 1, delivered: 2, credited: 3 }[transfer.status] ?? 1;
@@ -124,7 +121,7 @@ function topUpStops(transfer: Transfer, at: At, waits: boolean): RouteStop[] {
       [
         paid,
         { name: tense("Delivered on Base", "Delivering on Base", "Deliver on Base", 1, reached), leg: "transfer", ...when(leg("transfer") ?? at("created")) },
-        { name: tense("Credited to your cards", "Crediting your cards", "Credit to your cards", 2, reached), ...when(at("credited") ?? at("delivered")), ...(reached === 2 ? { note: "asks the issuer" } : {}) },
+        { name: tense("Credited to your cards", "Crediting your cards", "Credit to your cards", 2, reached), ...when(at("credited") ?? at("delivered")), ...(reached === 2 && !waits ? { note: "asks the issuer" } : {}) },
       ],
       reached,
       waits,
@@ -135,8 +132,8 @@ function topUpStops(transfer: Transfer, at: At, waits: boolean): RouteStop[] {
     [
       paid,
       { name: tense("Burned on Solana", "Burning on Solana", "Burn on Solana", 1, reached), leg: "burn", ...when(leg("burn") ?? at("created")) },
-      { name: tense("Minted on Base", "Minting on Base", "Mint on Base", 2, reached), leg: "mint", ...when(leg("mint") ?? leg("burn")), ...(reached === 2 ? { note: "waits for the attestation" } : {}) },
-      { name: tense("Credited to your cards", "Crediting your cards", "Credit to your cards", 3, reached), ...when(at("credited") ?? leg("mint")), ...(reached === 3 ? { note: "asks the issuer" } : {}) },
+      { name: tense("Minted on Base", "Minting on Base", "Mint on Base", 2, reached), leg: "mint", ...when(leg("mint") ?? leg("burn")), ...(reached === 2 && !waits ? { note: "waits for the attestation" } : {}) },
+      { name: tense("Credited to your cards", "Crediting your cards", "Credit to your cards", 3, reached), ...when(at("credited") ?? leg("mint")), ...(reached === 3 && !waits ? { note: "asks the issuer" } : {}) },
     ],
     reached,
     waits,

@@ -2,6 +2,7 @@
 
 import { ApiFailure, type StatusKind, api, compare, isZero, money, statusOf, withQuery } from "../../parts";
 import type { BankTransaction, BankTransferResource, CardTransactionsResponse, ExactDecimal, Payout, PayoutList, TopUp, Withdrawal, WithdrawalList } from "../../api/public";
+import { TOP_UP_MOST_MS } from "../account";
 import { chainName } from "../chain";
 import { type Place, type Slice, type Source, mergedSlice } from "./load";
 
@@ -58,6 +59,12 @@ const OPEN: Record<TransferKind, string[]> = {
 
 export const isOpen = (transfer: Transfer): boolean => OPEN[transfer.kind].includes(transfer.status);
 
+/** Whether a top-up that is under way takes longer than it should. */
+export const isLate = (transfer: Transfer, now: number): boolean => transfer.kind === "top_up" && isOpen(transfer) && now - Date.parse(transfer.createdAt) > TOP_UP_MOST_MS;
+
+/** What its state does not say: that it waits for a person, or takes longer than it should. */
+export const troubleWord = (transfer: Transfer, now: number): string | null => (!isOpen(transfer) ? null : transfer.topUp?.needs_operator ? "Waits for a person" : isLate(transfer, now) && transfer.held === null ? "Late" : null);
+
 export const statusWord = (transfer: Transfer): string => statusOf(statusKind(transfer), transfer.status).word;
 
 export const ofTopUp = (topUp: TopUp): Transfer => ({
@@ -71,7 +78,7 @@ export const ofTopUp = (topUp: TopUp): Transfer => ({
   updatedAt: topUp.last_updated_at,
   incoming: true,
   paymentId: topUp.payment_id,
-  held: topUp.held ?? null,
+  held: topUp.held ?? (topUp.needs_operator ? "needs_operator" : null),
   topUp,
 });
 

@@ -76,6 +76,8 @@ const returned = (transfer: Transfer): string => {
   return amount !== undefined && amount !== null && !isZero(amount) ? money(amount, transfer.currency) : amountWords(transfer);
 };
 
+const needsPerson = (transfer: Transfer): boolean => transfer.topUp?.needs_operator === true;
+
 function topUp(transfer: Transfer): Where {
   const crosses = transfer.topUp?.payment_network === "solana";
   switch (transfer.status) {
@@ -87,7 +89,10 @@ function topUp(transfer: Transfer): Where {
         transfer.progress?.attested ? "The bridge has attested the burn. It is minted on Base." : "The bridge attests the burn, then it is minted on Base. It is credited to your balance only if the mint is proven impossible.",
       );
     case "delivered":
-      return moves(`${amountWords(transfer)} is at your own deposit address at the card issuer.`, "The issuer counts it in your card balance. If that takes an hour, a person looks at it.");
+      return moves(
+        `${amountWords(transfer)} is at your own deposit address at the card issuer.`,
+        needsPerson(transfer) ? "A person at Purser asks the issuer why it is not in your card balance." : "The issuer counts it in your card balance. If that takes an hour, a person has to look at it.",
+      );
     case "credited":
       return over(`${amountWords(transfer)} is on your card balance.`);
     default:

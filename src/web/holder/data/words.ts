@@ -35,6 +35,7 @@ export const HELD_WORDS: Record<string, string> = {
   held_frozen: "It waits because the account is frozen, and goes on when the account is open again.",
   held_restored: "It waits until the service has checked its records after a restore.",
   held_unfinal: "It waits until the payment behind it is final on its chain.",
+  needs_operator: "It was not completed in time, so a person at Purser has to look at it. The money is where it is said above.",
 };
 
 /** `1` is “one”, above nine it is a figure. */
