@@ -52,7 +52,7 @@ struct SpendingSum {
 ///
 /// In each of the periods that begin at `starts`; the last one has no end. The page chooses them by the days of its
 /// time zone. Authenticated by the session cookie only. In a session that an agent's token or key opened, payments of
-/// the agents' wallet elsewhere are left out.
+/// the agents' wallet to others are left out.
 #[cfg_attr(feature = "documents", utoipa::path(
     get, path = "/account/spending-sums", operation_id = "getSpendingSums", tag = "Account pages",
     params(("starts" = String, Query, description = "1 to 32 times, ascending and separated by commas (RFC 3339 in UTC).")),

@@ -184,7 +184,7 @@ async fn shown<'a>(
 }
 
 /// Top-ups that wait for an operator, if one of these may be among them. Finding them reads every open job, so it is
-/// not done while all of these are complete or as new as most that are under way.
+/// not done while all of these are complete or as new as most that are in progress.
 async fn stuck_among<'a>(app: &App, shown: impl IntoIterator<Item = &'a TopUp>) -> Result<BTreeSet<TopUpId>, ApiError> {
     let now = app.clock.now();
     let may_be_stuck = shown

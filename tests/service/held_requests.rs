@@ -63,7 +63,7 @@ async fn held_request_of_a_revoked_api_key_does_nothing() {
     let owner = Owner::by_token(&site, &own).await;
     let mut held = Vec::new();
     let mut ids = Vec::new();
-    for name in ["Kept", "Revoked"] {
+    for name in ["Active", "Revoked"] {
         let made = result(&site, &own, "createAgentApiKey", json!({"name": name})).await;
         let exchange = site.request("POST", "/agentAuth");
         let exchange = exchange.bearer_auth(made["apiKey"].as_str().unwrap());
@@ -86,7 +86,7 @@ async fn held_request_of_a_revoked_api_key_does_nothing() {
     let done = held.pop().unwrap().finish().await;
     assert_eq!(
         (done.0, &done.1["result"]["agent"]["name"]),
-        (200, &json!("Kept")),
+        (200, &json!("Active")),
         "{}",
         done.1
     );
@@ -121,7 +121,7 @@ async fn held_request_of_an_ended_session_does_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn held_request_of_a_revoked_operator_does_nothing() {
-    // Checks: an operator whose token is revoked gives nobody a token by a request that has begun before.
+    // Checks: an operator whose token is revoked creates no token by a request that has begun before.
     let host = Host::new();
     let service = host.start();
     let first = OperatorClient::first(&host, &service);

@@ -244,7 +244,7 @@ async fn case_81_missing_log_suspends_credentials_until_confirmed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_81_suspended_passkey_stays_the_owners_until_confirmed() {
-    // Checks: without the log, a passkey from before signs in nobody, and nevertheless an agent with the wallet's key neither
+    // Checks: without the log, a passkey from before is refused, and nevertheless an agent with the wallet's key neither
     // adds another one nor begins a recovery, which the owner could not cancel. An administrator confirms it by its id.
     let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
     let service = host.start_behind(PUBLIC);

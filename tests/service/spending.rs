@@ -36,8 +36,8 @@ const LATE: &str = "2199-01-01T00:00:00.000Z";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn spending_counts_purchases_and_what_the_agent_wallet_paid_elsewhere() {
-    // Checks: a purchase of the wallet at this service is counted once, a paid call and a transfer elsewhere too; what
-    // other wallets paid is told apart, for every page; a credit is apart; periods begin and end at their times; an agent's page has no payments of the wallet elsewhere; the
+    // Checks: a purchase of the wallet at this service is counted once, a paid call and a transfer to others too; what
+    // other wallets paid is a sum of its own, for every page; a credit is apart; periods begin and end at their times; an agent's page has no payments of the wallet to others; the
     // same after a restart.
     let (seller, host, service) = service_with_seller().await;
     let site = ServiceClient::of(&service);
@@ -58,9 +58,9 @@ async fn spending_counts_purchases_and_what_the_agent_wallet_paid_elsewhere() {
     let cost = site.get_as(&own, "/list-payments").await.body["payments"][0]["amount"].clone();
     let cost = cost.as_f64().unwrap();
     assert_eq!(from_own_wallets(&site, &owner).await, cost);
-    let elsewhere = json!({"url": format!("http://{}/paid", seller.authority()), "method": "POST", "body": {"q": 1},
+    let other_server = json!({"url": format!("http://{}/paid", seller.authority()), "method": "POST", "body": {"q": 1},
         "expectedNetwork": "base"});
-    let paid = keyed(&site, &own, "agentX402Pay", "elsewhere", &elsewhere).await;
+    let paid = keyed(&site, &own, "agentX402Pay", "other-server", &other_server).await;
     assert_eq!(paid.status, 200, "{}", paid.text);
     let transfer = json!({"toAddress": agent.address(), "amountUsdc": 1.25});
     let sent = keyed(&site, &courier, "agentWalletTransfer", "lunch", &transfer).await;

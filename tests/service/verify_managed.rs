@@ -117,14 +117,14 @@ async fn verify_recounts_what_counts_toward_caps() {
     let owner = owner.address();
     let copy = with_snapshot(&host, "more", more).await;
     assert_problem(&host, &copy, "agent_wallet.cap_mismatch", &owner);
-    let elsewhere = |wallet: AgentWallet| {
+    let at_another = |wallet: AgentWallet| {
         let held = agent_wallet::Event::Held(hold(&wallet));
         let mut wallet = apply(wallet, held);
-        // What is given back is not given back to the merchant.
+        // What is released is not released at the merchant.
         wallet.holds.iter_mut().for_each(|hold| hold.merchant = None);
         apply(wallet, ends(false))
     };
-    let copy = with_snapshot(&host, "elsewhere", elsewhere).await;
+    let copy = with_snapshot(&host, "at-another", at_another).await;
     assert_problem(&host, &copy, "agent_wallet.merchant_cap_mismatch", &owner);
     let one_more = |account: Account| {
         let (day, wallet) = (account.cap_usage().0, account.wallet);

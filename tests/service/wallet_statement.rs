@@ -32,7 +32,7 @@ fn change(line: &Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn statement_of_the_agent_wallet_has_what_it_received_and_paid() {
-    // Checks: purchases here and elsewhere and transfers, each with its payment and the key that paid; what the wallet
+    // Checks: purchases here and at another server, and transfers, each with its payment and the key that paid; what the wallet
     // received on each chain, from the balance too; the balance after each line is the chains'; periods, pages and sums;
     // a credit of a purchase goes to the balance. The same after a restart.
     let (seller, host, service) = service_with_seller().await;
@@ -49,9 +49,9 @@ async fn statement_of_the_agent_wallet_has_what_it_received_and_paid() {
     let to_wallet = json!({"amount": 2.5, "address": wallet["addresses"]["base"], "network": "base"});
     let moved = withdraw(&site, &own, None, &to_wallet).await;
     assert_eq!(ended(&site, &own, &id_of(&moved)).await["state"], "complete");
-    let elsewhere = json!({"url": format!("http://{}/paid", seller.authority()), "method": "POST", "body": {"q": 1},
+    let other_server = json!({"url": format!("http://{}/paid", seller.authority()), "method": "POST", "body": {"q": 1},
         "expectedNetwork": "solana"});
-    let paid = keyed(&site, &own, "agentX402Pay", "elsewhere", &elsewhere).await;
+    let paid = keyed(&site, &own, "agentX402Pay", "other-server", &other_server).await;
     assert_eq!(paid.status, 200, "{}", paid.text);
     with_open(&site, &own, 0).await;
     let transfer = json!({"toAddress": agent.address(), "amountUsdc": 1.25, "note": "lunch"});

@@ -2276,6 +2276,8 @@ export type TopUp = {
   last_updated_at: string;
   /** Transfers on chain, oldest first. */
   legs: TopUpLeg[];
+  /** `true` while all attempts to complete it have failed and it waits for an operator. Absent otherwise. */
+  needs_operator?: boolean;
   /** `base` is the network of the deposit address. */
   network: DepositNetwork;
   /** Payment that bought the top-up. */
@@ -2308,6 +2310,8 @@ export type TopUpChanges = {
   last_updated_at?: string;
   /** Transfers on chain, oldest first. */
   legs?: TopUpLeg[];
+  /** `true` while all attempts to complete it have failed and it waits for an operator. Absent otherwise. */
+  needs_operator?: boolean;
   /** `base` is the network of the deposit address. */
   network?: DepositNetwork;
   /** Payment that bought the top-up. */

@@ -4108,7 +4108,7 @@ export type StatementEntry = {
   /** Amount in US dollars. */
   amount: ExactDecimal;
   api_key?: PayingKey | null;
-  /** Part of the balance that can be spent. */
+  /** Part of that balance that could be spent when the line was written. */
   available: ExactDecimal;
   /** Balance after the change, in US dollars. */
   balance: ExactDecimal;
@@ -4118,7 +4118,7 @@ export type StatementEntry = {
   created_at: string;
   /** `ent_…` is the id of the line. */
   entry_id: string;
-  /** Part of the balance that is on hold. */
+  /** Part of that balance that was on hold when the line was written. */
   held: ExactDecimal;
   /**
    * `credited`, `held`, `withdrawn`, `released` or `debited`; `held_unfinal` for a credit on hold until the payment
@@ -4171,10 +4171,10 @@ export type TopUp = {
   last_updated_at: string;
   /** Transfers on chain, oldest first. */
   legs: TopUpLeg[];
-  /** `base` is the network of the deposit address. */
-  network: DepositNetwork;
   /** `true` while all attempts to complete it have failed and it waits for an operator. Absent otherwise. */
   needs_operator?: boolean;
+  /** `base` is the network of the deposit address. */
+  network: DepositNetwork;
   /** Payment that bought the top-up. */
   payment_id: string;
   /** `solana` or `base`. */
@@ -4205,6 +4205,8 @@ export type TopUpChanges = {
   last_updated_at?: string;
   /** Transfers on chain, oldest first. */
   legs?: TopUpLeg[];
+  /** `true` while all attempts to complete it have failed and it waits for an operator. Absent otherwise. */
+  needs_operator?: boolean;
   /** `base` is the network of the deposit address. */
   network?: DepositNetwork;
   /** Payment that bought the top-up. */

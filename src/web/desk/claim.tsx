@@ -53,7 +53,7 @@ export function With({ leased, hint }: { leased: Leased; hint?: string }) {
       </span>
     );
   }
-  return <span class="quiet">nobody</span>;
+  return <span class="quiet">no one</span>;
 }
 
 export interface ClaimHeadProps {
@@ -63,7 +63,7 @@ export interface ClaimHeadProps {
   /** `{card_id}` or `{withdrawal_id}`. */
   subject: Record<string, string>;
   onChange: () => void;
-  /** Said when it is put back. */
+  /** Said when it is released. */
   released: string;
 }
 
@@ -124,7 +124,7 @@ export function ClaimHead({ leased, at, subject, onChange, released }: ClaimHead
             void act("release", `${at}/release`, { ...subject, lease: leased.lease }, released).then(onChange)
           }
         >
-          Put back
+          Release
         </Act>
       </div>
     </div>

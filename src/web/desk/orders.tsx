@@ -285,7 +285,7 @@ function Side({ order, orders, pending, reload }: { order: OpenIntlOrder | undef
     return (
       <>
         <Panel foot={!pending && <span>If your claim ends first, nothing is saved and the order waits for you or a colleague.</span>}>
-          <ClaimHead leased={order} at="/admin/intl-orders" subject={{ card_id: order.card_id }} onChange={reload} released="Put back: it is not made. Anyone can claim it." />
+          <ClaimHead leased={order} at="/admin/intl-orders" subject={{ card_id: order.card_id }} onChange={reload} released="Released: it is not made. Anyone can claim it." />
           <div class="panel-body">
             {pending ? (
               <PendingNote approval={pending} />

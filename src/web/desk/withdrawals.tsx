@@ -31,7 +31,7 @@ function Side({ row, pending, reload }: { row: OpenCardWithdrawal | undefined; p
   return (
     <>
       <Panel foot={<span>One transaction pays one withdrawal. If your claim ends first, look whether you paid before anybody claims again.</span>}>
-        {mine && <ClaimHead leased={row} at="/admin/card-withdrawals" subject={{ withdrawal_id: row.withdrawal_id }} onChange={reload} released="Put back: it is not paid. Anyone can claim it." />}
+        {mine && <ClaimHead leased={row} at="/admin/card-withdrawals" subject={{ withdrawal_id: row.withdrawal_id }} onChange={reload} released="Released: it is not paid. Anyone can claim it." />}
         <div class={mine ? "panel-body stack" : "panel-body stack first"}>
           <div>
             <h2>Pay {usd(row.amount)}</h2>
@@ -59,7 +59,7 @@ function Side({ row, pending, reload }: { row: OpenCardWithdrawal | undefined; p
               { name: "Id", value: <Id value={row.withdrawal_id} /> },
             ]}
           />
-          {pending && <PendingNote approval={pending}>It is recorded under its claim: ask again if that ends, is extended or put back first.</PendingNote>}
+          {pending && <PendingNote approval={pending}>It is recorded under its claim: ask again if that ends, is extended or released first.</PendingNote>}
           {(!pending || isFree(row)) && (
             <div class="row wrap between">
               <Act kind="danger" onClick={() => setAsking("reject")}>

@@ -131,8 +131,8 @@ export const scenarios = {
     check((await visitor.count('nav a[href="/desk/refunds"] .count')) === 0, 'nor counted as their work')
     await visitor.inspect('desk-order-refusal-waits')
     // The request outlasts the claim.
-    await visitor.press('.stick button', 'Put back')
-    await visitor.sees('.stick', 'nobody')
+    await visitor.press('.stick button', 'Release')
+    await visitor.sees('.stick', 'no one')
     const ben = await colleagueOf(service, 'ben-who-approves')
     const { approval_id, amount } = await visitor.page.evaluate(() => fetch('/admin/approvals').then((answer) => answer.json()).then((list) => list.approvals[0]))
     const approved = await ben.post('/admin/approvals/approve', { approval_id, amount: Number(amount) })

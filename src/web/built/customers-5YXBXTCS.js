@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-MYOOUX54.js";import"/assets/chunk-MOHULOXP.js";import"/assets/chunk-DUHBTCJE.js";import"/assets/chunk-WUFSHENQ.js";import"/assets/chunk-VTZCCWJI.js";import"/assets/chunk-ZZO5RSGM.js";export{c as default,a as pageOfHit,b as remember};

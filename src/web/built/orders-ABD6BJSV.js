@@ -1,1 +1,0 @@
-import{g as a,h as b}from"/assets/chunk-FZ37J3WB.js";import"/assets/chunk-S5O55SR7.js";import"/assets/chunk-D5JZPYID.js";import"/assets/chunk-WUFSHENQ.js";import"/assets/chunk-BSJ75COJ.js";import"/assets/chunk-VTZCCWJI.js";import"/assets/chunk-ZZO5RSGM.js";export{a as OrderTabs,b as default};
