@@ -44,7 +44,7 @@ async fn owner_verifies_and_links_on_the_page() {
             (Some("none"), &json!(900))
         );
         let url = link.str("kyc_url").unwrap();
-        assert!(url.ends_with("&to=identity"), "{url}");
+        assert!(url.contains("/login?to=identity&code="), "{url}");
         let owner = Owner::by_link(&site, url).await;
         owner.verify(&site, &token).await;
         let again = owner.act(&site, "/account/identity", &json!({})).await;
