@@ -8,14 +8,15 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
   let loaded: ComponentType<Props> | undefined;
   return function Lazy(props: Props) {
     const [, redraw] = useState(0);
+    const Shown = loaded;
     useEffect(() => {
-      if (loaded) return;
+      // Also if the file arrived since this was drawn, for another element that is gone by now.
+      if (Shown) return;
       void load().then((arrived) => {
         loaded = arrived;
         redraw((count) => count + 1);
       });
     }, []);
-    const Shown = loaded;
     if (Shown) return <Shown {...props} />;
     const Meanwhile = meanwhile;
     return Meanwhile ? <Meanwhile /> : null;

@@ -241,9 +241,9 @@ export const scenarios = {
     await until('what is due', async () => /23 h (1\d|20) min left/.test(await visitor.text('.stick')) || null)
     await visitor.press('.stick button', 'Claim')
     await visitor.sees('.stick', 'left of your claim')
-    await visitor.press('.stick button', 'Put')
+    await visitor.press('.stick button', 'Release')
     await visitor.sees('.stick button', 'Claim')
-    check(!(await visitor.text('.stick')).includes('Your claim has ended'), 'who puts it back has not lost it')
+    check(!(await visitor.text('.stick')).includes('Your claim has ended'), 'who releases it has not lost it')
     await visitor.close()
   },
 }

@@ -1,1 +1,0 @@
-import{a,b}from"/assets/chunk-5QYND4XR.js";import"/assets/chunk-LSBMRZZB.js";import"/assets/chunk-O54MJWFU.js";import"/assets/chunk-A7RF5P5S.js";import"/assets/chunk-CCVOAWKW.js";import"/assets/chunk-VWC7FEUS.js";import"/assets/chunk-KOM5BBLZ.js";export{a as ApprovalDialog,b as DeclineDialog};

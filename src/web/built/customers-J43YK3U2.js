@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-U7GSPFW7.js";import"/assets/chunk-MIFWRAP6.js";import"/assets/chunk-7VSTQ3GI.js";import"/assets/chunk-UXNJLQZI.js";import"/assets/chunk-5YZBLHAH.js";import"/assets/chunk-KOM5BBLZ.js";export{c as default,a as pageOfHit,b as remember};
