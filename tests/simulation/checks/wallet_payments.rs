@@ -72,12 +72,13 @@ fn one(
     let ordered =
         |t: &ChainTransfer| (t.from, t.to, t.atomic) == (spend.from, spend.order.to, spend.order.amount.atomic());
     let good = match (&spend.status, left) {
-        (Status::Settled { transaction, .. }, [one]) => one.transaction == *transaction && ordered(one),
+        (Status::Settled { transaction, .. }, [one]) if one.transaction == *transaction => ordered(one),
         (Status::Failed { .. } | Status::Unsettled { .. }, []) => true,
-        // On Solana a restored store knows a spend by what it moved: the transfer may be another's that was lost.
-        (Status::Settled { transaction, .. }, []) if was_restored(world) => {
+        // A restored store knows a spend by what it moved: of equal transfers, it may be another's that was lost, and its own
+        // is left in that one's place.
+        (Status::Settled { transaction, .. }, [] | [_]) if was_restored(world) => {
             let mut all = wallet_payments(world).into_values().flatten();
-            all.any(|t| t.transaction == *transaction && ordered(&t))
+            left.iter().all(ordered) && all.any(|t| t.transaction == *transaction && ordered(&t))
         }
         _ => false,
     };
