@@ -75,8 +75,9 @@ struct PayingKey {
     name: String,
 }
 
-impl<'a> From<&'a (StatementLineId, StatementLine)> for StatementEntry<'a> {
-    fn from((id, line): &'a (StatementLineId, StatementLine)) -> Self {
+impl<'a> StatementEntry<'a> {
+    /// A line of the statement of the balance.
+    fn of_balance(id: &'a StatementLineId, line: &'a StatementLine) -> Self {
         Self {
             line: line.view(id),
             wallet_payment: None,
@@ -212,7 +213,11 @@ async fn get_account_statement(
     let start = list_start(page.newest_first, begin);
     let mut found = engine.statement(owner, start, page.limit).await.map_err(failed)?;
     page.cut(&mut found, |(_, line)| line.at);
-    let entries = found.0.iter().map(StatementEntry::from).collect();
+    let entries = found
+        .0
+        .iter()
+        .map(|(id, line)| StatementEntry::of_balance(id, line))
+        .collect();
     let has_more = found.1;
     Ok(json::private_ok(&StatementResponse { entries, has_more }))
 }

@@ -12,6 +12,12 @@ use super::operator_client::OperatorClient;
 use super::owner::Owner;
 use purser_actors::id::Network;
 
+/// What a held request is answered with.
+struct Answer {
+    status: u16,
+    body: Value,
+}
+
 /// A POST of which the last byte is missing.
 struct HeldRequest {
     stream: TcpStream,
@@ -37,19 +43,23 @@ impl HeldRequest {
         Self { stream, last: *last }
     }
 
-    /// Sends the rest. Returns the status and the body.
-    async fn finish(mut self) -> (u16, Value) {
+    /// Sends the rest.
+    async fn finish(mut self) -> Answer {
         self.stream.write_all(&[self.last]).await.unwrap();
         let mut answer = String::new();
         self.stream.read_to_string(&mut answer).await.unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, serde_json::from_str(body).unwrap_or_default())
+        Answer {
+            status,
+            body: serde_json::from_str(body).unwrap_or_default(),
+        }
     }
 }
 
-fn assert_refused((status, body): (u16, Value), code: &str) {
-    assert_eq!((status, body["code"].as_str()), (401, Some(code)), "{body}");
+fn assert_refused(answer: &Answer, code: &str) {
+    let seen = (answer.status, answer.body["code"].as_str());
+    assert_eq!(seen, (401, Some(code)), "{}", answer.body);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,13 +92,13 @@ async fn held_request_of_a_revoked_api_key_does_nothing() {
         .await;
     assert_eq!(revoked.status, 200, "{}", revoked.text);
     let refused = held.pop().unwrap().finish().await;
-    assert_eq!(refused.0, 401, "{}", refused.1);
+    assert_eq!(refused.status, 401, "{}", refused.body);
     let done = held.pop().unwrap().finish().await;
     assert_eq!(
-        (done.0, &done.1["result"]["agent"]["name"]),
+        (done.status, &done.body["result"]["agent"]["name"]),
         (200, &json!("Active")),
         "{}",
-        done.1
+        done.body
     );
     let events = site.events(&own, 0).await;
     let announced = events.iter().filter(|event| event["type"] == "session.agent_announced");
@@ -109,7 +119,7 @@ async fn held_request_of_an_ended_session_does_nothing() {
     let held = HeldRequest::begin(&url, &headers, &json!({})).await;
     let out = other.act(&site, "/account/sign-out", &json!({})).await;
     assert_eq!(out.status, 200, "{}", out.text);
-    assert_refused(held.finish().await, "token_revoked");
+    assert_refused(&held.finish().await, "token_revoked");
     let account = own.account(&site).await;
     assert_eq!(
         (account.status, &account.body["agents_stopped_at"]),
@@ -131,7 +141,7 @@ async fn held_request_of_a_revoked_operator_does_nothing() {
     let url = service.operator_url("/admin/tokens");
     let held = HeldRequest::begin(&url, &[("authorization", &authorization)], &another).await;
     first.done("/admin/tokens/revoke", json!({"name": "gone"})).await;
-    assert_refused(held.finish().await, "token_invalid");
+    assert_refused(&held.finish().await, "token_invalid");
     let tokens = first.get("/admin/tokens").await;
     assert!(!tokens.text.contains("another"), "{}", tokens.text);
 }
