@@ -292,10 +292,11 @@ export const scenarios = {
     visitor.cdp.on('Network.requestWillBeSentExtraInfo', ({ associatedCookies }) => {
       for (const { cookie, blockedReasons } of associatedCookies) if (blockedReasons.length === 0) sent.push(cookie.name)
     })
+    await visitor.open(`${evil.sameSite}/`)
+    // From here on: our own page, which was open until now, may call its service too.
     visitor.page.on('response', (response) => {
       if (response.request().method() === 'POST') answers.push([new URL(response.url()).pathname, response.status()])
     })
-    await visitor.open(`${evil.sameSite}/`)
     const documents = [[service.url, '/openapi.json'], [service.url, '/sandbox/openapi.json'], [service.deskUrl, '/admin/openapi.json']]
     const targets = []
     for (const [origin, document] of documents) {
