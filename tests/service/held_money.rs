@@ -2,6 +2,7 @@
 
 use purser_actors::id::{Network, Wallet};
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use super::agent::Agent;
 use super::banking::{call, result};
@@ -193,17 +194,56 @@ async fn case_77_held_transfers_wait_while_their_owner_is_frozen() {
 
 /// Requests an agent wallet transfer without waiting for it, and returns the wallet payment's id.
 async fn reserved(site: &ServiceClient<'_>, token: &str, data: Value) -> String {
-    let request = site.request("POST", "/agentWalletTransfer").bearer_auth(token);
-    let request = request.json(&json!({"data": data}));
+    let (request, wallet_payment) = waiting(site, token, data).await;
     // The client disconnects. The wallet has reserved the amount.
-    let client_request = tokio::spawn(request.send());
+    request.abort();
+    wallet_payment
+}
+
+/// Requests an agent wallet transfer and returns once the wallet has reserved the amount: the request in progress, and
+/// the wallet payment's id.
+async fn waiting(
+    site: &ServiceClient<'_>,
+    token: &str,
+    data: Value,
+) -> (JoinHandle<reqwest::Result<reqwest::Response>>, String) {
+    let request = site.request("POST", "/agentWalletTransfer").bearer_auth(token);
+    let request = tokio::spawn(request.json(&json!({"data": data})).send());
     let wallet_payment = until("the reservation", async || {
         let now = result(site, token, "getAgentWallet", json!({})).await;
         now["pendingPayments"][0]["walletPaymentId"].as_str().map(str::to_owned)
     })
     .await;
-    client_request.abort();
-    wallet_payment
+    (request, wallet_payment)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn call_that_waits_for_its_payment_is_answered_when_a_freeze_holds_it() {
+    // Checks: The chain does not answer, so a transfer waits. Once its owner is frozen, the call is answered with the
+    // pending payment and the reason of the hold. It could have waited for an hour.
+    let host = host().with("PURSER_SERVER__REQUEST_TIMEOUT_MS", "3600000");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let (owner, token) = agent_with_balance(&site, Network::Base).await;
+    let made = result(&site, &token, "createAgentWallet", json!({})).await;
+    let from = made["wallet"]["addresses"]["base"].as_str().unwrap();
+    unreachable(&site, Network::Base, from).await;
+    let transfer = json!({"toAddress": Agent::new(Network::Base).address(), "amountUsdc": 1});
+    let (request, id) = waiting(&site, &token, transfer).await;
+    site.freeze(&owner.address(), Some("Call us.")).await;
+    let answer: Value = request.await.unwrap().unwrap().json().await.unwrap();
+    let payment = &answer["result"]["walletPayment"];
+    assert_eq!(
+        (
+            &answer["result"]["status"],
+            &payment["walletPaymentId"],
+            &payment["held"]
+        ),
+        (&json!("pending"), &json!(id), &json!("held_frozen")),
+        "{answer}"
+    );
+    service.stop();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,7 @@
 //! Agent wallets: creation, limits and payments.
 
+use std::time::Duration;
+
 use purser_storage::{Store, StoreError};
 
 use super::spend_approvals::{AgentSpend, Consent, SpendNotApproved};
@@ -8,8 +10,9 @@ use crate::entity::agent_wallet::{
     self, AgentWallet, MerchantCaps, RefusedSpend, Rejection, SavedAddress, WalletCaps, WalletSpend, refusal_of,
 };
 use crate::entity::spend_approval::ExceededLimit;
-use crate::entity::wallet_payment::{HttpRecordPart, WalletPayment};
+use crate::entity::wallet_payment::{self, HttpRecordPart, WalletPayment};
 use crate::id::{AddressId, Network, SpendApprovalId, Wallet, WalletPaymentId, WithdrawalId};
+use crate::kernel::job::AnyJob;
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, IdempotencyRecorder, table};
 use crate::money::Usdc;
@@ -17,6 +20,9 @@ use crate::port::WalletAddresses;
 
 /// Newest lines of a statement among which a recent payment is looked for.
 const RECENT_LINES: usize = 4;
+
+/// How often a call that waits for its payment checks whether the payment is on hold.
+const HOLD_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 type WalletError = OperationError<Rejection>;
 type SpendError = OperationError<Rejection, SpendNotApproved>;
@@ -312,9 +318,19 @@ impl Engine {
         read_http_record(&*self.0.store, id, part).await
     }
 
-    /// Waits until the outcome of a payment's call and transfer is known. The caller sets the timeout.
+    /// Waits until the outcome of a payment's call and transfer is known. The caller sets the timeout. `None` as soon as
+    /// the gate holds the payment, because a freeze or a restore can hold it for days.
     pub async fn await_wallet_payment(&self, id: WalletPaymentId) -> Option<WalletPayment> {
-        self.0.registries.wallet_payments.outcome(id, 0).await.ok()
+        let mut outcome = self.0.registries.wallet_payments.outcome(id, 0);
+        let job = AnyJob::from(wallet_payment::Job::SendWalletPayment(id));
+        loop {
+            match tokio::time::timeout(HOLD_CHECK_INTERVAL, &mut outcome).await {
+                Ok(ended) => return ended.ok(),
+                // An unreadable row is no hold.
+                Err(_elapsed) if matches!(self.gate_hold(&job).await, Ok(Some(_))) => return None,
+                Err(_elapsed) => {}
+            }
+        }
     }
 
     async fn ask_agent_wallet(
