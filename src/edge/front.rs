@@ -140,47 +140,57 @@ impl Front {
         let announced = self.deprecated_routes.of(parts.uri.path());
         let uri = parts.uri.clone();
 
+        let mut is_body_left = !body.is_end_stream();
         let mut response = if let Err(error) = self.precheck(&parts) {
             error.render(id, form)
         } else if is_preflight && self.cors {
             preflight(self.methods(&uri).await)
-        } else if let Some(error) = self.early_error(&parts, &budget, free).await {
-            error.render(id, form)
         } else {
             match self.received(&parts, body).await {
                 Err(error) => error.render(id, form),
                 Ok(received) => {
-                    // What was valid when the headers came can have been revoked while the body did.
-                    let bearer = match received {
-                        None => bearer,
-                        Some(_) => BearerAuth::authenticate(&parts.headers, &*self.authenticator),
-                    };
-                    let body = received.map_or_else(Body::empty, Body::from);
-                    parts.extensions.insert(RequestExtensions { bearer, id, ip });
-                    let work = async move {
-                        tracing::debug!(method = %parts.method, path = parts.uri.path(), "asked");
-                        self.route(Request::from_parts(parts, body)).await
-                    };
-                    // Its log lines name the request.
-                    let answer = request_context::in_request(purser_actors::id::RequestId(id.0), work).await;
-                    finish(answer, id, form)
+                    is_body_left = false;
+                    match self.early_error(&parts, &budget, free).await {
+                        Some(error) => error.render(id, form),
+                        None => {
+                            // What was valid when the headers came can have been revoked while the body did.
+                            let bearer = match received {
+                                None => bearer,
+                                Some(_) => BearerAuth::authenticate(&parts.headers, &*self.authenticator),
+                            };
+                            let body = received.map_or_else(Body::empty, Body::from);
+                            parts.extensions.insert(RequestExtensions { bearer, id, ip });
+                            finish(self.run(id, parts, body).await, id, form)
+                        }
+                    }
                 }
             }
         };
+        if is_body_left {
+            // Its rest is not read, so the connection closes, and the client must not send another request on it.
+            response
+                .headers_mut()
+                .insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         if let Some(announced) = announced {
             response.headers_mut().extend(announced.clone());
         }
-        self.patch_response(&mut response, uri.path());
+        self.complete_allow(&mut response, uri.path());
         self.add_headers(response, id, &budget)
     }
 
-    /// Adds to an error what only the front knows.
-    fn patch_response(&self, response: &mut Response, path: &str) {
+    /// Calls the handler. Its log lines name the request.
+    async fn run(&self, id: RequestId, parts: Parts, body: Body) -> Response {
+        let work = async move {
+            tracing::debug!(method = %parts.method, path = parts.uri.path(), "asked");
+            self.route(Request::from_parts(parts, body)).await
+        };
+        request_context::in_request(purser_actors::id::RequestId(id.0), work).await
+    }
+
+    /// Completes the methods that a 405 lists.
+    fn complete_allow(&self, response: &mut Response, path: &str) {
         let (status, headers) = (response.status(), response.headers_mut());
-        // The body was not read to its end, so the connection closes and the client is informed.
-        if matches!(status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {
-            headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        }
         if status == StatusCode::METHOD_NOT_ALLOWED
             && let Some(allow) = headers.get(ALLOW).and_then(|routed| self.allow(path, routed))
         {

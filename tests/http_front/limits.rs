@@ -305,6 +305,40 @@ async fn bodies_are_bounded_in_size_and_time() {
     );
 }
 
+// Checks: a body that comes after its head is read before a caller is refused for the rate limit or the method, so the
+// connection stays usable. A refusal that leaves a body unread announces that the connection closes.
+#[tokio::test]
+async fn refusal_leaves_the_connection_usable_or_announces_its_end() {
+    let world = Harness::with(&[("limits.requests_per_window", "1"), ("server.max_url_bytes", "100")]).await;
+    let host = world.addr;
+    assert_eq!(world.get("/get-pricing").await.status, 200);
+    let mut stream = tokio::net::TcpStream::connect(host).await.unwrap();
+    for (method, path) in [("POST", "/echo"), ("DELETE", "/paid"), ("POST", "/echo")] {
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\ncontent-length: 2\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        stream.write_all(b"{}").await.unwrap();
+    }
+    let last = format!("GET /get-pricing HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    stream.write_all(last.as_bytes()).await.unwrap();
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).await.unwrap();
+    let statuses: Vec<&str> = answers
+        .match_indices("HTTP/1.1 ")
+        .map(|(at, found)| &answers[at + found.len()..][..3])
+        .collect();
+    assert_eq!(statuses, ["429", "405", "429", "429"], "{answers}");
+    assert_eq!(
+        answers.matches("connection: close").count(),
+        1,
+        "only the last: {answers}"
+    );
+    let long = format!("/echo?{}", "a".repeat(100));
+    let head = format!("POST {long} HTTP/1.1\r\nhost: {host}\r\ncontent-length: 2\r\n\r\n");
+    let unread = world.raw(head.as_bytes()).await;
+    assert_eq!((unread.status, unread.header("connection")), (414, "close"));
+}
+
 #[tokio::test]
 async fn slow_headers_close_the_connection() {
     let world = Harness::with(&[("server.header_timeout_ms", "50")]).await;
