@@ -20,6 +20,7 @@ mod incoming;
 mod job_resolution;
 mod jobs;
 mod key_limits;
+mod leases;
 mod lines;
 mod operator_actions;
 mod operator_sessions;

@@ -431,7 +431,8 @@ impl Engine {
         }
     }
 
-    /// Revokes a token and returns its hash. The row stays, so that its name is never reused.
+    /// Revokes a token and returns its hash. The row stays, so that its name is never reused. The leases of its operator
+    /// end, and so do the approvals that wait at their request.
     ///
     /// # Errors
     /// [`OperationError::AlreadyUsed`] when no token has this name.
@@ -457,7 +458,12 @@ impl Engine {
             .map_err(|_| OperationError::Unavailable)?;
         writes.push(put_row(table::operator(&hash), &revoked));
         let done = self.commit_with_audit(&one, &words, Vec::new(), writes);
-        done.await.map(|()| hash).map_err(|_| OperationError::Unavailable)
+        done.await.map_err(|_| OperationError::Unavailable)?;
+        // The token is revoked whatever happens here, and the caller must learn it. A start ends what is left.
+        if let Err(error) = self.end_leases(&one, |holder| holder == name).await {
+            tracing::error!(%error, operator = name, "leases of a revoked operator could not be ended");
+        }
+        Ok(hash)
     }
 
     /// Audit records, oldest first, after the record with this number, at most `limit`; each with the hash of its row.
