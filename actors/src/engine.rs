@@ -82,7 +82,7 @@ pub use job_resolution::{JobOutcome, JobResolution, ResolveError};
 pub use jobs::table::{JOB_NAMES, job_types};
 pub use lines::{LineStatus, LineUnavailable};
 pub use operator_sessions::OperatorPasskeyUse;
-pub use operators::{AuditProof, ListPosition, QueuedOrder};
+pub use operators::{AuditProof, LastAdministrator, ListPosition, QueuedOrder};
 pub use passkeys::{Confirmation, LINK_CONFIRMED_MS, NewPasskey, PasskeyUse};
 pub use payments::{ClaimError, PaymentRequest, PaymentResult};
 pub use payouts::PayoutSettings;

@@ -4,7 +4,9 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::admin::admin;
 use super::agent::Agent;
+use super::host::Host;
 use super::http::{ServiceClient, send};
 use super::operator_client::OperatorClient;
 use super::reloadable_cards::{loaded, post_with_key};
@@ -97,4 +99,71 @@ async fn claims_end_with_their_operator() {
     assert_eq!(holders(&boss).await, (held, vec![json!("ben")]));
     service.stop();
     host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn last_administrator_cannot_be_revoked() {
+    // Checks: The only administrator, by the API and the command line: 409, and the token works. Of two who revoke each
+    // other at the same time, one stays. An administrator of the settings is enough. A first token that is lost is
+    // replaced by a restart without its file, and the old one can then be revoked.
+    let mut host = Host::new();
+    let service = host.start();
+    let first = OperatorClient::first(&host, &service);
+    let named = async |operator: &OperatorClient<'_>, role: &str| {
+        let tokens = operator.get("/admin/tokens").await.body["tokens"].clone();
+        let open = tokens.as_array().unwrap().iter();
+        let open = open.filter(|token| token["role"] == role && token["revoked"] == false);
+        open.map(|token| token["name"].clone()).collect::<Vec<_>>()
+    };
+    let own = named(&first, "administrator").await.remove(0);
+    first.add_operator("ana", "operator").await;
+    let refused = first.post("/admin/tokens/revoke", json!({"name": own})).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (409, "last_administrator"),
+        "{}",
+        refused.text
+    );
+    let printed = admin(&host, &service, &["tokens", "revoke", own.as_str().unwrap()], "").unwrap_err();
+    assert!(printed.contains("last_administrator"), "{printed}");
+    first.done("/admin/tokens/revoke", json!({"name": "ana"})).await;
+    assert_eq!(named(&first, "administrator").await, std::slice::from_ref(&own));
+
+    let ben = first.add_operator("ben", "administrator").await;
+    let (of_ben, of_first) = tokio::join!(
+        first.post("/admin/tokens/revoke", json!({"name": "ben"})),
+        ben.post("/admin/tokens/revoke", json!({"name": own})),
+    );
+    let revoked = [of_ben.status, of_first.status]
+        .iter()
+        .filter(|status| **status == 200)
+        .count();
+    assert_eq!(revoked, 1, "{} {}", of_ben.text, of_first.text);
+    service.stop();
+
+    std::fs::remove_file(host.data().join("operator.token")).unwrap();
+    let service = host.start();
+    let second = OperatorClient::first(&host, &service);
+    let administrators = named(&second, "administrator").await;
+    assert_eq!(administrators.len(), 2, "{administrators:?}");
+    let new = administrators
+        .iter()
+        .find(|name| **name != own && **name != "ben")
+        .unwrap()
+        .clone();
+    for old in administrators.iter().filter(|name| **name != new) {
+        second.done("/admin/tokens/revoke", json!({"name": old})).await;
+    }
+    let refused = second.post("/admin/tokens/revoke", json!({"name": new})).await;
+    assert_eq!(refused.code(), "last_administrator", "{}", refused.text);
+    service.stop();
+
+    let hash = hex::encode(Sha256::digest("a token of the settings"));
+    let tokens = format!("[{{ name = \"sam\", role = \"administrator\", sha256 = \"{hash}\" }}]");
+    host.set("PURSER_OPERATOR__TOKENS", &tokens);
+    let service = host.start();
+    let sam = OperatorClient::of(&service, "a token of the settings");
+    sam.done("/admin/tokens/revoke", json!({"name": new})).await;
+    assert_eq!(named(&sam, "administrator").await, [json!("sam")]);
+    service.stop();
 }

@@ -18,7 +18,7 @@ use crate::kernel::{AskError, IdempotencyRecorder, audit_log, table};
 use crate::lease::Lease;
 use crate::money::Usdc;
 use crate::operator::{
-    AuditAction, AuditExtras, AuditPosition, AuditRecord, AuditedAction, OperatorAction, OperatorToken,
+    AuditAction, AuditExtras, AuditPosition, AuditRecord, AuditedAction, OperatorAction, OperatorToken, Role,
 };
 use crate::port::{CardAction, Timestamp};
 
@@ -32,6 +32,10 @@ pub struct QueuedOrder {
     /// Whether the card may have been issued in a history that a restore lost; see [`Engine::may_be_made_manually`].
     pub in_doubt: bool,
 }
+
+/// The token is that of the only administrator: without it, tokens could be neither created nor revoked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastAdministrator;
 
 /// Position in a list ordered by time: time, then id.
 pub type ListPosition = (Timestamp, u128);
@@ -435,15 +439,20 @@ impl Engine {
     /// end, and so do the approvals that wait at their request.
     ///
     /// # Errors
-    /// [`OperationError::AlreadyUsed`] when no token has this name.
+    /// [`OperationError::AlreadyUsed`] when no token has this name; [`LastAdministrator`] when no other administrator's
+    /// token works, in the store or, as the caller knows, in the settings.
     pub async fn revoke_operator_token(
         &self,
         name: &str,
         act: &OperatorAction,
-    ) -> Result<[u8; 32], OperationError<()>> {
+        is_administrator_configured: bool,
+    ) -> Result<[u8; 32], OperationError<LastAdministrator>> {
         let one = self.lock_operator().await;
         let known = self.token_named(name).await.map_err(|_| OperationError::Unavailable)?;
         let (hash, token) = known.ok_or(OperationError::AlreadyUsed)?;
+        if self.is_administrator(&hash, &token).await? && !is_administrator_configured {
+            self.require_administrator_besides(name).await?;
+        }
         let revoked = OperatorToken { revoked: true, ..token };
         let words = AuditEntry {
             act,
@@ -464,6 +473,32 @@ impl Engine {
             tracing::error!(%error, operator = name, "leases of a revoked operator could not be ended");
         }
         Ok(hash)
+    }
+
+    /// Whether this token works and is an administrator's.
+    async fn is_administrator(
+        &self,
+        hash: &[u8; 32],
+        token: &OperatorToken,
+    ) -> Result<bool, OperationError<LastAdministrator>> {
+        if token.revoked || token.role != Role::Administrator {
+            return Ok(false);
+        }
+        let suspended = self.is_token_suspended(hash, token.created_at).await;
+        Ok(!suspended.map_err(|_| OperationError::Unavailable)?)
+    }
+
+    async fn require_administrator_besides(&self, name: &str) -> Result<(), OperationError<LastAdministrator>> {
+        let rows = self.0.store.scan(&[table::OPERATOR_TOKEN], None, usize::MAX).await;
+        for (key, row) in rows.map_err(|_| OperationError::Unavailable)? {
+            let token: OperatorToken = codec::decode(&row.value).map_err(|_| OperationError::Unavailable)?;
+            if let Some(hash) = key.last_chunk::<32>().filter(|_| token.name != name)
+                && self.is_administrator(hash, &token).await?
+            {
+                return Ok(());
+            }
+        }
+        Err(OperationError::Rejected(LastAdministrator))
     }
 
     /// Audit records, oldest first, after the record with this number, at most `limit`; each with the hash of its row.

@@ -487,6 +487,8 @@ errors! {
     OperatorTokenNameTaken = 409 "operator_token_name_taken" Never;
     /// The token is defined in the settings. Remove it there.
     OperatorTokenInConfig = 409 "operator_token_in_config" Never;
+    /// No other administrator's token works. Create another administrator's token first.
+    LastAdministrator = 409 "last_administrator" AfterChange;
     /// The identity is already verified.
     IdentityAlreadyVerified = 409 "identity_already_verified" Never;
     /// A callback contradicts the earlier result of the check, which remains valid.
