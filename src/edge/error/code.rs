@@ -240,7 +240,8 @@ errors! {
     ApprovalExpired = 409 "approval_expired" Never;
     /// The approval was used. It is for one spend.
     ApprovalUsed = 409 "approval_used" Never;
-    /// The API key of the agent that asked for the approval was revoked.
+    /// The access of the agent that asked for the approval has ended: its API key was revoked, or all agents were
+    /// stopped.
     ApprovalKeyRevoked = 409 "approval_key_revoked" Never;
     /// The bank account belongs to another wallet.
     BankAccountAccessDenied = 403 "bank_account_access_denied" Never;
