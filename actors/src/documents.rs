@@ -109,7 +109,7 @@ states! {
     "Status of an account's link to the card issuer." IssuerLinkStatus: issuer_link::State;
     "Status of a late return." LateReturnStatus: late_return::State;
     "Status of a product line." LineStatus: line::State;
-    "Status of a passkey." PasskeyStatus: passkey::State;
+    "Status of a passkey." PasskeyStatus: passkey::State, or "suspended";
     "Status of a payment, not of its product." PaymentStatus: payment::State;
     "Status of a payout." PayoutStatus: payout::State;
     "Status of a recipient of app payments." RecipientStatus: payment_recipient::State;
