@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use axum::extract::ws::Utf8Bytes;
 use purser_actors::entity::session::AuthMethod;
-use purser_actors::entity::spend_approval::{as_seen_by, is_same_for_all};
+use purser_actors::entity::spend_approval::{as_seen_by, is_same_for_all, without_webhook_url};
 use purser_actors::kernel::event_record::{EventRecord, PublicEvent};
 use purser_storage::{Cursor, StoredEvent};
 use serde::{Deserialize, Serialize};
@@ -210,6 +210,15 @@ impl StreamEvent {
         Some(Self {
             seq: self.seq,
             announcement,
+            frame: OnceLock::new(),
+        })
+    }
+
+    /// The event without what follows the host in the URL of a webhook endpoint.
+    pub fn without_webhook_url(self) -> Option<Self> {
+        Some(Self {
+            seq: self.seq,
+            announcement: without_webhook_url(self.announcement)?,
             frame: OnceLock::new(),
         })
     }

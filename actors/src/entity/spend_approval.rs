@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 
 pub use self::job::Job;
 pub use self::view::{DeclineReason, ExceededLimitView, RoutePurchaseView, SpendApprovalView, SpendKind};
-pub use self::visibility::{as_seen_by, is_same_for_all, sees_event, sees_request_of};
+pub use self::visibility::{as_seen_by, is_same_for_all, sees_event, sees_request_of, without_webhook_url};
 use crate::entity::wallet_payment::PaymentMethod;
 use crate::id::{
     ApiKeyId, BankAccountId, BankDestinationId, BankTransferId, JobId, PayoutId, SessionId, Wallet, WalletPaymentId,
