@@ -1,12 +1,13 @@
 //! Whose a request is: what one agent asked for over a limit, and what was refused to it, is not another agent's to see.
-//! Neither are another API key and its sessions, the owner's passkeys, nor the URL of a webhook endpoint, which often carries a secret. The
-//! account owner sees all.
+//! Neither are another API key and its sessions, whose request caused an event, the owner's passkeys, nor the URL of a webhook endpoint,
+//! which often carries a secret. The account owner sees all.
 
 use serde::Deserialize;
 
 use crate::entity::session::AuthMethod;
 use crate::entity::webhook::url_origin;
 use crate::id::ApiKeyId;
+use crate::kernel::event_actor::{EventActor, EventActorType};
 use crate::kernel::event_record::PublicEvent;
 
 /// Member of a managed wallet's view: the latest spend that a limit refused, whichever agent asked.
@@ -37,10 +38,42 @@ pub fn sees_event(reader: Option<AuthMethod>, event: &PublicEvent) -> bool {
             .is_some_and(|reader| reader.is_owner() || key_of(event).is_some_and(|key| sees_request_of(reader, key)))
 }
 
-/// Whether everybody who may read the account sees events of this type, and sees them as they are.
-pub fn is_same_for_all(kind: &str) -> bool {
+/// Whether everybody who may read the account sees this event, and sees it as it is.
+pub fn is_same_for_all(event: &PublicEvent) -> bool {
     let of_one = OF_ONE.iter().chain(&["agent_wallet.", "webhook."]);
-    !of_one.into_iter().any(|of| kind.starts_with(of))
+    !of_one.into_iter().any(|of| event.kind.starts_with(of)) && !event.is_of_request()
+}
+
+/// The event with the kind of its caller only, unless the reader was the caller: sessions, keys and payments of others are
+/// left out.
+fn without_caller(reader: Option<AuthMethod>, event: PublicEvent) -> Option<PublicEvent> {
+    #[derive(Deserialize)]
+    struct Caller {
+        r#type: EventActorType,
+        in_browser: bool,
+        payment_id: Option<String>,
+        api_key_id: Option<String>,
+    }
+    let Some(json) = event.request_actor() else {
+        return Some(event);
+    };
+    let caller: Caller = serde_json::from_str(&json).ok()?;
+    let is_reader = match reader {
+        Some(AuthMethod::Key(own)) => caller.api_key_id == Some(own.to_string()),
+        Some(AuthMethod::Payment(own)) => caller.payment_id == Some(own.to_string()),
+        _ => false,
+    };
+    if is_reader {
+        return Some(event);
+    }
+    event.with_actor(&EventActor {
+        r#type: caller.r#type,
+        session_id: None,
+        in_browser: caller.in_browser,
+        payment_id: None,
+        api_key_id: None,
+        api_key_name: None,
+    })
 }
 
 /// The event without what follows the host in the URL of a webhook endpoint. `None` if it cannot be read.
@@ -53,14 +86,14 @@ pub fn without_webhook_url(event: PublicEvent) -> Option<PublicEvent> {
 
 /// The event as the holder of these credentials sees it. `None` if they don't.
 pub fn as_seen_by(reader: Option<AuthMethod>, event: PublicEvent) -> Option<PublicEvent> {
-    if is_same_for_all(&event.kind) {
+    if reader.is_some_and(AuthMethod::is_owner) {
         return Some(event);
     }
     if !sees_event(reader, &event) {
         return None;
     }
+    let event = without_caller(reader, event)?;
     match event.kind.as_str() {
-        _ if reader.is_some_and(AuthMethod::is_owner) => Some(event),
         SPEND_REFUSED => event.without_previous(LAST_REFUSED),
         kind if kind.starts_with("agent_wallet.") => event.without_member(LAST_REFUSED),
         // Also to the agent that registered it: `GET /get-webhook` shows agents their own in full.
