@@ -12,7 +12,7 @@ use crate::credential::{AnsweredChallenge, Credential};
 use crate::entity::payment::SessionSeed;
 use crate::entity::session::{AuthMethod, ID_TOKEN_MAX_S, Session};
 use crate::id::{PasskeyId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, table};
 use crate::port::Timestamp;
 
 /// Maximum number of characters of a passkey's name.
