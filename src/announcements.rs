@@ -28,6 +28,8 @@ use crate::webhooks::HttpWebhookSender;
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Announcements of items that have left their queue are removed after this time.
 const RETENTION_MS: u64 = 30 * 24 * 3_600 * 1_000;
+/// Time between two looks for such announcements.
+const PURGE_INTERVAL_MS: u64 = 24 * 3_600 * 1_000;
 /// Announcements removed or read at once.
 const PAGE: usize = 500;
 /// Queue of the announcement that an operator sends as a test.
@@ -96,6 +98,8 @@ impl AnnouncementStats {
 #[derive(Default)]
 struct State {
     is_loaded: bool,
+    /// When announcements older than their retention are removed next.
+    next_purge_at: Timestamp,
     open: BTreeMap<RowKey, Announcement>,
 }
 
@@ -220,6 +224,9 @@ impl Announcer {
         let next = {
             let mut state = self.state.lock().await;
             self.load(&mut state).await?;
+            if let Err(error) = self.purge(&mut state).await {
+                tracing::warn!(%error, "old announcements could not be removed");
+            }
             let now = self.clock.now();
             let due = state.open.iter().filter_map(|(key, one)| match one.delivery {
                 AnnouncementDelivery::Pending(at) if at <= now => Some((at, key.clone(), one.clone())),
@@ -294,13 +301,40 @@ impl Announcer {
         announcement.last_error = Some(error);
     }
 
-    /// Reads the rows, once. Removes those that are of no use any more.
+    /// Removes the rows that are of no use any more, at the start and then daily.
+    async fn purge(&self, state: &mut State) -> Result<(), AnnouncementError> {
+        let now = self.clock.now();
+        if now < state.next_purge_at {
+            return Ok(());
+        }
+        state.next_purge_at = now.plus_ms(PURGE_INTERVAL_MS);
+        let oldest = Timestamp(now.0.saturating_sub(RETENTION_MS));
+        // Newer rows come first, so all after this key are older.
+        let mut after = table::announcement(oldest, EventId(u128::MAX));
+        loop {
+            let rows = self.store.scan(&[table::ANNOUNCEMENT], Some(&after), PAGE).await?;
+            let is_last = rows.len() < PAGE;
+            if let Some((key, _)) = rows.last() {
+                after = key.clone();
+            }
+            let keys = rows.into_iter().map(|(key, _)| key);
+            let of_no_use = keys.filter(|key| !state.open.contains_key(key));
+            let removed: Vec<Write> = of_no_use.map(|key| Write::Delete { key }).collect();
+            if !removed.is_empty() {
+                self.commit(removed).await?;
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads the rows, once.
     async fn load(&self, state: &mut State) -> Result<(), StoreError> {
         if state.is_loaded {
             return Ok(());
         }
-        let oldest = self.clock.now().0.saturating_sub(RETENTION_MS);
-        let (mut after, mut removed) = (None, Vec::new());
+        let mut after = None;
         loop {
             let rows = self.store.scan(&[table::ANNOUNCEMENT], after.as_deref(), PAGE).await?;
             let is_last = rows.len() < PAGE;
@@ -309,7 +343,6 @@ impl Announcer {
                 let read: Result<Announcement, _> = codec::decode(&row.value);
                 match read {
                     Ok(one) if is_open(&one) => drop(state.open.insert(key, one)),
-                    Ok(one) if one.at.0 < oldest => removed.push(Write::Delete { key }),
                     Ok(_) => {}
                     Err(error) => tracing::error!(row = hex::encode(&key), %error, "corrupt announcement: skipped"),
                 }
@@ -320,13 +353,6 @@ impl Announcer {
         }
         state.is_loaded = true;
         self.count_pending(state);
-        while !removed.is_empty() {
-            let some = removed.split_off(removed.len().saturating_sub(PAGE));
-            if let Err(error) = self.commit(some).await {
-                tracing::warn!(%error, "old announcements could not be removed");
-                break;
-            }
-        }
         Ok(())
     }
 

@@ -266,6 +266,8 @@ impl Service {
             let first = operator::first_token(&engine, &file, &*world.clock, &*world.entropy).await;
             first.map_err(|e| ServiceError::Component("operator.token", e))?;
         }
+        let configured: Vec<_> = config.operator.tokens.iter().map(|token| &*token.name).collect();
+        engine.end_leases_of_former_operators(&configured).await?;
         let hub = Hub::new(&config.stream);
         let serving = Arc::new(AtomicBool::new(true));
         let (calling, chains) = (world.paid_http_client.clone(), world.real.clone());

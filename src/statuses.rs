@@ -37,7 +37,9 @@ pub use purser_actors::entity::recovery::{CancelledBy as RecoveryCancelledBy, St
 pub use purser_actors::entity::refund::State as RefundStatus;
 pub use purser_actors::entity::reloadable_card::{ReloadableCardType, State as ReloadableCardStatus};
 pub use purser_actors::entity::session::{SessionEndReason, State as SessionStatus};
-pub use purser_actors::entity::spend_approval::{SpendKind, SpendLimit as SpendLimitName, State as ApprovalStatus};
+pub use purser_actors::entity::spend_approval::{
+    DeclineReason, SpendKind, SpendLimit as SpendLimitName, State as ApprovalStatus,
+};
 pub use purser_actors::entity::top_up::{DepositNetwork, LegKind as TopUpLegKind, State as TopUpStatus};
 pub use purser_actors::entity::wallet_payment::{State as WalletPaymentStatus, WalletPaymentKind};
 pub use purser_actors::entity::webhook::{DisabledReason as WebhookDisabledReason, State as WebhookStatus};

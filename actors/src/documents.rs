@@ -109,7 +109,7 @@ states! {
     "Status of an account's link to the card issuer." IssuerLinkStatus: issuer_link::State;
     "Status of a late return." LateReturnStatus: late_return::State;
     "Status of a product line." LineStatus: line::State;
-    "Status of a passkey." PasskeyStatus: passkey::State;
+    "Status of a passkey." PasskeyStatus: passkey::State, or "suspended";
     "Status of a payment, not of its product." PaymentStatus: payment::State;
     "Status of a payout." PayoutStatus: payout::State;
     "Status of a recipient of app payments." RecipientStatus: payment_recipient::State;
@@ -159,6 +159,8 @@ names! {
     "Reason of a dropped delivery." WebhookDroppedReason: webhook_delivery::DroppedReason
         = ["endpoint_disabled", "endpoint_deleted", "event_expired"];
     "Reason of a hold." HoldReason: engine::GateHold = engine::GateHold::ALL.map(engine::GateHold::name);
+    "Why a spend counts as declined without the owner's decision." DeclineReason: spend_approval::DeclineReason
+        = spend_approval::DeclineReason::ALL.map(spend_approval::DeclineReason::name);
     "What an agent does with the owner's money." SpendKind: spend_approval::SpendKind
         = spend_approval::SpendKind::ALL.map(spend_approval::SpendKind::name);
     "Limit of the account owner." SpendLimitName: spend_approval::SpendLimit

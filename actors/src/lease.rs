@@ -2,7 +2,7 @@
 //!
 //! A claim begins a lease with a number higher than every earlier one. When it expires there is no lease holder,
 //! whether or not the expiry job has run. A command with an older number is rejected. Only the last number and the last
-//! lease holder are stored, in the entity's row.
+//! lease holder are stored, in the entity's row. The lease of an operator who has been ended expires at once.
 
 use crate::kernel::job::AnyJob;
 use crate::kernel::{Context, Decision, Entity};
@@ -191,6 +191,17 @@ pub trait Leasable: Entity {
             .audit(act, Self::RENEW, id, None, context)
             .enqueue_at(next.until, Self::expiry_job(id, next.number), context)
             .event(Self::lease_event(LeaseEvent::Claimed(holder, context.now))))
+    }
+
+    /// Expires this lease now, because its holder is no operator any more. The entity stays claimed, as after any expiry:
+    /// what the holder has done outside is not known. Without an event if the lease has ended.
+    fn end_lease(&self, lease: u64, context: &Context) -> Decision<Self> {
+        let leases = self.leases();
+        let decided = Decision::answer(Self::lease_reply(None));
+        match leases.holder {
+            Some(_) if lease == leases.last => decided.event(Self::lease_event(LeaseEvent::Expired(context.now))),
+            _ => decided,
+        }
     }
 
     /// Releases the claim. The number is the last lease's, also after it expired.

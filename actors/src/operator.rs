@@ -21,7 +21,7 @@ pub enum Role {
     Operator,
     /// Reads everything and can freeze accounts.
     Support,
-    /// Reads everything and changes nothing.
+    /// Reads everything but what may be a secret of a customer, and changes nothing.
     ReadOnly,
 }
 
@@ -30,6 +30,8 @@ pub enum Role {
 pub enum Permission {
     /// Read any data without changing it.
     Read,
+    /// Read whole URLs of webhook endpoints, which often carry secrets.
+    ReadWebhookUrls,
     /// Freeze an account.
     FreezeAccounts,
     /// Write a note on a customer.
@@ -58,7 +60,9 @@ impl Role {
     pub const fn allows(self, task: Permission) -> bool {
         match task {
             Permission::Read => true,
-            Permission::FreezeAccounts | Permission::WriteNotes => !matches!(self, Self::ReadOnly),
+            Permission::ReadWebhookUrls | Permission::FreezeAccounts | Permission::WriteNotes => {
+                !matches!(self, Self::ReadOnly)
+            }
             Permission::Operate => matches!(self, Self::Administrator | Self::Operator),
             Permission::ManageTokens => matches!(self, Self::Administrator),
         }

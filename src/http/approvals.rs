@@ -197,8 +197,7 @@ async fn post_approve(State(app): SharedState, headers: HeaderMap, body: Body) -
     {
         let key = app.engine.api_key(&key).await.map_err(|_| ApiError::internal())?;
         if key.is_none_or(|key| !key.is_active()) {
-            let error = "The API key of the agent that asked was revoked.";
-            return Err(ApiError::new(ErrorCode::ApprovalKeyRevoked, error).hint("Decline it."));
+            return Err(agent_ended());
         }
     }
     let done = app.engine.approve_spend(id).await;
@@ -288,7 +287,15 @@ fn rejected(why: Rejection) -> ApiError {
         Rejection::Declined => declined(),
         Rejection::Expired => expired(),
         Rejection::Used => used(),
+        Rejection::AgentEnded => agent_ended(),
     }
+}
+
+fn agent_ended() -> ApiError {
+    ApiError::new(
+        ErrorCode::ApprovalKeyRevoked,
+        "The access of the agent that asked has ended.",
+    )
 }
 
 fn declined() -> ApiError {

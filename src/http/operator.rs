@@ -8,6 +8,7 @@ pub(in crate::http) mod api_doc;
 mod approvals;
 mod audit_log;
 mod auth;
+mod card_numbers;
 mod card_withdrawals;
 mod chains;
 mod closed_sets;

@@ -67,7 +67,7 @@ pub(in crate::http) fn answered(challenge: UsedNonceKey) -> AnsweredChallenge {
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct PasskeyList<'a> {
-    /// Active passkeys, oldest first, at most 20.
+    /// Passkeys that were not removed, oldest first, at most 20.
     #[cfg_attr(feature = "documents", schema(value_type = Vec<PasskeyResource>))]
     passkeys: Vec<PasskeyView<'a>>,
     /// Whether browsers offer passkeys at this address: it needs a host name with TLS, or `localhost`.
@@ -87,8 +87,12 @@ async fn get_passkeys(State(app): SharedState, headers: HeaderMap) -> Result<Res
     let claims = signed_in_owner(&app, &headers).await?;
     let passkeys = app.engine.passkeys_of(&claims.wallet).await;
     let passkeys = passkeys.map_err(|_| ApiError::internal())?;
+    let mut shown = Vec::with_capacity(passkeys.len());
+    for (id, passkey) in &passkeys {
+        shown.push(view(&app, *id, passkey).await?);
+    }
     Ok(json::private_ok(&PasskeyList {
-        passkeys: passkeys.iter().map(|(id, passkey)| passkey.view(id)).collect(),
+        passkeys: shown,
         available: app.passkeys.is_available(),
         confirmed_until: confirmation::until(&app, &claims).await?,
     }))
@@ -193,6 +197,18 @@ async fn read(app: &App, id: PasskeyId) -> Result<Passkey, ApiError> {
     passkey.ok_or_else(errors::not_found)
 }
 
+/// The passkey as lists show it.
+async fn view<'a>(app: &App, id: PasskeyId, passkey: &'a Passkey) -> Result<PasskeyView<'a>, ApiError> {
+    let suspended = app.engine.is_passkey_suspended(id, passkey.created_at).await;
+    let suspended = suspended.map_err(|_| ApiError::internal())?;
+    let view = passkey.view(&id);
+    Ok(if suspended && passkey.is_active() {
+        view.suspended()
+    } else {
+        view
+    })
+}
+
 /// The owner's passkey of this id. Another's is not found.
 async fn own(app: &App, claims: &AuthClaims, id: &str) -> Result<PasskeyId, ApiError> {
     let id = id.parse().map_err(|_| errors::not_found())?;
@@ -227,7 +243,8 @@ async fn post_rename(State(app): SharedState, headers: HeaderMap, body: Body) ->
     let id = own(&app, &claims, &passkey_id).await?;
     let renamed = app.engine.rename_passkey(id, name).await;
     renamed.map_err(errors::operation_error)?;
-    Ok(json::private_ok(&read(&app, id).await?.view(&id)))
+    let passkey = read(&app, id).await?;
+    Ok(json::private_ok(&view(&app, id, &passkey).await?))
 }
 
 /// A passkey to remove.

@@ -9,7 +9,7 @@ pub(super) fn is_readable(text: &str, most: usize) -> bool {
 }
 
 /// Joiners of scripts and emoji, which are invisible on their own.
-const fn is_joiner(c: char) -> bool {
+pub(super) const fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}')
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use axum::extract::ws::Utf8Bytes;
 use purser_actors::entity::session::AuthMethod;
-use purser_actors::entity::spend_approval::{as_seen_by, is_same_for_all};
+use purser_actors::entity::spend_approval::{as_seen_by, is_same_for_all, without_webhook_url};
 use purser_actors::kernel::event_record::{EventRecord, PublicEvent};
 use purser_storage::{Cursor, StoredEvent};
 use serde::{Deserialize, Serialize};
@@ -186,17 +186,26 @@ pub struct StreamEvent {
     announcement: PublicEvent,
     /// Written when the first subscriber needs it.
     frame: OnceLock<Utf8Bytes>,
+    /// Whether agents see it as the owner does. Read when the first agent needs it.
+    is_same_for_all: OnceLock<bool>,
 }
 
 impl StreamEvent {
+    fn new(seq: Cursor, announcement: PublicEvent) -> Self {
+        Self {
+            seq,
+            announcement,
+            frame: OnceLock::new(),
+            is_same_for_all: OnceLock::new(),
+        }
+    }
+
     /// The public form of a stored event; `None` for internal steps.
     pub fn read(event: &StoredEvent) -> Option<Self> {
         match EventRecord::read(&event.subject, &event.payload) {
-            Ok(record) => record.announcement.map(|announcement| Self {
-                seq: event.cursor,
-                announcement,
-                frame: OnceLock::new(),
-            }),
+            Ok(record) => record
+                .announcement
+                .map(|announcement| Self::new(event.cursor, announcement)),
             Err(error) => {
                 tracing::error!(seq = event.seq, %error, "a stored event cannot be read");
                 None
@@ -207,16 +216,24 @@ impl StreamEvent {
     /// The event as the holder of these credentials sees it; `None` if it is about another agent's request.
     pub fn seen_by(self, reader: AuthMethod) -> Option<Self> {
         let announcement = as_seen_by(Some(reader), self.announcement)?;
-        Some(Self {
-            seq: self.seq,
-            announcement,
-            frame: OnceLock::new(),
-        })
+        Some(Self::new(self.seq, announcement))
     }
 
-    /// The same of an event that others read too. What all see as it is stays shared, with its frame.
+    /// The event without what follows the host in the URL of a webhook endpoint.
+    pub fn without_webhook_url(self) -> Option<Self> {
+        let announcement = without_webhook_url(self.announcement)?;
+        Some(Self::new(self.seq, announcement))
+    }
+
+    /// The same of an event that others read too. What the owner sees, and what all see as it is, stays shared, with its
+    /// frame.
     pub(super) fn shared_with(event: &Arc<Self>, reader: AuthMethod) -> Option<Arc<Self>> {
-        match is_same_for_all(event.kind()) {
+        let is_same = || {
+            *event
+                .is_same_for_all
+                .get_or_init(|| is_same_for_all(&event.announcement))
+        };
+        match reader.is_owner() || is_same() {
             true => Some(Arc::clone(event)),
             false => (**event).clone().seen_by(reader).map(Arc::new),
         }
@@ -296,16 +313,7 @@ mod tests {
     #[test]
     fn the_sequence_enters_the_envelope() {
         let announcement = PublicEvent::new(EventId(1), "card.ready".into(), Wallet::SYSTEM, Timestamp(0), &());
-        let text = |seq| {
-            let announcement = announcement.clone();
-            let frame = OnceLock::new();
-            StreamEvent {
-                seq,
-                announcement,
-                frame,
-            }
-            .to_json()
-        };
+        let text = |seq| StreamEvent::new(seq, announcement.clone()).to_json();
         assert!(text(7).starts_with(r#"{"seq":7,"id":"evt_00000000000000000000000000000001","type":"card.ready","#));
         assert_eq!(text(7).replacen("{\"seq\":7,", "{\"seq\":8,", 1), text(8));
     }

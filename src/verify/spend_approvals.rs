@@ -29,7 +29,7 @@ const fn name_of(status: &Status) -> &'static str {
     match status {
         Status::Pending => "pending",
         Status::Approved => "approved",
-        Status::Declined | Status::DeclinedEnded => "declined",
+        Status::Declined | Status::DeclinedEnded | Status::AgentEnded => "declined",
         Status::Expired => "expired",
         Status::Used(_) => "used",
     }
@@ -79,7 +79,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
         codec::decode(event).map(|event| match event {
             spend_approval::Event::Requested(..) => Some("pending"),
             spend_approval::Event::Approved(_) => Some("approved"),
-            spend_approval::Event::Declined(_) => Some("declined"),
+            spend_approval::Event::Declined(_) | spend_approval::Event::AgentEnded(_) => Some("declined"),
             spend_approval::Event::Expired(_) => Some("expired"),
             spend_approval::Event::Used(..) => Some("used"),
             spend_approval::Event::DeclineEnded(_) => None,

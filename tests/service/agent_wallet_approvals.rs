@@ -509,6 +509,62 @@ async fn limits_of_an_api_key_hold_for_wallet_and_balance() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn requests_of_an_agent_end_with_its_access() {
+    // Checks: What a revoked key had asked for is declined, with the reason and an event, and can't be approved. Other
+    // agents' requests stay, until the owner stops all agents.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let (agent, own, _) = opened(&site, Network::Base).await;
+    let owner = Owner::of(&site, &agent).await;
+    ask_me(&site, &owner).await;
+    let (key, token) = key_of(&site, &own, "Courier").await;
+    let transfer = |dollars: u32| json!({"toAddress": agent.address(), "amountUsdc": dollars});
+    let asked = waiting(&call(&site, &token, "agentWalletTransfer", transfer(2)).await);
+    let wallets = waiting(&call(&site, &own, "agentWalletTransfer", transfer(3)).await);
+    let status_of = async |id: &str| {
+        let all = listed(&site, &owner).await;
+        let one = all.as_array().unwrap().iter().find(|one| one["approval_id"] == id);
+        let one = one.unwrap_or_else(|| panic!("{id} is not in {all}"));
+        (one["status"].clone(), one["decline_reason"].clone())
+    };
+    let until_declined = async |id: &str| {
+        let declined = (json!("declined"), json!("agent_ended"));
+        until("it is declined", async || {
+            (status_of(id).await == declined).then_some(())
+        })
+        .await;
+    };
+    result(&site, &own, "revokeAgentApiKey", json!({"apiKeyId": key})).await;
+    until_declined(&asked).await;
+    assert_eq!(status_of(&wallets).await, (json!("pending"), Value::Null));
+    let events = site.events(&own, 0).await;
+    let declined: Vec<_> = events
+        .iter()
+        .filter(|event| event["type"] == "approval.declined")
+        .collect();
+    assert_eq!(declined.len(), 1, "{events:?}");
+    let object = &declined[0]["data"]["object"];
+    assert_eq!(
+        (&object["approval_id"], &object["decline_reason"]),
+        (&json!(asked), &json!("agent_ended"))
+    );
+    let late = decide(&site, &owner, "approve", &asked).await;
+    assert_error(&late, 409, "approval_key_revoked");
+    assert_eq!(
+        decide(&site, &owner, "decline", &asked).await.status,
+        200,
+        "it is declined"
+    );
+
+    let stopped = owner.act(&site, "/account/stop-agents", &json!({})).await;
+    assert_eq!(stopped.status, 200, "{}", stopped.text);
+    until_declined(&wallets).await;
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn approval_errors_follow_precedence() {
     // Checks: the owner's list and decision, and the agent's read, each error in its place.
     let service = Host::new().start();

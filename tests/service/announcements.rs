@@ -159,6 +159,36 @@ async fn announcements_are_signed_retried_and_survive_a_kill() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn old_announcements_are_removed_while_the_service_runs() {
+    // Checks: without a restart, an announcement is gone a month after it was made, and one whose item still waits is not.
+    let receiver = Receiver::open().await;
+    let host = host(&receiver, "/ok");
+    let service = host.start();
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let bought = Agent::new(Network::Base).buy(&site, ORDER).await;
+    let order = bought.body["intl_card_order"]["card_id"].clone();
+    let waits = |list: &[Value]| list.iter().any(|one| one["item"] == order);
+    let has_test = |list: &[Value]| list.iter().any(|one| one["queue"] == "test");
+    announced(&operator, waits).await;
+    operator.done("/admin/announcements/test", json!({})).await;
+    announced(&operator, |list| {
+        list[0]["queue"] == "test" && list[0]["status"] == "delivered"
+    })
+    .await;
+    site.advance(29 * 86_400).await;
+    // The clock has moved once the next announcement is made.
+    operator.done("/admin/announcements/test", json!({})).await;
+    let both = announced(&operator, |list| list[0]["status"] == "delivered").await;
+    assert_eq!(both.iter().filter(|one| one["queue"] == "test").count(), 2, "{both:?}");
+    site.advance(31 * 86_400).await;
+    let left = announced(&operator, |list| !has_test(list)).await;
+    assert!(waits(&left), "{left:?}");
+    drop(site);
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn announcement_needs_an_allowed_address_and_a_secret() {
     // Checks: The service does not start with an internal address that the settings do not allow, without a secret, with
     // one in the settings or with another text. Without a webhook there is nothing to test.

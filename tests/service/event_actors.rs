@@ -3,10 +3,14 @@
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
+use super::agent::Agent;
+use super::agent_wallet_approvals::key_of;
 use super::cards::{charged, request_card_action, usa_card, wait_for_card_status};
 use super::host::Host;
 use super::http::ServiceClient;
+use super::listener::Stream;
 use super::operator_client::OperatorClient;
+use super::webhooks::register;
 
 fn actor_of<'a>(events: &'a [Value], kind: &str) -> &'a Value {
     let found = events.iter().rev().find(|event| event["type"] == kind);
@@ -69,6 +73,63 @@ async fn every_event_says_who_did_it() {
     let service = host.start();
     let site = ServiceClient::of(&service);
     assert_eq!(site.events(&token, 0).await[..events.len()], events);
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_do_not_see_which_other_agent_did_it() {
+    // Checks: in pages and on the stream, the owner sees session, API key and its name of every request. An agent sees them
+    // of its own requests; of another's, and of the owner's, only what kind of caller it was. A payment's token sees none
+    // of them.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let own = agent.token(&site).await;
+    let (courier_key, courier) = key_of(&site, &own, "Courier").await;
+    let (_, buyer) = key_of(&site, &own, "Buyer").await;
+    let payment = agent.buy(&site, "/get-card?amount=5").await;
+    let payment = payment.body["auth"]["id_token"].as_str().unwrap().to_owned();
+    register(&site, &courier, "https://hooks.unknown.example/courier", &[]).await;
+    register(&site, &own, "https://hooks.unknown.example/own", &[]).await;
+    let kind_only = |kind: &str| json!({"type": kind, "in_browser": false});
+    for (reader, sees_courier, sees_own) in [
+        (&own, true, true),
+        (&courier, true, false),
+        (&buyer, false, false),
+        (&payment, false, false),
+    ] {
+        let page: Vec<Value> = site.events(reader, 0).await;
+        let registered = page.iter().filter(|event| event["type"] == "webhook.registered");
+        let actors: Vec<&Value> = registered.map(|event| &event["actor"]).collect();
+        let [by_courier, by_owner] = actors[..] else {
+            panic!("{actors:?}");
+        };
+        if sees_courier {
+            assert_eq!(by_courier["api_key_id"], courier_key, "{by_courier}");
+            assert_eq!(by_courier["api_key_name"], "Courier");
+            assert!(by_courier["session_id"].is_string(), "{by_courier}");
+        } else {
+            assert_eq!(*by_courier, kind_only("api_key"));
+        }
+        match sees_own {
+            true => assert!(by_owner["session_id"].is_string(), "{by_owner}"),
+            false => assert_eq!(*by_owner, kind_only("wallet")),
+        }
+        // What a payment bought names it to all.
+        assert!(actor_of(&page, "card.pending")["payment_id"].is_string());
+
+        let mut stream = Stream::open(&site, reader).await;
+        let subscribe = json!({"type": "subscribe", "after": 0, "types": ["webhook.registered"]});
+        stream.send(&subscribe).await;
+        let mut live = Vec::new();
+        while live.len() < 2 {
+            let frame = stream.frame().await;
+            live.extend((frame["type"] == "event").then(|| frame["event"]["actor"].clone()));
+        }
+        assert_eq!(live.iter().collect::<Vec<_>>(), actors);
+    }
     service.stop();
     host.assert_verified();
 }

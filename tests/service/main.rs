@@ -51,6 +51,7 @@ mod desk_rights;
 mod desk_sessions;
 mod developer_cli;
 mod discovery;
+mod ended_operators;
 mod event_actors;
 mod every_response;
 mod exposition;

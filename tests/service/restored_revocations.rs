@@ -245,7 +245,8 @@ async fn case_81_missing_log_suspends_credentials_until_confirmed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn case_81_suspended_passkey_stays_the_owners_until_confirmed() {
     // Checks: without the log, a passkey from before is refused, and nevertheless an agent with the wallet's key neither
-    // adds another one nor begins a recovery, which the owner could not cancel. An administrator confirms it by its id.
+    // adds another one nor begins a recovery, which the owner could not cancel. The owner and operators see that it is
+    // suspended. An administrator confirms it by its id.
     let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
     let service = host.start_behind(PUBLIC);
     let site = ServiceClient::of(&service);
@@ -267,7 +268,28 @@ async fn case_81_suspended_passkey_stays_the_owners_until_confirmed() {
     let options = act(&site, &by_link, "/account/passkeys/options", &json!({})).await;
     assert_error(&options, 403, "confirmation_required");
     assert_error(&recover(&site, &agent).await, 403, "passkey_suspended");
+    let is_shown = async |status: &str| {
+        let own = site.get("/account/passkeys", &[("cookie", by_link.cookie())]).await;
+        let own = own.body["passkeys"][0].clone();
+        let seen = (own["passkey_id"].clone(), own["status"].clone());
+        assert_eq!(seen, (json!(id), json!(status)), "{own}");
+        let found = operator.get(&format!("/admin/customers?q={id}")).await.body;
+        assert_eq!(found["found"][0]["status"], status, "{found}");
+        let customer = operator
+            .get(&format!("/admin/customers?q={}", agent.address()))
+            .await
+            .body;
+        let groups = customer["customer"]["resources"].as_array().unwrap().iter();
+        let passkeys = groups
+            .filter(|group| group["kind"] == "passkey")
+            .map(|group| &group["newest"]);
+        let passkeys: Vec<_> = passkeys.collect();
+        assert_eq!(passkeys.len(), 1, "{customer}");
+        assert_eq!(passkeys[0][0]["object"]["status"], status, "{customer}");
+    };
+    is_shown("suspended").await;
     operator.done(CONFIRM, json!({"passkey_id": id})).await;
+    is_shown("active").await;
     assert_eq!(sign_in(&site, &mut phone).await.status, 200);
     let unknown = operator.post(CONFIRM, json!({"passkey_id": "pk_0"})).await;
     assert_eq!((unknown.status, unknown.code()), (404, "suspension_not_found"));

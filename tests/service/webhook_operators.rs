@@ -69,6 +69,51 @@ async fn operators_list_and_redeliver_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn read_only_operators_see_no_whole_webhook_url() {
+    // Checks: in the list, in the search, among the customer's resources and in the timeline the role read-only sees scheme
+    // and host of an endpoint's URL. Support, which talks with customers, sees all of it.
+    let (host, receiver) = (listening(), Receiver::open().await);
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    let url = receiver.url("/hook/s3cr3t-path?key=s3cr3t-key");
+    let (id, _) = register(&site, &token, &url, &["refund.*"]).await;
+    let boss = OperatorClient::first(&host, &service);
+    let (support, reader) = (
+        boss.add_operator("support", "support").await,
+        boss.add_operator("reader", "read-only").await,
+    );
+    let (origin, _) = url.split_once("/hook").unwrap();
+    let account = agent.address();
+    for path in [
+        "/admin/webhooks".to_owned(),
+        format!("/admin/webhooks?wallet={account}"),
+        format!("/admin/customers?q={account}"),
+        format!("/admin/customers?q={id}"),
+        format!("/admin/timeline?wallet={account}"),
+        format!("/admin/timeline?id={id}"),
+        format!("/admin/webhooks/deliveries?webhook_id={id}"),
+        format!("/admin/search?q={id}"),
+    ] {
+        let seen = reader.get(&path).await;
+        assert_eq!(seen.status, 200, "{path}: {}", seen.text);
+        assert!(!seen.text.contains("s3cr3t"), "{path}: {}", seen.text);
+        let whole = support.get(&path).await;
+        let shows_url = !path.contains("/deliveries") && !path.contains("/search");
+        assert_eq!(whole.text.contains(&url), shows_url, "{path}: {}", whole.text);
+        assert_eq!(
+            seen.text.contains(&format!("\"{origin}\"")),
+            shows_url,
+            "{path}: {}",
+            seen.text
+        );
+    }
+    let list = reader.get("/admin/webhooks").await.body;
+    assert_eq!(list["webhooks"][0]["webhook"]["url"], origin, "{list}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn published_libraries_verify_our_signatures() {
     // Checks: `standardwebhooks` of PyPI accepts a message with its secret, also in advanced sandbox time, and rejects
     // it with one changed byte.

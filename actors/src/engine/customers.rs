@@ -10,9 +10,10 @@ use super::registries::Registries;
 use crate::entity::account::Account;
 use crate::entity::card::Card;
 use crate::entity::intl_order::IntlOrder;
+use crate::entity::passkey::{self, Passkey};
 use crate::entity::payment;
 use crate::entity::reloadable_card::ReloadableCard;
-use crate::id::{CardId, DepositId, JobId, Network, PaymentId, RequestId, Wallet, WithdrawalId};
+use crate::id::{CardId, DepositId, JobId, Network, PasskeyId, PaymentId, RequestId, Wallet, WithdrawalId};
 use crate::kernel::entity::EntityId as _;
 use crate::kernel::job::AnyJob;
 use crate::kernel::registry::LoadError;
@@ -106,7 +107,13 @@ impl Engine {
             let owner = text
                 .parse::<Wallet>()
                 .map(|address| self.account_of(&address).address());
-            return self.0.registries.find_by_id(owner.as_deref().unwrap_or(text)).await;
+            let mut found = self.0.registries.find_by_id(owner.as_deref().unwrap_or(text)).await?;
+            if let Ok(id) = text.parse::<PasskeyId>()
+                && let Some(passkey) = self.passkey(&id).await?
+            {
+                found = vec![self.passkey_resource(id, &passkey).await?];
+            }
+            return Ok(found);
         };
         let Some(row) = self.0.store.read(&table::outbox_job(outbox_job)).await? else {
             return Ok(Vec::new());
@@ -258,6 +265,8 @@ impl Engine {
                 });
             }
         }
+        let passkeys = self.passkey_group(wallet, of_each).await?;
+        owns.extend((passkeys.count > 0).then_some(passkeys));
         for kind in Registries::KINDS {
             let belongings = self.resource_groups(wallet, *kind, of_each).await?;
             owns.extend((belongings.count > 0).then_some(belongings));
@@ -268,6 +277,32 @@ impl Engine {
             resources: owns,
             open_jobs: open_work,
         }))
+    }
+
+    /// Passkeys are found by their slots. Those that were removed are not listed.
+    async fn passkey_group(&self, wallet: &Wallet, most: usize) -> Result<ResourceGroup, LoadError> {
+        let passkeys = self.passkeys_of(wallet).await?;
+        let mut newest = Vec::with_capacity(most.min(passkeys.len()));
+        for (id, passkey) in passkeys.iter().rev().take(most) {
+            newest.push(self.passkey_resource(*id, passkey).await?);
+        }
+        Ok(ResourceGroup {
+            kind: EntityKind::Passkey,
+            count: passkeys.len(),
+            newest,
+        })
+    }
+
+    async fn passkey_resource(&self, id: PasskeyId, passkey: &Passkey) -> Result<CustomerResource, LoadError> {
+        let resource = CustomerResource::from_entity(&id, passkey);
+        if !passkey.is_active() || !self.is_passkey_suspended(id, passkey.created_at).await? {
+            return Ok(resource);
+        }
+        Ok(CustomerResource {
+            status: passkey::SUSPENDED,
+            view: JsonObject::of(&passkey.view(&id).suspended()),
+            ..resource
+        })
     }
 
     async fn resource_groups(

@@ -18,7 +18,7 @@ use crate::kernel::{AskError, IdempotencyRecorder, audit_log, table};
 use crate::lease::Lease;
 use crate::money::Usdc;
 use crate::operator::{
-    AuditAction, AuditExtras, AuditPosition, AuditRecord, AuditedAction, OperatorAction, OperatorToken,
+    AuditAction, AuditExtras, AuditPosition, AuditRecord, AuditedAction, OperatorAction, OperatorToken, Role,
 };
 use crate::port::{CardAction, Timestamp};
 
@@ -32,6 +32,10 @@ pub struct QueuedOrder {
     /// Whether the card may have been issued in a history that a restore lost; see [`Engine::may_be_made_manually`].
     pub in_doubt: bool,
 }
+
+/// The token is that of the only administrator: without it, tokens could be neither created nor revoked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastAdministrator;
 
 /// Position in a list ordered by time: time, then id.
 pub type ListPosition = (Timestamp, u128);
@@ -431,18 +435,24 @@ impl Engine {
         }
     }
 
-    /// Revokes a token and returns its hash. The row stays, so that its name is never reused.
+    /// Revokes a token and returns its hash. The row stays, so that its name is never reused. The leases of its operator
+    /// end, and so do the approvals that wait at their request.
     ///
     /// # Errors
-    /// [`OperationError::AlreadyUsed`] when no token has this name.
+    /// [`OperationError::AlreadyUsed`] when no token has this name; [`LastAdministrator`] when no other administrator's
+    /// token works, in the store or, as the caller knows, in the settings.
     pub async fn revoke_operator_token(
         &self,
         name: &str,
         act: &OperatorAction,
-    ) -> Result<[u8; 32], OperationError<()>> {
+        is_administrator_configured: bool,
+    ) -> Result<[u8; 32], OperationError<LastAdministrator>> {
         let one = self.lock_operator().await;
         let known = self.token_named(name).await.map_err(|_| OperationError::Unavailable)?;
         let (hash, token) = known.ok_or(OperationError::AlreadyUsed)?;
+        if self.is_administrator(&hash, &token).await? && !is_administrator_configured {
+            self.require_administrator_besides(name).await?;
+        }
         let revoked = OperatorToken { revoked: true, ..token };
         let words = AuditEntry {
             act,
@@ -457,7 +467,38 @@ impl Engine {
             .map_err(|_| OperationError::Unavailable)?;
         writes.push(put_row(table::operator(&hash), &revoked));
         let done = self.commit_with_audit(&one, &words, Vec::new(), writes);
-        done.await.map(|()| hash).map_err(|_| OperationError::Unavailable)
+        done.await.map_err(|_| OperationError::Unavailable)?;
+        // The token is revoked whatever happens here, and the caller must learn it. A start ends what is left.
+        if let Err(error) = self.end_leases(&one, |holder| holder == name).await {
+            tracing::error!(%error, operator = name, "leases of a revoked operator could not be ended");
+        }
+        Ok(hash)
+    }
+
+    /// Whether this token works and is an administrator's.
+    async fn is_administrator(
+        &self,
+        hash: &[u8; 32],
+        token: &OperatorToken,
+    ) -> Result<bool, OperationError<LastAdministrator>> {
+        if token.revoked || token.role != Role::Administrator {
+            return Ok(false);
+        }
+        let suspended = self.is_token_suspended(hash, token.created_at).await;
+        Ok(!suspended.map_err(|_| OperationError::Unavailable)?)
+    }
+
+    async fn require_administrator_besides(&self, name: &str) -> Result<(), OperationError<LastAdministrator>> {
+        let rows = self.0.store.scan(&[table::OPERATOR_TOKEN], None, usize::MAX).await;
+        for (key, row) in rows.map_err(|_| OperationError::Unavailable)? {
+            let token: OperatorToken = codec::decode(&row.value).map_err(|_| OperationError::Unavailable)?;
+            if let Some(hash) = key.last_chunk::<32>().filter(|_| token.name != name)
+                && self.is_administrator(hash, &token).await?
+            {
+                return Ok(());
+            }
+        }
+        Err(OperationError::Rejected(LastAdministrator))
     }
 
     /// Audit records, oldest first, after the record with this number, at most `limit`; each with the hash of its row.

@@ -141,7 +141,7 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub(super) async fn is_passkey_suspended(&self, id: PasskeyId, made: Timestamp) -> Result<bool, StoreError> {
+    pub async fn is_passkey_suspended(&self, id: PasskeyId, made: Timestamp) -> Result<bool, StoreError> {
         Ok(self.is_suspended(made.seconds()) && self.0.store.read(&table::confirmed_passkey(id)).await?.is_none())
     }
 

@@ -14,7 +14,8 @@ pub use self::limits::{KeyAllowance, KeyLimits, KeyLimitsView, KeyShare, KeyUsag
 use crate::answer::Time;
 use crate::entity::payment::SessionSeed;
 use crate::entity::session::{AuthMethod, ID_TOKEN_MAX_S, Session};
-use crate::id::{ApiKeyId, Wallet};
+use crate::entity::spend_approval;
+use crate::id::{ApiKeyId, JobId, Wallet};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
 use crate::port::Timestamp;
 
@@ -70,6 +71,11 @@ pub enum Command {
     Revoke,
     /// Replaces the limits.
     SetLimits(KeyLimits),
+    /// The requests and unused approvals of its agent have ended with it.
+    RecordApprovalsEnded {
+        /// Job that ended them.
+        job: JobId,
+    },
 }
 
 /// Events of an API key.
@@ -199,6 +205,7 @@ impl ApiKey {
             .event(Event::Revoked(context.now))
             .put(table::revoked_session(until_s, id.session_id()), Vec::new())
             .delete(table::api_key(&self.owner, self.slot))
+            .enqueue(spend_approval::Job::EndApprovalsOfKey(id), context)
     }
 }
 
@@ -254,6 +261,7 @@ impl Entity for ApiKey {
             (Some(key), Command::SetLimits(_)) if !key.is_active() => Err(Rejection::Revoked),
             (Some(key), Command::SetLimits(limits)) if key.limits == limits => Ok(Decision::answer(())),
             (Some(_), Command::SetLimits(limits)) => Ok(Decision::answer(()).event(Event::LimitsChanged(limits))),
+            (Some(_), Command::RecordApprovalsEnded { job }) => Ok(Decision::answer(()).completes_job(job)),
         }
     }
 

@@ -175,6 +175,11 @@ pub enum Command {
         /// Number of the lease that ended.
         lease: u64,
     },
+    /// The lease holder is no operator any more.
+    EndLease {
+        /// Number of the lease.
+        lease: u64,
+    },
     /// The issuer has ended the hold.
     RecordHoldSettled {
         /// Job that requested it.
@@ -204,7 +209,7 @@ pub enum Event {
     Declined(ExternalText, Timestamp),
     /// An operator claimed it under a new lease.
     Claimed(LeaseHolder, Timestamp),
-    /// The lease expired.
+    /// The lease expired, or its holder is no operator any more.
     LeaseExpired(Timestamp),
     /// An operator released it.
     Released(Timestamp),

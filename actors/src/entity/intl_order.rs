@@ -234,6 +234,11 @@ pub enum Command {
         /// Number of the lease that ended.
         lease: u64,
     },
+    /// The lease holder is no operator any more.
+    EndLease {
+        /// Number of the lease.
+        lease: u64,
+    },
     /// The order is a day old.
     MarkOverdue {
         /// Scheduled job that triggers it.
@@ -269,7 +274,7 @@ pub enum Event {
     },
     /// An operator claimed it under a new lease.
     Claimed(LeaseHolder, Timestamp),
-    /// The lease expired.
+    /// The lease expired, or its holder is no operator any more.
     LeaseExpired(Timestamp),
     /// An operator released it.
     Released(Timestamp),

@@ -12,7 +12,7 @@ use crate::credential::{AnsweredChallenge, Credential};
 use crate::entity::payment::SessionSeed;
 use crate::entity::session::{AuthMethod, ID_TOKEN_MAX_S, Session};
 use crate::id::{PasskeyId, Wallet};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, StateMachine as _, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, table};
 use crate::port::Timestamp;
 
 /// Maximum number of characters of a passkey's name.
@@ -105,8 +105,10 @@ pub struct PasskeyView<'a> {
     pub passkey_id: PasskeyId,
     /// Name of the passkey.
     pub name: &'a str,
-    /// `active` or `removed`.
-    pub status: State,
+    /// `active` or `removed`. Lists say `suspended` after a restore without the revocation log: the passkey is refused
+    /// until an operator confirms it. The operator of the service does that when you ask.
+    #[cfg_attr(feature = "documents", schema(value_type = State))]
+    pub status: &'static str,
     /// Whether it can be copied to other devices of its owner, as passkeys of a password manager can.
     pub synced: bool,
     /// Time at which it was added (RFC 3339).
@@ -114,6 +116,21 @@ pub struct PasskeyView<'a> {
     /// Time of the last sign-in or confirmation (RFC 3339).
     #[cfg_attr(feature = "documents", schema(required))]
     pub last_used_at: Option<Time>,
+}
+
+/// Status of an active passkey from before a restore that no operator has confirmed. No state of its own: the passkey has
+/// not changed, and a confirmation of everything ends the suspension of all.
+pub const SUSPENDED: &str = "suspended";
+
+impl PasskeyView<'_> {
+    /// The view of a passkey that is suspended after a restore.
+    #[must_use]
+    pub fn suspended(self) -> Self {
+        Self {
+            status: SUSPENDED,
+            ..self
+        }
+    }
 }
 
 crate::state_machine! { Passkey, Event;
@@ -295,7 +312,7 @@ impl Entity for Passkey {
         PasskeyView {
             passkey_id: *id,
             name: &self.name,
-            status: self.state(),
+            status: self.status(),
             synced: self.credential.backup_eligible,
             created_at: self.created_at.into(),
             last_used_at: self.used_at.map(Time::from),

@@ -6,7 +6,7 @@
 //! pending --owner approves--> approved --> expired
 //!    `--owner declines--.        |   |
 //!                       v        |   `--the spend was made--> used
-//!                    declined <--' owner declines after all
+//!                    declined <--' owner declines after all, or the agent's access ends
 //! ```
 //!
 //! Nothing is signed, reserved or charged for it. An approval is valid once, for exactly one spend, and for a limited
@@ -24,8 +24,8 @@ use purser_storage::codec::{self, Stored};
 use sha2::{Digest, Sha256};
 
 pub use self::job::Job;
-pub use self::view::{ExceededLimitView, RoutePurchaseView, SpendApprovalView, SpendKind};
-pub use self::visibility::{as_seen_by, is_same_for_all, sees_event, sees_request_of};
+pub use self::view::{DeclineReason, ExceededLimitView, RoutePurchaseView, SpendApprovalView, SpendKind};
+pub use self::visibility::{as_seen_by, is_same_for_all, sees_event, sees_request_of, without_webhook_url};
 use crate::entity::wallet_payment::PaymentMethod;
 use crate::id::{
     ApiKeyId, BankAccountId, BankDestinationId, BankTransferId, JobId, PayoutId, SessionId, Wallet, WalletPaymentId,
@@ -259,6 +259,8 @@ pub enum Status {
     Expired,
     /// The spend was made.
     Used(SpendUse),
+    /// The access of the agent ended before the spend was made. It counts as declined.
+    AgentEnded,
 }
 
 /// Commands to a spend approval.
@@ -277,6 +279,8 @@ pub enum Command {
     },
     /// After a restore: ends it if it is approved. The lost history may have used it.
     EndByRestore,
+    /// Ends it if it is open, because the access of the agent that asked has ended.
+    EndWithAgent,
     /// The spend was made: its batch has deleted the row of the approval.
     RecordUse {
         /// Job that reports it.
@@ -320,12 +324,14 @@ pub enum Event {
     Used(SpendUse, Timestamp),
     /// The same spend can be requested again.
     DeclineEnded(Timestamp),
+    /// The access of the agent that asked has ended.
+    AgentEnded(Timestamp),
 }
 
 crate::state_machine! { SpendApproval, Status, Event;
     states {
-        Pending = "pending", Approved = "approved", Declined | DeclinedEnded = "declined", Expired = "expired",
-        Used = "used",
+        Pending = "pending", Approved = "approved", Declined | DeclinedEnded | AgentEnded = "declined",
+        Expired = "expired", Used = "used",
     }
     events {
         Requested "requested" { - => Pending: "request of an agent over a limit of the account owner" }
@@ -340,6 +346,10 @@ crate::state_machine! { SpendApproval, Status, Event;
         }
         Used "used" { Approved => Used: "the spend that it was given for" }
         DeclineEnded - { Declined }
+        AgentEnded "declined" {
+            Pending => Declined: "end of the agent's access",
+            Approved => Declined: "end of the agent's access",
+        }
     }
 }
 
@@ -356,6 +366,8 @@ pub enum Rejection {
     Used,
     /// The owner has not approved it: no batch can have used it.
     NotApproved,
+    /// The access of the agent that asked has ended.
+    AgentEnded,
 }
 
 impl Stored for SpendApproval {
@@ -384,6 +396,7 @@ impl SpendApproval {
             Status::Declined | Status::DeclinedEnded => Some(Rejection::Declined),
             Status::Expired => Some(Rejection::Expired),
             Status::Used(_) => Some(Rejection::Used),
+            Status::AgentEnded => Some(Rejection::AgentEnded),
         }
     }
 }

@@ -15,7 +15,7 @@ mod job;
 mod machine;
 mod view;
 
-pub use self::view::WebhookView;
+pub use self::view::{WebhookView, url_origin};
 use purser_storage::codec::Stored;
 
 use crate::id::{CardId, JobId, SessionId, Wallet};

@@ -1,12 +1,12 @@
 //! Who caused an event. Of a request by a session or an operator, it is stored with the event. Of anything else, it
 //! follows from the event's type and object when the envelope is rendered, so that a paid call stores nothing for it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::id::{ApiKeyId, PaymentId, SessionId};
 
 /// Who or what caused an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EventActorType {
@@ -40,7 +40,8 @@ pub struct EventActor {
     /// `payment` or `api_key` that began it, the `wallet` that signed for a recovery, an `operator`, the `provider` of the
     /// product, a `merchant`, the `recipient` of a payout, the `chain`, or the `service` itself.
     pub r#type: EventActorType,
-    /// `ses_…` is the id of the session, if a request of a session caused it.
+    /// `ses_…` is the id of the session, if a request of a session caused it. An agent sees this and the following members
+    /// of its own requests only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     /// Whether a person did it, at a page of the service.

@@ -13,7 +13,7 @@ use crate::answer::moment;
 pub use crate::answer::rfc3339;
 use crate::id::{EventId, ShardId, Wallet};
 use crate::kernel::Context;
-use crate::kernel::event_actor;
+use crate::kernel::event_actor::{self, EventActor};
 use crate::kernel::stored_view::{Reader, StoredView, put_bytes, put_number, with_text, without_member};
 use crate::kernel::words;
 use crate::port::Timestamp;
@@ -162,6 +162,34 @@ impl PublicEvent {
     pub fn without_previous(self, member: &str) -> Option<Self> {
         let views = without_member(&self.views, 1, member)?;
         Some(Self { views, ..self })
+    }
+
+    /// Where the actor begins in the views. `None` if no request caused the event: then the actor follows from the event.
+    fn actor_start(&self) -> Option<usize> {
+        let (mut views, mut skipped) = (Reader(&self.views), String::with_capacity(self.expected_bytes()));
+        views.object(&mut skipped)?;
+        views.object(&mut skipped)?;
+        (!views.0.is_empty()).then(|| self.views.len() - views.0.len())
+    }
+
+    /// Whether a request caused it.
+    pub fn is_of_request(&self) -> bool {
+        self.actor_start().is_some()
+    }
+
+    /// JSON text of the actor, if a request caused it.
+    pub fn request_actor(&self) -> Option<String> {
+        let mut json = String::with_capacity(160);
+        Reader(self.views.get(self.actor_start()?..)?).object(&mut json)?;
+        Some(json)
+    }
+
+    /// The same event of a request with another actor.
+    #[must_use]
+    pub fn with_actor(mut self, actor: &EventActor) -> Option<Self> {
+        self.views.truncate(self.actor_start()?);
+        StoredView::of(actor).write(&mut self.views);
+        Some(self)
     }
 
     /// About the length of the envelope in bytes.

@@ -160,9 +160,9 @@ async fn tokens_are_found_by_hash_and_names_are_unique() {
     let hash = [result.iter().position(Result::is_ok).unwrap() as u8; 32];
     assert_eq!(world.engine.operator_token(&hash).await.unwrap(), Some(token("ben")));
     assert_eq!(world.engine.operator_token(&[99; 32]).await.unwrap(), None);
-    world.engine.revoke_operator_token("ben", &act()).await.unwrap();
+    world.engine.revoke_operator_token("ben", &act(), false).await.unwrap();
     assert!(matches!(
-        world.engine.revoke_operator_token("eva", &act()).await,
+        world.engine.revoke_operator_token("eva", &act(), false).await,
         Err(OperationError::AlreadyUsed)
     ));
     let taken = token("ben");

@@ -641,3 +641,43 @@ async fn approval_from_before_a_restore_passes_nothing() {
         .await
         .expect("the new consent passes");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn approvals_end_with_the_access_of_their_agent() {
+    // Checks: what waits, and an approval that was given and not used, end with their API key, over a crash too, with an
+    // event. Those of other agents stay, until all agents are stopped. No place stays taken, and once agents may act again
+    // the same spend is asked for anew.
+    let world = asking(10, None).await;
+    let key = key(&world, None, None).await;
+    let (waits, given) = (
+        pending(&world, by(key, transfer(1, 12))).await,
+        pending(&world, by(key, transfer(2, 13))).await,
+    );
+    let wallets = pending(&world, transfer(3, 12)).await;
+    world.engine.approve_spend(given).await.expect("it is approved");
+    world.wait_until_idle().await;
+    world.engine.revoke_api_key(key).await.expect("it is revoked");
+    let world = world.crash().await;
+    for id in [waits, given] {
+        until(&world, id, Status::AgentEnded).await;
+    }
+    world.wait_until_idle().await;
+    assert_eq!(read(&world, wallets).await.status, Status::Pending);
+    assert_eq!(world.event_count("approval.declined"), 2);
+    assert_eq!(rows(&world), [1, 1, 0]);
+    let late = world.engine.approve_spend(waits).await;
+    let has_ended = matches!(
+        late,
+        Err(OperationError::Rejected(spend_approval::Rejection::AgentEnded))
+    );
+    assert!(has_ended, "{late:?}");
+
+    let stopped = world.engine.set_agents_stopped(OWNER, true).await;
+    stopped.expect("the agents are stopped");
+    until(&world, wallets, Status::AgentEnded).await;
+    world.wait_until_idle().await;
+    assert_eq!((world.event_count("approval.declined"), rows(&world)), (3, [0; 3]));
+    let resumed = world.engine.set_agents_stopped(OWNER, false).await;
+    resumed.expect("agents may act");
+    assert_ne!(pending(&world, transfer(4, 12)).await, wallets);
+}

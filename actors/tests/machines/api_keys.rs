@@ -10,7 +10,7 @@ use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
 use purser_storage::{Condition, Write, codec};
 
-use crate::fixtures::{NOW, WALLET, at, event_names, fold, session, status};
+use crate::fixtures::{NOW, WALLET, at, event_names, fold, job_names, session, status};
 use crate::transitions::{assert_chart, commanded, listed};
 
 const ID: ApiKeyId = ApiKeyId(19);
@@ -130,6 +130,7 @@ fn active_key_takes_a_slot_that_its_revocation_frees() {
         &|write| matches!(write, Write::Put { key, .. } if *key == revoked)
     ));
     assert!(wrote(&|write| matches!(write, Write::Delete { key } if *key == place)));
+    assert_eq!(job_names(&ended), ["end_approvals_of_key"]);
 }
 
 #[test]

@@ -40,6 +40,8 @@ reject_other   !          !               Rejected        !               !     
 reject_admin   !          !               Rejected        !               !                     !               !            !            !       !        !
 end_lease      !          =               =               LeaseExpired    LeaseExpired          =               =            =            =       =        =
 end_lease_old  !          =               =               =               =                     =               =            =            =       =        =
+revoked        !          =               =               LeaseExpired    LeaseExpired          =               =            =            =       =        =
+revoked_old    !          =               =               =               =                     =               =            =            =       =        =
 settled        !          !               !               !               !                     !               HoldSettled  HoldSettled  !       !        !
 ";
 
@@ -118,6 +120,8 @@ fn commands() -> Vec<(&'static str, Command)> {
         ("reject_admin", reject(chief, None)),
         ("end_lease", end(LEASE)),
         ("end_lease_old", end(LEASE - 1)),
+        ("revoked", Command::EndLease { lease: LEASE }),
+        ("revoked_old", Command::EndLease { lease: LEASE - 1 }),
         ("settled", Command::RecordHoldSettled { job: JOB }),
     ]
 }
@@ -213,7 +217,7 @@ fn decide(asked: &CardWithdrawal, name: &str) -> Decision<CardWithdrawal> {
 
 #[test]
 fn case_31_every_command_in_every_state_matches_the_table() {
-    // Checks: twenty-two commands in eleven states; final states reject everything except issuer reports and timers.
+    // Checks: twenty-four commands in eleven states; final states reject everything except issuer reports and timers.
     let states: Vec<_> = std::iter::once(None)
         .chain(withdrawals().into_iter().map(Some))
         .collect();

@@ -41,6 +41,8 @@ cancel         !  Cancelled      !              !                     !         
 reveal         !  !              !              !                     !              Revealed         !          !         !        Revealed         !        Revealed                 Revealed
 end_lease      !  =              LeaseExpired   LeaseExpired          =              =                =          =         =        =                =        =                        =
 end_lease_old  !  =              =              =                     =              =                =          =         =        =                =        =                        =
+revoked        !  =              LeaseExpired   LeaseExpired          =              =                =          =         =        =                =        =                        =
+revoked_old    !  =              =              =                     =              =                =          =         =        =                =        =                        =
 overdue        !  BecameOverdue  BecameOverdue  BecameOverdue         BecameOverdue  =                =          =         =        =                =        =                        =
 expire         !  =              =              =                     =              Expired          =          =         =        Expired          =        Expired                  Expired
 forgotten      !  =              =              =                     =              =                =          =         =        =                =        =                        =
@@ -124,6 +126,8 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         ("reveal", Command::Reveal),
         ("end_lease", end(LEASE)),
         ("end_lease_old", end(LEASE - 1)),
+        ("revoked", Command::EndLease { lease: LEASE }),
+        ("revoked_old", Command::EndLease { lease: LEASE - 1 }),
         ("overdue", Command::MarkOverdue { job: JOB }),
         ("expire", Command::Expire { job: JOB }),
         ("forgotten", Command::RecordCvvShredded { job: JOB }),
@@ -235,7 +239,7 @@ pub(crate) fn decide(order: &IntlOrder, name: &str) -> Decision<IntlOrder> {
 
 #[test]
 fn case_31_every_command_in_every_state_matches_the_table() {
-    // Checks: twenty-six commands in thirteen states; an ended order accepts reports, and timers without an event.
+    // Checks: twenty-eight commands in thirteen states; an ended order accepts reports, and timers without an event.
     let states: Vec<_> = std::iter::once(None).chain(orders().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     assert_eq!(lines.next().unwrap().split_whitespace().count(), states.len());

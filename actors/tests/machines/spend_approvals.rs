@@ -25,12 +25,13 @@ const SLOT: u8 = 3;
 const TWELVE: Usdc = Usdc::from_atomic(12_000_000);
 
 const TABLE: &str = "
-          -          pending      approved     declined  declined  expired  used
-request   Requested  NotApproved  NotApproved  Declined  Declined  Expired  Used
-approve   NotFound   Approved     .            Declined  Declined  Expired  Used
-decline   NotFound   Declined     Declined     .         .         Expired  Used
-early     NotFound   .            .            .         .         .        .
-used      NotFound   NotApproved  Used         Declined  Declined  Expired  Used
+          -          pending      approved     declined  declined  expired  used  declined
+request   Requested  NotApproved  NotApproved  Declined  Declined  Expired  Used  AgentEnded
+approve   NotFound   Approved     .            Declined  Declined  Expired  Used  AgentEnded
+decline   NotFound   Declined     Declined     .         .         Expired  Used  .
+early     NotFound   .            .            .         .         .        .     .
+used      NotFound   NotApproved  Used         Declined  Declined  Expired  Used  AgentEnded
+ended     NotFound   AgentEnded   AgentEnded   .         .         .        .     .
 ";
 
 fn agent() -> SpendAgent {
@@ -74,6 +75,7 @@ fn events() -> Vec<Event> {
         Event::Expired(NOW),
         Event::Used(USED_BY, NOW),
         Event::DeclineEnded(NOW),
+        Event::AgentEnded(NOW),
     ]
 }
 
@@ -90,6 +92,7 @@ fn approvals() -> Vec<SpendApproval> {
         of(&[0, 2, 5]),
         of(&[0, 3]),
         of(&[0, 1, 4]),
+        of(&[0, 6]),
     ]
 }
 
@@ -106,12 +109,13 @@ fn commands() -> Vec<(&'static str, Command)> {
                 used_by: USED_BY,
             },
         ),
+        ("ended", Command::EndWithAgent),
     ]
 }
 
 #[test]
 fn every_command_in_every_state_matches_the_table() {
-    // Checks: five commands in seven states. A decision cannot be changed except by taking an unused approval back, and
+    // Checks: six commands in eight states. A decision cannot be changed except by taking an unused approval back, and
     // nothing but an approved one is ever used.
     let states: Vec<_> = std::iter::once(None).chain(approvals().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
@@ -206,6 +210,11 @@ fn rows_follow_the_state() {
         [true, false, true],
         "the batch of the spend deleted the row of the approval"
     );
+    let lost = [&all[0], &all[1]].map(|open| decide(Some(open), Command::EndWithAgent, NOW));
+    for (lost, was_usable) in lost.iter().zip([false, true]) {
+        let rows = [&slot, &usable, &spend].map(|row| deletes(lost, row));
+        assert_eq!(rows, [true, was_usable, true], "the agent's access ended");
+    }
     let early = decide(Some(&all[2]), Command::Expire { job: JOB }, late(PENDING_MS - 1));
     assert!(!deletes(&early, &spend) && early.events().is_empty());
     let ended = decide(Some(&all[2]), Command::Expire { job: JOB }, late(PENDING_MS));
@@ -258,6 +267,13 @@ fn views_name_the_spend_and_its_limits() {
     for member in ["network", "pay_to", "host", "wallet_payment_id"] {
         assert!(json[member].is_null(), "{member}");
     }
+    let reasons = approvals().iter().map(|approval| {
+        let json: serde_json::Value = serde_json::from_str(&to_json(&approval.view(&ID))).unwrap();
+        json.get("decline_reason").cloned()
+    });
+    let reasons: Vec<_> = reasons.collect();
+    assert!(reasons[..6].iter().all(Option::is_none), "{reasons:?}");
+    assert_eq!(reasons[6..], [Some("agent_ended".into())]);
     for approval in approvals() {
         assert!(!to_json(&approval.view(&ID)).contains("slot"));
         assert_eq!(approval.outcome(), None);

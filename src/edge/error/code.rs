@@ -240,7 +240,8 @@ errors! {
     ApprovalExpired = 409 "approval_expired" Never;
     /// The approval was used. It is for one spend.
     ApprovalUsed = 409 "approval_used" Never;
-    /// The API key of the agent that asked for the approval was revoked.
+    /// The access of the agent that asked for the approval has ended: its API key was revoked, or all agents were
+    /// stopped.
     ApprovalKeyRevoked = 409 "approval_key_revoked" Never;
     /// The bank account belongs to another wallet.
     BankAccountAccessDenied = 403 "bank_account_access_denied" Never;
@@ -487,6 +488,8 @@ errors! {
     OperatorTokenNameTaken = 409 "operator_token_name_taken" Never;
     /// The token is defined in the settings. Remove it there.
     OperatorTokenInConfig = 409 "operator_token_in_config" Never;
+    /// No other administrator's token works. Create another administrator's token first.
+    LastAdministrator = 409 "last_administrator" AfterChange;
     /// The identity is already verified.
     IdentityAlreadyVerified = 409 "identity_already_verified" Never;
     /// A callback contradicts the earlier result of the check, which remains valid.

@@ -3,6 +3,7 @@
 use purser_actors::engine::charts;
 use purser_actors::entity::card_withdrawal;
 use purser_actors::entity::intl_order;
+use purser_actors::entity::passkey;
 use purser_actors::kernel::{EntityKind, NamedState as _};
 use purser_actors::operator::Role;
 use purser_actors::reconciliation::EntryStatus;
@@ -29,7 +30,7 @@ impl From<card_withdrawal::State> for OpenStatus {
 closed_set! {
     "Status of an entity of any kind." pub(super) ResourceStatus = {
         let charts: Vec<_> = charts().into_iter().map(|(_, chart)| chart).collect();
-        merged_states(&[], &charts)
+        merged_states(&[passkey::SUSPENDED], &charts)
     }
 }
 

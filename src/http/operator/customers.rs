@@ -1,21 +1,22 @@
 //! Customer search: finds a customer by any identifier, and renders its resources as the owner sees them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purser_actors::answer::rfc3339;
 use purser_actors::engine::customers::{self, CardScanCursor};
+use purser_actors::entity::webhook::url_origin;
 use purser_actors::id::{RequestId, Wallet};
-use purser_actors::kernel::JsonObject;
-#[cfg(feature = "documents")]
-use purser_actors::operator::Permission;
+use purser_actors::kernel::{EntityKind, JsonObject};
+use purser_actors::operator::{Permission, Role};
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::AdminState;
 #[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
 use super::closed_sets::{EntityKindName, ResourceStatus};
-use super::extractors::AuthorizedRead;
+use super::extractors::ReadByRole;
 use super::jobs::{self, OpenJob};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::Private;
@@ -125,7 +126,7 @@ const MAX_QUERY_LEN: usize = 64;
 const RESOURCES_PER_KIND: u64 = 5;
 
 async fn get_customers(
-    AuthorizedRead { admin, query }: AuthorizedRead,
+    ReadByRole { admin, role, query }: ReadByRole,
 ) -> Result<Private<CustomerSearchResponse>, ApiError> {
     let query = Query::parse(query.as_deref(), &["q", "after", "limit"])?;
     let of_each = usize::try_from(query.number("limit", RESOURCES_PER_KIND, 1, 100)?).unwrap_or(1);
@@ -145,8 +146,8 @@ async fn get_customers(
         None => None,
     };
     Ok(Private(CustomerSearchResponse {
-        found: resources(found)?,
-        customer: customer.map(|customer| render(&admin, customer)).transpose()?,
+        found: resources(found, role)?,
+        customer: customer.map(|customer| render(&admin, customer, role)).transpose()?,
         next_after: next,
     }))
 }
@@ -221,28 +222,46 @@ fn only_owner(quoted: &str, found: &[customers::CustomerResource]) -> Option<Wal
     found.iter().all(|thing| thing.owner == first).then_some(first)
 }
 
-fn resources(found: Vec<customers::CustomerResource>) -> Result<Vec<CustomerResource>, ApiError> {
-    found.into_iter().map(resource).collect()
+fn resources(found: Vec<customers::CustomerResource>, reader: Role) -> Result<Vec<CustomerResource>, ApiError> {
+    found.into_iter().map(|found| resource(found, reader)).collect()
 }
 
-fn resource(found: customers::CustomerResource) -> Result<CustomerResource, ApiError> {
+fn resource(found: customers::CustomerResource, reader: Role) -> Result<CustomerResource, ApiError> {
+    let object = match found.kind {
+        EntityKind::Webhook if !reader.allows(Permission::ReadWebhookUrls) => without_url(&found.view)?,
+        _ => as_owner_sees(&found.view)?,
+    };
     Ok(CustomerResource {
         kind: found.kind.into(),
         id: found.id,
         status: found.status.into(),
         wallet: found.owner.to_string(),
-        object: as_owner_sees(&found.view)?,
+        object,
     })
+}
+
+/// A webhook endpoint with the scheme and host of its URL only.
+fn without_url(view: &JsonObject) -> Result<Box<RawValue>, ApiError> {
+    let mut object: BTreeMap<String, Box<RawValue>> =
+        serde_json::from_str(&view.to_json()).map_err(|_| ApiError::internal())?;
+    if let Some(url) = object.get_mut("url") {
+        let text: String = serde_json::from_str(url.get()).map_err(|_| ApiError::internal())?;
+        *url = to_raw_value(&url_origin(&text)).map_err(|_| ApiError::internal())?;
+    }
+    to_raw_value(&object).map_err(|_| ApiError::internal())
 }
 
 fn as_owner_sees(view: &JsonObject) -> Result<Box<RawValue>, ApiError> {
     RawValue::from_string(view.to_json()).map_err(|_| ApiError::internal())
 }
 
-fn render(admin: &AdminState, customer: customers::Customer) -> Result<Customer, ApiError> {
+fn render(admin: &AdminState, customer: customers::Customer, reader: Role) -> Result<Customer, ApiError> {
     let account = customer.account;
     let agents_stopped_at = account.agents_stopped_at().map(rfc3339);
-    let groups = customer.resources.into_iter().map(resource_group);
+    let groups = customer
+        .resources
+        .into_iter()
+        .map(|group| resource_group(group, reader));
     let open_jobs = customer.open_jobs.iter().map(|job| jobs::open_job(admin, job));
     Ok(Customer {
         wallet: account.wallet.to_string(),
@@ -261,11 +280,11 @@ fn render(admin: &AdminState, customer: customers::Customer) -> Result<Customer,
     })
 }
 
-fn resource_group(group: customers::ResourceGroup) -> Result<CustomerResourceGroup, ApiError> {
+fn resource_group(group: customers::ResourceGroup, reader: Role) -> Result<CustomerResourceGroup, ApiError> {
     Ok(CustomerResourceGroup {
         kind: group.kind.into(),
         count: group.count as u64,
         not_shown: group.count.saturating_sub(group.newest.len()) as u64,
-        newest: resources(group.newest)?,
+        newest: resources(group.newest, reader)?,
     })
 }

@@ -6,7 +6,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::request::Parts;
 use purser_actors::kernel::event_actor::EventActor;
 use purser_actors::kernel::request_context;
-use purser_actors::operator::{OperatorAction, Permission};
+use purser_actors::operator::{OperatorAction, Permission, Role};
 use serde::de::DeserializeOwned;
 
 use super::AdminState;
@@ -64,6 +64,26 @@ impl FromRequestParts<Arc<AdminState>> for AuthorizedRead {
         let query = parts.uri.query().map(str::to_owned);
         let admin = admin.clone();
         Ok(Self { admin, query })
+    }
+}
+
+/// Extractor: an authorized operator read that shows some roles less.
+pub(super) struct ReadByRole {
+    pub(super) admin: Arc<AdminState>,
+    pub(super) role: Role,
+    pub(super) query: Option<String>,
+}
+
+impl FromRequestParts<Arc<AdminState>> for ReadByRole {
+    type Rejection = ApiError;
+
+    /// # Errors
+    /// Those of [`OperatorAuth::authenticate`](super::auth::OperatorAuth::authenticate).
+    async fn from_request_parts(parts: &mut Parts, admin: &Arc<AdminState>) -> Result<Self, ApiError> {
+        let act = admitted(parts, admin, Permission::Read).await?;
+        let query = parts.uri.query().map(str::to_owned);
+        let (admin, role) = (admin.clone(), act.role);
+        Ok(Self { admin, role, query })
     }
 }
 

@@ -9,9 +9,7 @@ use purser_actors::answer::rfc3339;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::event_record::EventRecord;
-#[cfg(feature = "documents")]
-use purser_actors::operator::Permission;
-use purser_actors::operator::{AuditAction, AuditRecord};
+use purser_actors::operator::{AuditAction, AuditRecord, Permission, Role};
 use purser_actors::port::Timestamp;
 use purser_storage::{Cursor, Span, StoredEvent};
 use serde::Serialize;
@@ -23,7 +21,7 @@ use super::api_doc::{Operation, OperationDoc, of};
 use super::audit_log::{self, AuditLogEntry};
 #[cfg(feature = "documents")]
 use super::closed_sets::EntityKindName;
-use super::extractors::AuthorizedRead;
+use super::extractors::ReadByRole;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json::Private;
 use crate::http::query::Query;
@@ -131,7 +129,7 @@ impl std::fmt::Display for Position {
     }
 }
 
-async fn get_timeline(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Private<TimelineResponse>, ApiError> {
+async fn get_timeline(ReadByRole { admin, role, query }: ReadByRole) -> Result<Private<TimelineResponse>, ApiError> {
     let query = Query::parse(query.as_deref(), &["wallet", "id", "before", "limit"])?;
     let limit = usize::try_from(query.number("limit", 50, 1, 200)?).unwrap_or(50);
     let invalid = |name, error: &'static str| ApiError::parameter(ErrorCode::ParameterInvalid, name, error);
@@ -158,7 +156,7 @@ async fn get_timeline(AuthorizedRead { admin, query }: AuthorizedRead) -> Result
     {
         return Err(ApiError::new(ErrorCode::AccountNotFound, "There is no such account."));
     }
-    let page = events(&admin, &wallet, id, start, limit).await?;
+    let page = events((&admin, role), &wallet, id, start, limit).await?;
     let oldest = page.next.map_or(Timestamp(0), |next| next.time);
     let subjects: HashSet<&str> = page.entries.iter().map(|placed| placed.entry.id.as_str()).collect();
     let account = wallet.to_string();
@@ -207,7 +205,7 @@ struct EventPage {
 }
 
 async fn events(
-    admin: &AdminState,
+    (admin, reader): (&AdminState, Role),
     wallet: &Wallet,
     id: Option<&str>,
     start: Position,
@@ -238,7 +236,7 @@ async fn events(
                 continue;
             };
             position.time = record.at;
-            entries.extend(entry(admin, event, &record, id, &requests)?);
+            entries.extend(entry((admin, reader), event, &record, id, &requests)?);
         }
         if read.len() < part {
             return Ok(EventPage { entries, next: None });
@@ -260,14 +258,18 @@ async fn open_requests(admin: &AdminState) -> Result<HashMap<String, String>, Ap
 
 /// The entry of an event. `None` if it does not name the id.
 fn entry(
-    admin: &AdminState,
+    (admin, reader): (&AdminState, Role),
     event: &StoredEvent,
     record: &EventRecord,
     id: Option<&str>,
     requests: &HashMap<String, String>,
 ) -> Result<Option<Placed>, ApiError> {
     let own_id = admin.engine.id_text(record.kind, &record.id).unwrap_or_default();
-    let announced = StreamEvent::read(event).map(|event| event.to_json());
+    let announced = match reader.allows(Permission::ReadWebhookUrls) {
+        true => StreamEvent::read(event),
+        false => StreamEvent::read(event).and_then(StreamEvent::without_webhook_url),
+    };
+    let announced = announced.map(|event| event.to_json());
     if let Some(id) = id
         && own_id != id
         && !announced

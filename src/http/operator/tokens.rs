@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use purser_actors::answer::rfc3339;
-use purser_actors::engine::{Engine, OperationError};
+use purser_actors::engine::{Engine, LastAdministrator, OperationError};
 use purser_actors::id;
 use purser_actors::operator::{self, OperatorAction, Permission, Role, system};
 use purser_actors::port::{Clock, Entropy};
@@ -52,7 +52,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
         Operator, unkeyed("revoking again changes nothing"), confirmed(), operation(||
             OperationDoc::post::<RevokeTokenRequest>(Operation { id: "revokeOperatorToken", tag: "Tokens" }, "Revoke an operator token", of::<RevokedOperatorToken>)
                 .error(404, "No token has this name.")
-                .error(409, "The token is defined in the settings.")
+                .error(409, "The token is defined in the settings, or is the last administrator's.")
         )
     }
 }
@@ -214,7 +214,12 @@ async fn post_revoke(
         let error = "This token is defined in the settings.";
         return Err(ApiError::new(ErrorCode::OperatorTokenInConfig, error).hint("Take it out there and restart."));
     }
-    match admin.engine.revoke_operator_token(&request.name, &act).await {
+    let is_configured = admin
+        .operator_auth
+        .configured()
+        .any(|(_, role)| role == Role::Administrator);
+    let revoked = admin.engine.revoke_operator_token(&request.name, &act, is_configured);
+    match revoked.await {
         Ok(hash) => {
             let log = admin.revocations.clone();
             let ended = Entry::OperatorToken(hex::encode(hash));
@@ -229,6 +234,10 @@ async fn post_revoke(
             ErrorCode::OperatorTokenNotFound,
             "No token has this name.",
         )),
+        Err(OperationError::Rejected(LastAdministrator)) => {
+            let error = format!("{} is the only administrator whose token works.", request.name);
+            Err(ApiError::new(ErrorCode::LastAdministrator, error).hint("Create another administrator's token first."))
+        }
         Err(_) => Err(unavailable()),
     }
 }

@@ -9,13 +9,12 @@ use purser_actors::engine::webhooks::DeliveryQuery;
 use purser_actors::entity::webhook::{WebhookEndpoint, WebhookView};
 use purser_actors::id::{Wallet, WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::Entity as _;
-#[cfg(feature = "documents")]
 use purser_actors::operator::Permission;
 use serde::Serialize;
 
 #[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
-use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
+use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, ReadByRole};
 use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
@@ -34,7 +33,7 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
             OperationDoc::get(
                 Operation { id: "listWebhooks", tag: "Webhooks" },
                 Permission::Read,
-                "List webhook endpoints",
+                "List webhook endpoints. The role read-only sees scheme and host of their URLs only",
                 of::<OperatorWebhookList<'_>>,
             )
             .with("wallet", "string", "Only endpoints of this account.")
@@ -91,11 +90,11 @@ struct OperatorWebhookList<'a> {
 struct OperatorWebhook<'a> {
     /// Owner's wallet address in lower case.
     user_id: UserId,
-    /// Webhook endpoint as its owner sees it.
+    /// Webhook endpoint as its owner sees it; for the role `read-only` with the scheme and host of its URL only.
     webhook: WebhookView<'a>,
 }
 
-async fn get_webhooks(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_webhooks(ReadByRole { admin, role, query }: ReadByRole) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["wallet", "limit", "starting_after"])?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
     let failed = |_| ApiError::internal();
@@ -118,9 +117,13 @@ async fn get_webhooks(AuthorizedRead { admin, query }: AuthorizedRead) -> Result
             (found.into_iter().take(limit).collect(), more)
         }
     };
+    let sees_urls = role.allows(Permission::ReadWebhookUrls);
     let webhooks = shown.iter().map(|(id, endpoint)| OperatorWebhook {
         user_id: endpoint.owner.into(),
-        webhook: endpoint.view(id),
+        webhook: match sees_urls {
+            true => endpoint.view(id),
+            false => endpoint.view(id).without_url(),
+        },
     });
     Ok(json::private_ok(&OperatorWebhookList {
         webhooks: webhooks.collect(),

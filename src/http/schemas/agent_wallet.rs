@@ -1,8 +1,8 @@
 //! Schemas of the managed wallet: the contents of `result`.
 
 use super::{
-    AgentWalletAddresses, AgentWalletStatus, ApprovalStatus, ExactDecimal, HoldReason, NetworkName, SpendKind,
-    SpendLimitName, WalletPaymentKind, WalletPaymentStatus,
+    AgentWalletAddresses, AgentWalletStatus, ApprovalStatus, DeclineReason, ExactDecimal, HoldReason, NetworkName,
+    SpendKind, SpendLimitName, WalletPaymentKind, WalletPaymentStatus,
 };
 
 /// A managed wallet.
@@ -122,6 +122,9 @@ pub struct Approval {
     pub expires_at: String,
     /// Time of the owner's decision (RFC 3339).
     pub decided_at: Option<String>,
+    /// `agent_ended`: the owner did not decline it, but its agent's API key was revoked, or all agents were stopped.
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub decline_reason: Option<DeclineReason>,
     /// Id of what used the approval: a wallet payment, withdrawal, bank transfer or payout.
     pub used_by: Option<String>,
     /// Wallet payment that used the approval.

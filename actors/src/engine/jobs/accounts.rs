@@ -130,7 +130,7 @@ impl Work for Job {
 }
 
 impl JobHandlers {
-    /// Revokes the API keys that existed when the agents were stopped.
+    /// Revokes the API keys that existed when the agents were stopped, and ends what any agent had asked the owner for.
     async fn revoke_api_keys(&self, outbox_job: &OutboxJob, account: Wallet, until: Timestamp) -> HandlerResult {
         let slots = self.store.scan(&table::api_keys(&account), None, MAX_KEY_SLOTS).await;
         for (_, row) in slots.map_err(|e| AttemptFailure::temporary(e.to_string()))? {
@@ -144,6 +144,9 @@ impl JobHandlers {
                 ask_entity(keys, id, api_key::Command::Revoke).await?;
             }
         }
+        // Also what was asked without a key, by a program of the wallet whose session has ended.
+        self.end_approvals(account, |approval| approval.requested_at <= until)
+            .await?;
         let job = outbox_job.id;
         ask_entity(&self.registries.accounts, account, Command::RecordKeysRevoked { job }).await
     }

@@ -217,6 +217,7 @@ impl Entity for CardWithdrawal {
             }
             // Scheduled jobs are never cancelled: one that runs too late just completes.
             (_, Command::ExpireLease { job, .. }) => Ok(decided.completes_job(job)),
+            (_, Command::EndLease { lease }) => Ok(asked.end_lease(lease, context)),
             (_, Command::RecordHoldSettled { job }) if !asked.settled => match asked.is_paid() {
                 Some(paid) => {
                     let settled = Event::HoldSettled {

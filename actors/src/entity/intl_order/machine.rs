@@ -136,6 +136,7 @@ impl Entity for IntlOrder {
             (Status::Claimed(Some(_)), Command::ExpireLease { job, lease }) if lease == order.lease => {
                 Ok(decided.completes_job(job).event(Event::LeaseExpired(now)))
             }
+            (_, Command::EndLease { lease }) => Ok(order.end_lease(lease, context)),
             (Status::Queued | Status::Claimed(_), Command::MarkOverdue { job }) if !order.overdue => {
                 let claimed = matches!(order.status, Status::Claimed(_));
                 Ok(decided

@@ -1,7 +1,7 @@
 //! Jobs of spend approvals.
 
 use super::SpendUse;
-use crate::id::SpendApprovalId;
+use crate::id::{ApiKeyId, SpendApprovalId};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
 
 jobs! { SpendApproval:
@@ -14,4 +14,6 @@ jobs! { SpendApproval:
         /// The spend.
         used_by: SpendUse,
     } = "record_spend_approval_use" => JobPolicy { line: LineDependency::None, outgoing: None, queue: Queue::OfKind, operator: None };
+    /// End the requests and unused approvals of an agent whose API key was revoked.
+    62 EndApprovalsOfKey(key: ApiKeyId) = "end_approvals_of_key" => JobPolicy { line: LineDependency::None, outgoing: None, queue: Queue::OfKind, operator: None };
 }

@@ -52,7 +52,7 @@ impl SpendApproval {
 
     fn decline(&self, id: SpendApprovalId, context: &Context) -> Result<Decision<Self>, Rejection> {
         match self.end() {
-            Some(Rejection::Declined) => Ok(Decision::answer(())),
+            Some(Rejection::Declined | Rejection::AgentEnded) => Ok(Decision::answer(())),
             Some(end) => Err(end),
             None => Ok(self.close(id).event(Event::Declined(context.now))),
         }
@@ -75,6 +75,17 @@ impl SpendApproval {
                 .completes_job(job)
                 .event(Event::DeclineEnded(now)),
             _ => Decision::answer(()).completes_job(job),
+        }
+    }
+
+    /// The same spend can be requested again: by the owner's next agent, or once agents may act again.
+    fn end_with_agent(&self, id: SpendApprovalId, context: &Context) -> Decision<Self> {
+        match self.status {
+            Status::Pending | Status::Approved => self
+                .close(id)
+                .delete(self.requested_row())
+                .event(Event::AgentEnded(context.now)),
+            _ => Decision::answer(()),
         }
     }
 
@@ -142,6 +153,7 @@ impl Entity for SpendApproval {
             (Some(approval), Command::Decline) => approval.decline(*id, context),
             (Some(approval), Command::Expire { job }) => Ok(approval.expire(*id, job, context)),
             (Some(approval), Command::EndByRestore) => Ok(approval.end_by_restore(*id, context)),
+            (Some(approval), Command::EndWithAgent) => Ok(approval.end_with_agent(*id, context)),
             (Some(approval), Command::RecordUse { job, used_by }) => approval.record_use(job, used_by, context),
         }
     }
@@ -181,6 +193,7 @@ impl Entity for SpendApproval {
                 Ok(approval.decided(Status::Declined, *at, expires_at))
             }
             (Some(approval), Event::Expired(at)) if approval.is_open() => Ok(approval.at(Status::Expired, *at)),
+            (Some(approval), Event::AgentEnded(at)) if approval.is_open() => Ok(approval.at(Status::AgentEnded, *at)),
             (Some(approval), Event::Used(used_by, at)) if approval.status == Status::Approved => {
                 Ok(approval.at(Status::Used(*used_by), *at))
             }

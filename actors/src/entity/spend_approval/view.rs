@@ -27,6 +27,15 @@ named_enum! {
     }
 }
 
+named_enum! {
+    /// Why a spend counts as declined although the owner did not decline it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum DeclineReason {
+        /// The access of the agent that asked has ended: its API key was revoked, or the owner stopped all agents.
+        AgentEnded = "agent_ended",
+    }
+}
+
 /// A spend over a limit of the account owner, and the owner's decision.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema), schema(as = ApprovalResource))]
@@ -75,6 +84,9 @@ pub struct SpendApprovalView<'a> {
     /// Time of the owner's decision (RFC 3339).
     #[cfg_attr(feature = "documents", schema(required))]
     pub decided_at: Option<Time>,
+    /// `agent_ended`: the owner did not decline it, but its agent's API key was revoked, or all agents were stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decline_reason: Option<DeclineReason>,
     /// Id of what used the approval: a wallet payment, withdrawal, bank transfer or payout.
     #[cfg_attr(feature = "documents", schema(required))]
     pub used_by: Option<String>,
@@ -191,6 +203,7 @@ impl<'a> SpendApprovalView<'a> {
             created_at: approval.requested_at.into(),
             expires_at: approval.expires_at.into(),
             decided_at: approval.decided_at.map(Time::from),
+            decline_reason: (approval.status == Status::AgentEnded).then_some(DeclineReason::AgentEnded),
             used_by: used_by.map(|one| one.to_string()),
             wallet_payment_id: match used_by {
                 Some(SpendUse::WalletPayment(id)) => Some(id),

@@ -1,11 +1,13 @@
 //! Whose a request is: what one agent asked for over a limit, and what was refused to it, is not another agent's to see.
-//! Neither are another API key and its sessions, the owner's passkeys, nor the URL of a webhook endpoint, which often carries a secret. The
-//! account owner sees all.
+//! Neither are another API key and its sessions, whose request caused an event, the owner's passkeys, nor the URL of a webhook endpoint,
+//! which often carries a secret. The account owner sees all.
 
 use serde::Deserialize;
 
 use crate::entity::session::AuthMethod;
+use crate::entity::webhook::url_origin;
 use crate::id::ApiKeyId;
+use crate::kernel::event_actor::{EventActor, EventActorType};
 use crate::kernel::event_record::PublicEvent;
 
 /// Member of a managed wallet's view: the latest spend that a limit refused, whichever agent asked.
@@ -36,35 +38,66 @@ pub fn sees_event(reader: Option<AuthMethod>, event: &PublicEvent) -> bool {
             .is_some_and(|reader| reader.is_owner() || key_of(event).is_some_and(|key| sees_request_of(reader, key)))
 }
 
-/// Whether everybody who may read the account sees events of this type, and sees them as they are.
-pub fn is_same_for_all(kind: &str) -> bool {
+/// Whether everybody who may read the account sees this event, and sees it as it is.
+pub fn is_same_for_all(event: &PublicEvent) -> bool {
     let of_one = OF_ONE.iter().chain(&["agent_wallet.", "webhook."]);
-    !of_one.into_iter().any(|of| kind.starts_with(of))
+    !of_one.into_iter().any(|of| event.kind.starts_with(of)) && !event.is_of_request()
 }
 
-/// Scheme and host of a URL. Path, query and user name may carry secrets.
-fn origin_of(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
-    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    format!("{scheme}://{host}")
+/// The event with the kind of its caller only, unless the reader was the caller: sessions, keys and payments of others are
+/// left out.
+fn without_caller(reader: Option<AuthMethod>, event: PublicEvent) -> Option<PublicEvent> {
+    #[derive(Deserialize)]
+    struct Caller {
+        r#type: EventActorType,
+        in_browser: bool,
+        payment_id: Option<String>,
+        api_key_id: Option<String>,
+    }
+    let Some(json) = event.request_actor() else {
+        return Some(event);
+    };
+    let caller: Caller = serde_json::from_str(&json).ok()?;
+    let is_reader = match reader {
+        Some(AuthMethod::Key(own)) => caller.api_key_id == Some(own.to_string()),
+        Some(AuthMethod::Payment(own)) => caller.payment_id == Some(own.to_string()),
+        _ => false,
+    };
+    if is_reader {
+        return Some(event);
+    }
+    event.with_actor(&EventActor {
+        r#type: caller.r#type,
+        session_id: None,
+        in_browser: caller.in_browser,
+        payment_id: None,
+        api_key_id: None,
+        api_key_name: None,
+    })
+}
+
+/// The event without what follows the host in the URL of a webhook endpoint. `None` if it cannot be read.
+pub fn without_webhook_url(event: PublicEvent) -> Option<PublicEvent> {
+    match event.kind.starts_with("webhook.") {
+        true => event.with_text(URL, url_origin),
+        false => Some(event),
+    }
 }
 
 /// The event as the holder of these credentials sees it. `None` if they don't.
 pub fn as_seen_by(reader: Option<AuthMethod>, event: PublicEvent) -> Option<PublicEvent> {
-    if is_same_for_all(&event.kind) {
+    if reader.is_some_and(AuthMethod::is_owner) {
         return Some(event);
     }
     if !sees_event(reader, &event) {
         return None;
     }
+    let event = without_caller(reader, event)?;
     match event.kind.as_str() {
-        _ if reader.is_some_and(AuthMethod::is_owner) => Some(event),
         SPEND_REFUSED => event.without_previous(LAST_REFUSED),
         kind if kind.starts_with("agent_wallet.") => event.without_member(LAST_REFUSED),
         // Also to the agent that registered it: `GET /get-webhook` shows agents their own in full.
-        kind if kind.starts_with("webhook.") => event.with_text(URL, origin_of),
-        _ => Some(event),
+        _ => without_webhook_url(event),
     }
 }
 
@@ -93,23 +126,4 @@ fn key_of(event: &PublicEvent) -> Option<Option<ApiKeyId>> {
         None => data.object.api_key_id,
     };
     key.map(|text| text.parse::<ApiKeyId>()).transpose().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::origin_of;
-
-    // Checks: nothing of a URL but its scheme, host and port.
-    #[test]
-    fn agents_see_the_origin_of_a_url_only() {
-        for (url, origin) in [
-            ("https://hooks.example/T0/B0/secret?key=1#x", "https://hooks.example"),
-            ("http://127.0.0.1:9000/a", "http://127.0.0.1:9000"),
-            ("https://user:secret@hooks.example", "https://hooks.example"),
-            ("https://hooks.example?key=a@b", "https://hooks.example"),
-            ("https://[2001:db8::1]:8443/x", "https://[2001:db8::1]:8443"),
-        ] {
-            assert_eq!(origin_of(url), origin);
-        }
-    }
 }

@@ -241,7 +241,7 @@ impl Entity for WebhookEndpoint {
         };
         WebhookView {
             webhook_id: *id,
-            url: &self.url,
+            url: self.url.as_str().into(),
             types: &self.types,
             status: self.state(),
             disabled_reason: why,
