@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, Method};
 use purser_actors::answer::Time;
-use purser_actors::credential::{AnsweredChallenge, Credential};
+use purser_actors::credential::AnsweredChallenge;
 use purser_actors::engine::NewPasskey;
 use purser_actors::entity::passkey::{MAX_NAME_LEN, Passkey, PasskeyView};
 use purser_actors::id::PasskeyId;
@@ -175,12 +175,7 @@ async fn post_passkey(State(app): SharedState, headers: HeaderMap, body: Body) -
         id,
         owner: claims.wallet,
         name,
-        credential: Credential {
-            id: verified.of.credential_id,
-            public_key: verified.of.public_key,
-            counter: verified.of.counter,
-            backup_eligible: verified.of.backup_eligible,
-        },
+        credential: verified.of,
         challenge: answered(verified.challenge),
     };
     let added = app.engine.add_passkey(new).await;
