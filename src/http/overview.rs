@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, Method};
 use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::entity::account::{Account, AccountView, BalanceLimits};
 use purser_actors::entity::agent_wallet::{AgentWallet, AgentWalletView};
@@ -24,7 +23,7 @@ use super::app::App;
 use super::auth::AuthClaims;
 use super::error::ApiError;
 use super::json;
-use super::page_session::{require_own_page, session};
+use super::page_session::PageSession;
 use super::passkeys::confirmation;
 use super::route::routes;
 #[cfg(feature = "documents")]
@@ -213,9 +212,7 @@ struct AccountOverview<'a> {
     get, path = "/account", operation_id = "getAccountOverview", tag = "Account pages",
     responses((status = 200, description = "The balance, the newest cards of all kinds, what the owner has set, and the cursor for `/stream`.", body = AccountOverview),
         (status = 401, description = "No session."), (status = 403, description = "Another page's request, or frozen."))))]
-async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
-    let claims = session(&app, &headers).await?;
+async fn get_account(State(app): State<Arc<App>>, PageSession(claims): PageSession) -> Result<Response, ApiError> {
     let frozen = refuse_frozen(&app.engine, &claims).await;
     frozen.map_err(|error| error.naming_frozen(|| claims.wallet.user_id()))?;
     let (engine, wallet) = (&app.engine, claims.wallet);

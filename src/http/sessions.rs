@@ -22,7 +22,7 @@ use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::owner::{owner, unavailable};
-use super::page_session::{require_own_page, session};
+use super::page_session::{PageSession, require_own_page, session};
 use super::passkeys::require_confirmed;
 use super::route::routes;
 use crate::checkout::account_error;
@@ -113,9 +113,7 @@ struct SessionList<'a> {
     get, path = "/account/sessions", operation_id = "listSessions", tag = "Account pages",
     responses((status = 200, description = "Sessions that have not ended, newest first.", body = SessionList<'static>),
         (status = 401, description = "No session."), (status = 403, description = "Another page's request, or frozen."))))]
-async fn get_sessions(State(app): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
-    let claims = session(&app, &headers).await?;
+async fn get_sessions(State(app): SharedState, PageSession(claims): PageSession) -> Result<Response, ApiError> {
     refuse_frozen(&app.engine, &claims).await?;
     let open = app.open_sessions(&claims).await?;
     let shown = open.iter().map(|(id, session)| SessionItem {
