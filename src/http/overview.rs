@@ -219,9 +219,7 @@ async fn get_account(State(app): State<Arc<App>>, PageSession(claims): PageSessi
     // Read before the state: an event in between arrives on the stream again, rather than never.
     let seq = stream::newest(&*app.store, &wallet.key()).await;
     let seq = seq.map_err(|_| ApiError::internal())?;
-    // An account opens its sessions, so it always exists.
-    let account = engine.account(&wallet).await.map_err(|_| ApiError::internal())?;
-    let account = account.ok_or_else(ApiError::internal)?;
+    let account = app.account_of_session(&claims).await?;
     let cards = engine.newest_cards(&wallet, MAX_CARDS_SHOWN).await;
     let identity = engine.identity(&wallet).await.map_err(|_| ApiError::internal())?;
     let link = engine.issuer_link(&wallet).await.map_err(|_| ApiError::internal())?;
@@ -322,6 +320,16 @@ impl App {
             last4,
             spent_today_usd: spent.map_err(|_| ApiError::internal())?.into(),
         })
+    }
+
+    /// The account of a session. A session is opened by an account, so it exists.
+    ///
+    /// # Errors
+    /// 500 when storage fails.
+    pub(super) async fn account_of_session(&self, claims: &AuthClaims) -> Result<Account, ApiError> {
+        let account = self.engine.account(&claims.wallet).await;
+        let account = account.map_err(|_| ApiError::internal())?;
+        account.ok_or_else(ApiError::internal)
     }
 
     /// The caps of an account by product.
