@@ -14,7 +14,7 @@ pub mod payers;
 pub mod status;
 pub mod token;
 pub mod transaction;
-mod wire;
+pub mod wire;
 
 pub use address::Pubkey;
 pub use transaction::Signature;

@@ -163,10 +163,10 @@ pub enum AdminCommand {
         /// Exact wallet address
         wallet: String,
     },
-    /// International card orders: list, claim, release, fulfil, reject
+    /// International card orders: list, claim, renew, release, fulfil, reject, actions, report
     #[command(subcommand)]
     IntlOrders(IntlOrderCommand),
-    /// Card-balance withdrawals: list, claim, release, fulfil, reject
+    /// Card-balance withdrawals: list, claim, renew, release, fulfil, reject
     #[command(subcommand)]
     CardWithdrawals(CardWithdrawalCommand),
     /// Webhook endpoints and deliveries

@@ -8,7 +8,6 @@ use std::time::Duration;
 use futures_util::{SinkExt as _, StreamExt as _};
 use http::HeaderValue;
 use http::header::AUTHORIZATION;
-use purser_actors::id::Network;
 use reqwest::Url;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -18,35 +17,23 @@ use tokio_tungstenite::{Connector, connect_async_tls_with_config};
 use zeroize::Zeroizing;
 
 use self::forward::Forwarder;
-use super::http_client::{HttpClient, HttpResponse, is_tls};
-use super::session::Session;
-use super::{CliError, NetworkArg, Running, ServerArgs, TlsArgs, WalletArgs, terminal};
+use super::http_client::{HttpResponse, is_tls};
+use super::session::{SignInArgs, Signer};
+use super::{CliError, Running, TlsArgs, terminal};
 use purser_host::system::{SystemClock, SystemEntropy};
-use purser_protocol::wallet::TestWallet;
 
 /// Print the account's events as they happen
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Server address. Default: where the server of the data directory listened last, else http://127.0.0.1:8402
-    pub url: Option<String>,
-    /// Service to use without a URL
+    /// Wallet and server
     #[command(flatten)]
-    pub server: ServerArgs,
+    pub sign_in: SignInArgs,
     /// Start after this event. Default: with the next one
     #[arg(long, value_name = "SEQ")]
     pub after: Option<u64>,
     /// Only these event types, separated by commas, for example card.ready,payout.*
     #[arg(long, value_delimiter = ',')]
     pub types: Vec<String>,
-    /// Network of the wallet's account
-    #[arg(long, value_enum, default_value = "base")]
-    pub network: NetworkArg,
-    /// Wallet to sign in with
-    #[command(flatten)]
-    pub file: WalletArgs,
-    /// Certificates to trust
-    #[command(flatten)]
-    pub tls: TlsArgs,
     /// Also post each event to this URL, signed like a webhook
     #[arg(long, value_name = "URL")]
     pub forward_to: Option<String>,
@@ -103,13 +90,11 @@ pub fn run(args: Args) -> Running {
 }
 
 async fn execute(args: Args) -> Result<(), CliError> {
-    let mut server = args.server.server(args.url.as_deref())?;
+    let mut signer = args.sign_in.signer()?;
     // The sign-in uses HTTP, whatever scheme the address has. All are special schemes, so this cannot fail.
-    let scheme = if is_tls(&server) { "https" } else { "http" };
-    let _ = server.set_scheme(scheme);
-    let path = args.file.path()?;
-    let (wallet, _) = TestWallet::load_or_create(&path, &SystemEntropy)?;
-    let session = Session::new(&path, &wallet, Network::from(args.network));
+    let scheme = if is_tls(&signer.server) { "https" } else { "http" };
+    let _ = signer.server.set_scheme(scheme);
+    let tls = &args.sign_in.account.tls;
     let cursor = StreamCursor {
         after: args.after,
         types: args.types,
@@ -117,25 +102,24 @@ async fn execute(args: Args) -> Result<(), CliError> {
         is_new: false,
     };
     let forwarder = match &args.forward_to {
-        Some(target) => Some(Forwarder::new(target, &args.tls, args.secret, &SystemEntropy)?),
+        Some(target) => Some(Forwarder::new(target, tls, args.secret, &SystemEntropy)?),
         None => None,
     };
     tokio::select! {
         biased;
         _ = tokio::signal::ctrl_c() => Ok(()),
-        ended = follow(&server, &args.tls, &session, cursor, forwarder.as_ref()) => ended,
+        ended = follow(&signer, tls, cursor, forwarder.as_ref()) => ended,
     }
 }
 
 /// Reconnects until interrupted, with growing pauses after failures.
 async fn follow(
-    server: &Url,
+    signer: &Signer,
     tls: &TlsArgs,
-    session: &Session<'_>,
     mut cursor: StreamCursor,
     forwarder: Option<&Forwarder>,
 ) -> Result<(), CliError> {
-    let remote = HttpClient::new(tls, server)?;
+    let (server, remote, session) = (&signer.server, &signer.remote, signer.session());
     let connector = match is_tls(server) {
         true => Connector::Rustls(Arc::new(tls.config()?)),
         false => Connector::Plain,
@@ -143,7 +127,7 @@ async fn follow(
     let mut pause = Duration::from_secs(1);
     let mut refused = false;
     loop {
-        let token = match session.id_token(&remote, server).await {
+        let token = match session.id_token(remote, server).await {
             Ok(token) => token,
             // A frozen account may be unfrozen later, and stopped agents resumed, and the client should receive the events from then on.
             Err(error) if error.is_transient() || error.is_frozen() => {

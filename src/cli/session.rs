@@ -38,6 +38,21 @@ struct StoredTokens {
 pub struct SignInArgs {
     /// Server address. Default: where the server of the data directory listened last, else http://127.0.0.1:8402
     pub url: Option<String>,
+    /// Account to use
+    #[command(flatten)]
+    pub account: AccountArgs,
+}
+
+impl SignInArgs {
+    /// As [`AccountArgs::signer`].
+    pub(super) fn signer(&self) -> Result<Signer, CliError> {
+        self.account.signer(self.url.as_deref())
+    }
+}
+
+/// A wallet's account at a server.
+#[derive(Clone, Debug, clap::Args)]
+pub struct AccountArgs {
     /// Service to use without a URL
     #[command(flatten)]
     pub server: ServerArgs,
@@ -52,10 +67,10 @@ pub struct SignInArgs {
     pub tls: TlsArgs,
 }
 
-impl SignInArgs {
+impl AccountArgs {
     /// Loads the wallet; it is created if it does not exist.
-    pub(super) fn signer(&self) -> Result<Signer, CliError> {
-        let server = self.server.server(self.url.as_deref())?;
+    pub(super) fn signer(&self, url: Option<&str>) -> Result<Signer, CliError> {
+        let server = self.server.server(url)?;
         let wallet_file = self.file.path()?;
         let (wallet, _) = TestWallet::load_or_create(&wallet_file, &SystemEntropy)?;
         Ok(Signer {
@@ -68,7 +83,7 @@ impl SignInArgs {
     }
 }
 
-/// What [`SignInArgs`] name.
+/// What [`AccountArgs`] name.
 pub(super) struct Signer {
     pub(super) server: Url,
     pub(super) remote: HttpClient,
@@ -78,6 +93,11 @@ pub(super) struct Signer {
 }
 
 impl Signer {
+    /// Address of the account's wallet.
+    pub(super) fn address(&self) -> String {
+        self.wallet.address(self.network)
+    }
+
     pub(super) fn session(&self) -> Session<'_> {
         Session::new(&self.wallet_file, &self.wallet, self.network)
     }

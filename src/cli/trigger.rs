@@ -5,10 +5,8 @@ use reqwest::Url;
 use serde_json::{Value, json};
 
 use super::http_client::{HttpClient, at};
-use super::session::Session;
-use super::{CliError, NetworkArg, Running, ServerArgs, TlsArgs, WalletArgs, pay, terminal};
-use purser_host::system::SystemEntropy;
-use purser_protocol::wallet::TestWallet;
+use super::session::{AccountArgs, Signer};
+use super::{CliError, Running, pay, terminal};
 
 /// Trigger a sandbox event for the test wallet's account
 #[derive(Clone, Debug, clap::Args)]
@@ -18,18 +16,9 @@ pub struct Args {
     /// Server address. Default: where the server of the data directory listened last, else http://127.0.0.1:8402
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
-    /// Service to use without --url
+    /// Account for which the event happens
     #[command(flatten)]
-    pub server: ServerArgs,
-    /// Network of the wallet's account
-    #[arg(long, value_enum, default_value = "base")]
-    pub network: NetworkArg,
-    /// Wallet of the account
-    #[command(flatten)]
-    pub file: WalletArgs,
-    /// Certificates to trust
-    #[command(flatten)]
-    pub tls: TlsArgs,
+    pub account: AccountArgs,
     /// Allow a server that is not a sandbox, where it spends real money
     #[arg(long)]
     pub yes: bool,
@@ -99,41 +88,39 @@ async fn execute(args: Args) -> Result<(), CliError> {
         let error = format!("{event} cannot be triggered; `purser trigger` lists what can");
         return Err(CliError::Usage(error));
     };
-    let server = args.server.server(args.url.as_deref())?;
-    let (wallet, _) = TestWallet::load_or_create(&args.file.path()?, &SystemEntropy)?;
-    let remote = HttpClient::new(&args.tls, &server)?;
-    let address = wallet.address(Network::from(args.network));
-    if !args.yes && !is_sandbox(&remote, &server).await? {
+    let signer = args.account.signer(args.url.as_deref())?;
+    let (server, remote, address) = (&signer.server, &signer.remote, signer.address());
+    if !args.yes && !is_sandbox(remote, server).await? {
         let error =
             format!("{server} is no sandbox: to trigger {event} there spends real money. --yes does it all the same");
         return Err(CliError::Usage(error));
     }
     match how {
-        TriggerAction::Purchase(path) => buy(&args, &server, path).await,
+        TriggerAction::Purchase(path) => buy(&args.account, server, path).await,
         TriggerAction::Payout(amount) => {
             let body = json!({"wallet": address, "name": "Trigger", "destinations": [{"destination_type": "fiat_us",
                 "bank_name": "First", "routing_number": "021000021", "account_number": "1234567"}]});
-            let made = post(&remote, &server, "/sandbox/bank-recipients", &body).await?;
+            let made = post(remote, server, "/sandbox/bank-recipients", &body).await?;
             let destination = made["destination_ids"][0].as_str().unwrap_or_default().to_owned();
             let path = format!("/send-bank-payment?amount={amount}&destination_id={destination}");
-            buy(&args, &server, &path).await
+            buy(&args.account, server, &path).await
         }
-        TriggerAction::BridgeTopUp(_) if Network::from(args.network) == Network::Base => {
+        TriggerAction::BridgeTopUp(_) if Network::from(args.account.network) == Network::Base => {
             let error = "a top-up fails on the bridge, which only Solana's take: add --network solana".to_owned();
             Err(CliError::Usage(error))
         }
         TriggerAction::LinkAndPurchase(path) | TriggerAction::BridgeTopUp(path) => {
             let link = json!({"wallet": address, "linked": true});
-            post(&remote, &server, "/sandbox/link", &link).await?;
-            buy(&args, &server, path).await
+            post(remote, server, "/sandbox/link", &link).await?;
+            buy(&args.account, server, path).await
         }
         TriggerAction::Freeze => {
             let body = json!({"wallet": address, "message": "purser trigger"});
-            post(&remote, &server, "/sandbox/freeze", &body).await?;
-            post(&remote, &server, "/sandbox/freeze", &json!({"wallet": address})).await?;
+            post(remote, server, "/sandbox/freeze", &body).await?;
+            post(remote, server, "/sandbox/freeze", &json!({"wallet": address})).await?;
             terminal::result("frozen, and unfrozen again")
         }
-        TriggerAction::WebhookTest => post_test(&args, &remote, &server, &wallet).await,
+        TriggerAction::WebhookTest => post_test(&signer).await,
     }
 }
 
@@ -143,14 +130,14 @@ async fn is_sandbox(remote: &HttpClient, server: &Url) -> Result<bool, CliError>
     Ok(answer.is_success())
 }
 
-async fn buy(args: &Args, server: &Url, path: &str) -> Result<(), CliError> {
+async fn buy(account: &AccountArgs, server: &Url, path: &str) -> Result<(), CliError> {
     pay::run(pay::Args {
         url: at(server, path)?.to_string(),
-        network: Some(args.network),
+        network: Some(account.network),
         mpp: false,
         payment_identifier: None,
-        file: args.file.clone(),
-        tls: args.tls.clone(),
+        file: account.file.clone(),
+        tls: account.tls.clone(),
         max_usd: MAX_USD.to_owned(),
         json: false,
         wait: false,
@@ -168,9 +155,9 @@ async fn post(remote: &HttpClient, server: &Url, path: &str, body: &Value) -> Re
     }
 }
 
-async fn post_test(args: &Args, remote: &HttpClient, server: &Url, wallet: &TestWallet) -> Result<(), CliError> {
-    let session = Session::new(&args.file.path()?, wallet, Network::from(args.network));
-    let token = session.id_token(remote, server).await?;
+async fn post_test(signer: &Signer) -> Result<(), CliError> {
+    let (server, remote) = (&signer.server, &signer.remote);
+    let token = signer.session().id_token(remote, server).await?;
     let bearer = format!("Bearer {}", &*token);
     let list = remote
         .get(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, Method};
+use http::HeaderMap;
 use purser_actors::answer::Time;
 use purser_actors::engine::{OperationError, SpendNotApproved};
 use purser_actors::entity::bank_destination::BankDestination;
@@ -23,7 +23,7 @@ use super::callable::require_spend_rights;
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::owner::{confirmed_owner, owner};
-use super::page_session::{require_own_page, session};
+use super::page_session::PageSession;
 use super::query::Query;
 use super::route::routes;
 use super::schemas;
@@ -140,11 +140,9 @@ struct ApprovalList<'a> {
         (status = 404, description = "`starting_after` is no approval."))))]
 async fn list_approvals(
     State(app): SharedState,
-    headers: HeaderMap,
+    PageSession(claims): PageSession,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
-    let claims = session(&app, &headers).await?;
     refuse_frozen(&app.engine, &claims).await?;
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);

@@ -7,7 +7,6 @@ use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use purser_actors::answer::ExactDecimal;
-use purser_actors::engine::OperationError;
 use purser_actors::entity::account::BalanceLimits;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -17,12 +16,11 @@ use super::error::ApiError;
 use super::json;
 use super::key_limits::amount;
 use super::overview::BalanceLimitsOverview;
-use super::owner::{is_raised, owner, unavailable};
+use super::owner::{account_operation_error, is_raised, owner};
 use super::passkeys::require_confirmed;
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
-use crate::checkout::account_error;
 
 type SharedState = State<Arc<App>>;
 
@@ -79,11 +77,8 @@ async fn post_balance_limits(State(app): SharedState, headers: HeaderMap, body: 
     if is_raised(old.per_call, limits.per_call) || is_raised(old.per_day, limits.per_day) {
         require_confirmed(&app, &claims).await?;
     }
-    match app.engine.set_balance_limits(claims.wallet, limits).await {
-        Ok(()) => {}
-        Err(OperationError::Rejected(rejection)) => return Err(account_error(rejection)),
-        Err(_) => return Err(unavailable()),
-    }
+    let set = app.engine.set_balance_limits(claims.wallet, limits).await;
+    set.map_err(account_operation_error)?;
     let agents_on_balance = app.balance_limits_of(&claims.wallet, limits).await?;
     Ok(json::private_ok(&BalanceLimitsAnswer { agents_on_balance }))
 }

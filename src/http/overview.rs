@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, Method};
 use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::entity::account::{Account, AccountView, BalanceLimits};
 use purser_actors::entity::agent_wallet::{AgentWallet, AgentWalletView};
@@ -24,7 +23,7 @@ use super::app::App;
 use super::auth::AuthClaims;
 use super::error::ApiError;
 use super::json;
-use super::page_session::{require_own_page, session};
+use super::page_session::PageSession;
 use super::passkeys::confirmation;
 use super::route::routes;
 #[cfg(feature = "documents")]
@@ -213,18 +212,14 @@ struct AccountOverview<'a> {
     get, path = "/account", operation_id = "getAccountOverview", tag = "Account pages",
     responses((status = 200, description = "The balance, the newest cards of all kinds, what the owner has set, and the cursor for `/stream`.", body = AccountOverview),
         (status = 401, description = "No session."), (status = 403, description = "Another page's request, or frozen."))))]
-async fn get_account(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
-    let claims = session(&app, &headers).await?;
+async fn get_account(State(app): State<Arc<App>>, PageSession(claims): PageSession) -> Result<Response, ApiError> {
     let frozen = refuse_frozen(&app.engine, &claims).await;
     frozen.map_err(|error| error.naming_frozen(|| claims.wallet.user_id()))?;
     let (engine, wallet) = (&app.engine, claims.wallet);
     // Read before the state: an event in between arrives on the stream again, rather than never.
     let seq = stream::newest(&*app.store, &wallet.key()).await;
     let seq = seq.map_err(|_| ApiError::internal())?;
-    // An account opens its sessions, so it always exists.
-    let account = engine.account(&wallet).await.map_err(|_| ApiError::internal())?;
-    let account = account.ok_or_else(ApiError::internal)?;
+    let account = app.account_of_session(&claims).await?;
     let cards = engine.newest_cards(&wallet, MAX_CARDS_SHOWN).await;
     let identity = engine.identity(&wallet).await.map_err(|_| ApiError::internal())?;
     let link = engine.issuer_link(&wallet).await.map_err(|_| ApiError::internal())?;
@@ -325,6 +320,16 @@ impl App {
             last4,
             spent_today_usd: spent.map_err(|_| ApiError::internal())?.into(),
         })
+    }
+
+    /// The account of a session. A session is opened by an account, so it exists.
+    ///
+    /// # Errors
+    /// 500 when storage fails.
+    pub(super) async fn account_of_session(&self, claims: &AuthClaims) -> Result<Account, ApiError> {
+        let account = self.engine.account(&claims.wallet).await;
+        let account = account.map_err(|_| ApiError::internal())?;
+        account.ok_or_else(ApiError::internal)
     }
 
     /// The caps of an account by product.

@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, Method};
 use purser_actors::engine::OperationError;
-use purser_actors::entity::account::{OwnerCap, OwnerCaps};
+use purser_actors::entity::account::{self, OwnerCap, OwnerCaps};
 use purser_actors::entity::agent_wallet::WalletCaps;
 use purser_actors::entity::api_key::Rejection;
 use purser_actors::entity::issuer_link::IssuerLinkView;
@@ -222,15 +222,9 @@ async fn post_caps(State(app): SharedState, headers: HeaderMap, body: Body) -> R
     if raises {
         require_confirmed(&app, &claims).await?;
     }
-    match app.engine.set_owner_caps(claims.wallet, caps).await {
-        Ok(()) => {}
-        Err(OperationError::Rejected(rejection)) => return Err(account_error(rejection)),
-        Err(_) => return Err(unavailable()),
-    }
-    let account = app.engine.account(&claims.wallet).await;
-    let account = account
-        .map_err(|_| ApiError::internal())?
-        .ok_or_else(ApiError::internal)?;
+    let set = app.engine.set_owner_caps(claims.wallet, caps).await;
+    set.map_err(account_operation_error)?;
+    let account = app.account_of_session(&claims).await?;
     let caps = app.caps_of(&account);
     Ok(json::private_ok(&CapsAnswer { caps }))
 }
@@ -417,6 +411,14 @@ impl SpendingRequest {
             per_day: amount("per_day_usd", &self.per_day_usd)?,
             approvals: self.approvals.unwrap_or(false),
         })
+    }
+}
+
+/// The error of an owner's command that the account did not carry out.
+pub(super) fn account_operation_error(error: OperationError<account::Rejection>) -> ApiError {
+    match error {
+        OperationError::Rejected(rejection) => account_error(rejection),
+        _ => unavailable(),
     }
 }
 

@@ -36,6 +36,19 @@ impl FromRequestParts<Arc<App>> for MaybeClaims {
     }
 }
 
+/// Extractor: the claims of the session cookie, on a route that takes no token. Rejects what is not a request of one of
+/// our own pages with 403, and a request without a valid session with 401.
+pub(super) struct PageSession(pub AuthClaims);
+
+impl FromRequestParts<Arc<App>> for PageSession {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
+        require_own_page(&parts.method, &parts.headers, &app.pages.origins())?;
+        session(app, &parts.headers).await.map(Self)
+    }
+}
+
 /// Claims of the session cookie of a request without `Authorization`. `None` if it has no such cookie. The extractors
 /// that follow see the claims as those of a token.
 ///

@@ -10,21 +10,22 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, Method};
+use http::HeaderMap;
 use purser_actors::answer::Time;
-use purser_actors::credential::{AnsweredChallenge, Credential};
+use purser_actors::credential::AnsweredChallenge;
 use purser_actors::engine::NewPasskey;
 use purser_actors::entity::passkey::{MAX_NAME_LEN, Passkey, PasskeyView};
 use purser_actors::id::PasskeyId;
 use purser_actors::kernel::Entity as _;
 use serde::{Deserialize, Serialize};
 
+use super::account::refuse_frozen;
 use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::json;
-use super::owner::{confirmed_owner, owner, signed_in_owner};
-use super::page_session::require_own_page;
+use super::owner::{confirmed_owner, owner};
+use super::page_session::{PageSession, require_signed_in};
 use super::readable::is_readable;
 use super::route::routes;
 #[cfg(feature = "documents")]
@@ -82,9 +83,9 @@ struct PasskeyList<'a> {
     get, path = "/account/passkeys", operation_id = "listPasskeys", tag = "Account pages",
     responses((status = 200, description = "Active passkeys, and until when the session is confirmed.", body = PasskeyList),
         (status = 401, description = "No session."), (status = 403, description = "Not the owner's session, or frozen."))))]
-async fn get_passkeys(State(app): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
-    let claims = signed_in_owner(&app, &headers).await?;
+async fn get_passkeys(State(app): SharedState, PageSession(claims): PageSession) -> Result<Response, ApiError> {
+    refuse_frozen(&app.engine, &claims).await?;
+    require_signed_in(&claims)?;
     let passkeys = app.engine.passkeys_of(&claims.wallet).await;
     let passkeys = passkeys.map_err(|_| ApiError::internal())?;
     let mut shown = Vec::with_capacity(passkeys.len());
@@ -179,12 +180,7 @@ async fn post_passkey(State(app): SharedState, headers: HeaderMap, body: Body) -
         id,
         owner: claims.wallet,
         name,
-        credential: Credential {
-            id: verified.of.credential_id,
-            public_key: verified.of.public_key,
-            counter: verified.of.counter,
-            backup_eligible: verified.of.backup_eligible,
-        },
+        credential: verified.of,
         challenge: answered(verified.challenge),
     };
     let added = app.engine.add_passkey(new).await;

@@ -21,11 +21,10 @@ use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::json;
-use super::owner::{owner, unavailable};
-use super::page_session::{require_own_page, session};
+use super::owner::{account_operation_error, owner, unavailable};
+use super::page_session::{PageSession, require_own_page, session};
 use super::passkeys::require_confirmed;
 use super::route::routes;
-use crate::checkout::account_error;
 
 /// Maximum sessions in a list, newest first.
 const MAX_SESSIONS_SHOWN: usize = 200;
@@ -113,9 +112,7 @@ struct SessionList<'a> {
     get, path = "/account/sessions", operation_id = "listSessions", tag = "Account pages",
     responses((status = 200, description = "Sessions that have not ended, newest first.", body = SessionList<'static>),
         (status = 401, description = "No session."), (status = 403, description = "Another page's request, or frozen."))))]
-async fn get_sessions(State(app): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
-    let claims = session(&app, &headers).await?;
+async fn get_sessions(State(app): SharedState, PageSession(claims): PageSession) -> Result<Response, ApiError> {
     refuse_frozen(&app.engine, &claims).await?;
     let open = app.open_sessions(&claims).await?;
     let shown = open.iter().map(|(id, session)| SessionItem {
@@ -245,15 +242,9 @@ async fn set_stopped(app: &App, headers: &HeaderMap, stopped: bool) -> Result<Re
     if !stopped {
         require_confirmed(app, &claims).await?;
     }
-    match app.engine.set_agents_stopped(claims.wallet, stopped).await {
-        Ok(()) => {}
-        Err(OperationError::Rejected(rejection)) => return Err(account_error(rejection)),
-        Err(_) => return Err(unavailable()),
-    }
-    let account = app.engine.account(&claims.wallet).await;
-    let account = account
-        .map_err(|_| ApiError::internal())?
-        .ok_or_else(ApiError::internal)?;
+    let set = app.engine.set_agents_stopped(claims.wallet, stopped).await;
+    set.map_err(account_operation_error)?;
+    let account = app.account_of_session(&claims).await?;
     let AccountView { agents_stopped_at, .. } = account.view(&claims.wallet);
     Ok(json::private_ok(&AgentsAnswer { agents_stopped_at }))
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, Method};
 use purser_actors::answer::{ExactDecimal, Time};
 use purser_actors::engine::Spent;
 use purser_actors::port::Timestamp;
@@ -14,7 +13,7 @@ use super::account::refuse_frozen;
 use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::json;
-use super::page_session::{require_own_page, session};
+use super::page_session::PageSession;
 use super::query::Query;
 use super::route::routes;
 use crate::rfc3339;
@@ -61,11 +60,9 @@ struct SpendingSum {
         (status = 403, description = "Another page's request, or frozen."))))]
 async fn get_spending_sums(
     State(app): State<Arc<App>>,
-    headers: HeaderMap,
+    PageSession(claims): PageSession,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
-    let claims = session(&app, &headers).await?;
     let query = Query::parse(query.as_deref(), &["starts"])?.require(&["starts"]);
     refuse_frozen(&app.engine, &claims).await?;
     let starts = parse_starts(query.required("starts")?)?;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, Method};
 use purser_actors::answer::ExactDecimal;
 use purser_actors::entity::account::{StatementLine, StatementLineView};
 use purser_actors::entity::agent_wallet::WalletStatementLine;
@@ -23,7 +22,7 @@ use super::callable::require_sign_in;
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::list_order::{ORDERS, list_start};
-use super::page_session::{require_own_page, session};
+use super::page_session::PageSession;
 use super::query::Query;
 use super::route::routes;
 #[cfg(feature = "documents")]
@@ -311,11 +310,9 @@ struct StatementSumsResponse {
         (status = 403, description = "Another page's request, frozen, or the agents' wallet in a session of an agent."))))]
 async fn get_statement_sums(
     State(app): State<Arc<App>>,
-    headers: HeaderMap,
+    PageSession(claims): PageSession,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    require_own_page(&Method::GET, &headers, &app.pages.origins())?;
-    let claims = session(&app, &headers).await?;
     let query = Query::parse(query.as_deref(), &["of", "from", "until"])?;
     refuse_frozen(&app.engine, &claims).await?;
     let of_wallet = is_of_wallet(&query, &claims)?;

@@ -24,6 +24,7 @@ use purser_chains::solana::address::parse_base58;
 use purser_chains::solana::keypair::Keypair;
 use zeroize::Zeroizing;
 
+use super::errors::{error, permanent, temporary};
 use super::evm::{BaseSettlement, BridgeMessage, SentMessage};
 use super::precheck_counters::UniqueCounter;
 use super::solana::{SolanaSettlement, read_burn};
@@ -57,22 +58,6 @@ pub struct CctpBridge {
     /// time.
     rate_limited_until_ms: AtomicU64,
     burns: Arc<UniqueCounter>,
-}
-
-fn error(kind: ErrorKind, operation: &'static str, message: impl ToString) -> PortError {
-    PortError {
-        kind,
-        operation,
-        message: message.to_string(),
-    }
-}
-
-fn temporary(operation: &'static str, message: impl ToString) -> PortError {
-    error(ErrorKind::Temporary, operation, message)
-}
-
-fn permanent(operation: &'static str, message: impl ToString) -> PortError {
-    error(ErrorKind::Permanent, operation, message)
 }
 
 /// The transaction of a burn in the format of the Solana port.

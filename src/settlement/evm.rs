@@ -41,6 +41,7 @@ use ractor::{ActorRef, ActorStatus};
 
 use self::check_queue::CheckQueue;
 use self::core::Core;
+use super::errors::temporary;
 use super::gate::Gate;
 use super::precheck_counters::PrecheckStats;
 
@@ -183,7 +184,7 @@ impl BaseSettlement {
     /// `Temporary` when no endpoint responds.
     pub async fn holds(&self, wallet: [u8; 20]) -> Result<Usdc, PortError> {
         let held = self.core.holds(wallet.into(), BlockTag::Latest).await;
-        let held = held.map_err(|error| core::temporary("holds", &error))?;
+        let held = held.map_err(|error| temporary("holds", error))?;
         Ok(Usdc::from_atomic(held.try_into().unwrap_or(u64::MAX)))
     }
 

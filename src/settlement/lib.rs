@@ -5,6 +5,7 @@ pub mod by_network;
 pub mod cctp;
 pub mod chain;
 pub mod check;
+mod errors;
 pub mod evm;
 pub mod facilitator;
 pub mod fee_payers;

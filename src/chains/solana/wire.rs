@@ -3,39 +3,62 @@
 use super::transaction::WireError;
 
 /// Reads from the front of a slice, with bounds checks.
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+pub struct Reader<'a>(pub &'a [u8]);
 
 const ENDS_EARLY: WireError = WireError::Malformed("the transaction ends early");
 const BAD_LENGTH: WireError = WireError::Malformed("a length is not in its shortest form");
 
 impl<'a> Reader<'a> {
-    pub(super) fn peek(&self) -> Result<u8, WireError> {
+    /// The next byte, which stays.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] when the bytes end early.
+    pub fn peek(&self) -> Result<u8, WireError> {
         self.0.first().copied().ok_or(ENDS_EARLY)
     }
 
-    pub(super) fn byte(&mut self) -> Result<u8, WireError> {
+    /// The next byte.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] when the bytes end early.
+    pub fn byte(&mut self) -> Result<u8, WireError> {
         let (first, rest) = self.0.split_first().ok_or(ENDS_EARLY)?;
         self.0 = rest;
         Ok(*first)
     }
 
-    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], WireError> {
+    /// The next `count` bytes.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] when the bytes end early.
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], WireError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(ENDS_EARLY)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    /// `count` comes from [`Self::length`] and is at most 65,535, so the product cannot overflow.
-    pub(super) fn arrays<const N: usize>(&mut self, count: usize) -> Result<&'a [[u8; N]], WireError> {
+    /// The next `count` arrays. `count` comes from [`Self::length`] and is at most 65,535, so the product cannot
+    /// overflow.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] when the bytes end early.
+    pub fn arrays<const N: usize>(&mut self, count: usize) -> Result<&'a [[u8; N]], WireError> {
         Ok(self.take(count * N)?.as_chunks::<N>().0)
     }
 
-    pub(super) fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], WireError> {
+    /// The next `N` bytes.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] when the bytes end early.
+    pub fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], WireError> {
         self.arrays::<N>(1)?.first().ok_or(ENDS_EARLY)
     }
 
     /// A compact-u16: seven bits per byte, least significant first, only in its shortest form, as validators require.
-    pub(super) fn length(&mut self) -> Result<usize, WireError> {
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] when the bytes end early, or the length is in another form.
+    pub fn length(&mut self) -> Result<usize, WireError> {
         let mut value = 0usize;
         for position in 0..3 {
             let byte = self.byte()?;
@@ -50,7 +73,10 @@ impl<'a> Reader<'a> {
     }
 
     /// A compact-u16 followed by that number of bytes.
-    pub(super) fn bytes(&mut self) -> Result<&'a [u8], WireError> {
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] when the bytes end early, or the length is in another form.
+    pub fn bytes(&mut self) -> Result<&'a [u8], WireError> {
         let count = self.length()?;
         self.take(count)
     }

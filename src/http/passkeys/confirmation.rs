@@ -20,7 +20,6 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::owner::owner;
 use crate::http::route::routes;
-use crate::identity::passkey::KnownPasskey;
 use crate::identity::passkey::challenge::Ceremony;
 #[cfg(feature = "documents")]
 use crate::identity::passkey::options::PasskeyRequestOptions;
@@ -155,12 +154,8 @@ async fn post_confirm(State(app): SharedState, headers: HeaderMap, body: Body) -
     let known = known.map_err(|_| ApiError::internal())?;
     let known = known.filter(|(_, passkey)| passkey.owner == claims.wallet);
     let (id, passkey) = known.ok_or_else(unknown)?;
-    let stored = KnownPasskey {
-        public_key: &passkey.credential.public_key,
-        backup_eligible: passkey.credential.backup_eligible,
-    };
     let asked = question(&app, &claims);
-    let verified = app.passkeys.verify(&credential, stored, asked);
+    let verified = app.passkeys.verify(&credential, &passkey.credential, asked);
     let verified = verified.map_err(passkey_error)?;
     let used = PasskeyUse {
         id,

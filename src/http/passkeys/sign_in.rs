@@ -20,7 +20,6 @@ use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::page_session::require_own_page;
 use crate::http::route::routes;
-use crate::identity::passkey::KnownPasskey;
 use crate::identity::passkey::challenge::Ceremony;
 #[cfg(feature = "documents")]
 use crate::identity::passkey::options::PasskeyRequestOptions;
@@ -101,11 +100,7 @@ async fn post_sign_in(State(app): SharedState, headers: HeaderMap, body: Body) -
     if credential.user_handle.as_deref() != Some(&handle[..]) {
         return Err(unknown());
     }
-    let stored = KnownPasskey {
-        public_key: &passkey.credential.public_key,
-        backup_eligible: passkey.credential.backup_eligible,
-    };
-    let verified = app.passkeys.verify(&credential, stored, question(&app));
+    let verified = app.passkeys.verify(&credential, &passkey.credential, question(&app));
     let verified = verified.map_err(passkey_error)?;
     let account = app.engine.account(&passkey.owner).await;
     if let Some(message) = account

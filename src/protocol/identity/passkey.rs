@@ -22,6 +22,7 @@ pub mod site;
 #[cfg(test)]
 mod tests;
 
+use purser_actors::credential::Credential;
 use sha2::{Digest, Sha256};
 
 use self::authenticator_data::AuthenticatorData;
@@ -92,31 +93,11 @@ impl RelyingParty {
     }
 }
 
-/// A verified new passkey, to be stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewPasskey {
-    /// Credential id, which the authenticator chose.
-    pub credential_id: Vec<u8>,
-    /// Public key in the authenticator's form (COSE); [`PublicKey::parse`] reads it.
-    pub public_key: Vec<u8>,
-    /// Signature counter; 0 if the authenticator has none.
-    pub counter: u32,
-    /// Whether the passkey can be copied to other devices of its owner.
-    pub backup_eligible: bool,
-}
-
 /// A verified answer of a known passkey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assertion {
     /// Signature counter; 0 if the authenticator has none. The caller compares it with the stored one.
     pub counter: u32,
-}
-
-/// A passkey as stored.
-#[derive(Clone, Copy, Debug)]
-pub struct KnownPasskey<'a> {
-    pub public_key: &'a [u8],
-    pub backup_eligible: bool,
 }
 
 impl RelyingParty {
@@ -129,7 +110,7 @@ impl RelyingParty {
         &self,
         response: &RegistrationResponse,
         challenge: &[u8],
-    ) -> Result<NewPasskey, PasskeyError> {
+    ) -> Result<Credential, PasskeyError> {
         let client_data = ClientData::parse(&response.client_data)?;
         client_data.check("webauthn.create", challenge, &self.origin)?;
         let mut reader = cbor::Reader::new(&response.attestation_object);
@@ -141,8 +122,8 @@ impl RelyingParty {
             return Err(PasskeyError::Malformed("its id is not the credential's"));
         }
         PublicKey::parse(credential.public_key)?;
-        Ok(NewPasskey {
-            credential_id: credential.id.to_vec(),
+        Ok(Credential {
+            id: credential.id.to_vec(),
             public_key: credential.public_key.to_vec(),
             counter: data.counter,
             backup_eligible: data.is_backup_eligible(),
@@ -157,7 +138,7 @@ impl RelyingParty {
         &self,
         response: &AssertionResponse,
         challenge: &[u8],
-        known: KnownPasskey<'_>,
+        known: &Credential,
     ) -> Result<Assertion, PasskeyError> {
         let client_data = ClientData::parse(&response.client_data)?;
         client_data.check("webauthn.get", challenge, &self.origin)?;
@@ -166,7 +147,7 @@ impl RelyingParty {
         if data.is_backup_eligible() != known.backup_eligible {
             return Err(PasskeyError::Malformed("its backup eligibility has changed"));
         }
-        let key = PublicKey::parse(known.public_key)?;
+        let key = PublicKey::parse(&known.public_key)?;
         let hash = Sha256::digest(&response.client_data);
         let signed = [&response.authenticator_data[..], &hash[..]].concat();
         if !key.verifies(&signed, &response.signature) {

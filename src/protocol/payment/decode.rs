@@ -5,8 +5,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_PAD_INDIFFERENT, URL_SAFE_PAD_INDIFFERENT};
 use purser_actors::id::Network;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::chains::Chains;
@@ -69,7 +69,7 @@ pub enum Payload {
 }
 
 /// EIP-3009 as sent: numbers in decimal text, the rest in hex.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EvmPayload {
     /// The fields that were signed.
     pub authorization: EvmFields,
@@ -78,7 +78,7 @@ pub struct EvmPayload {
 }
 
 /// `TransferWithAuthorization` as sent.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvmFields {
     pub from: String,

@@ -11,7 +11,7 @@ use purser_actors::port::{Authorization, EvmAuthorization, Timestamp};
 use sha3::{Digest, Keccak256};
 
 use self::signature::{any_signature, canonical_v, signature_bytes};
-use super::decode::EvmPayload;
+use super::decode::{EvmFields, EvmPayload};
 use super::error::{InvalidReason, VerificationError};
 use super::proof::OfflineVerification;
 use super::terms::BasePayee;
@@ -180,6 +180,22 @@ pub fn parse_fields(payload: &EvmPayload) -> Option<EvmAuthorization> {
         nonce: fixed_hex::<32>(&fields.nonce)?,
         signature: any_signature(&payload.signature)?,
     })
+}
+
+impl From<&EvmAuthorization> for EvmPayload {
+    fn from(signed: &EvmAuthorization) -> Self {
+        Self {
+            authorization: EvmFields {
+                from: checksummed(&signed.from),
+                to: checksummed(&signed.to),
+                value: signed.value.atomic().to_string(),
+                valid_after: signed.valid_after.to_string(),
+                valid_before: signed.valid_before.to_string(),
+                nonce: format!("0x{}", hex::encode(signed.nonce)),
+            },
+            signature: format!("0x{}", hex::encode(&signed.signature)),
+        }
+    }
 }
 
 /// `None` for numbers above 64 bits: they exceed every limit here.

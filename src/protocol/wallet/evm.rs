@@ -1,10 +1,9 @@
 //! Signing on Base: EIP-3009 payments and EIP-191 messages.
 
 use purser_actors::port::EvmAuthorization;
-use serde::Serialize;
 
 use super::keys::TestWallet;
-use crate::payment::evm::{checksummed, keccak, transfer_digest};
+use crate::payment::evm::{keccak, transfer_digest};
 
 impl TestWallet {
     /// Sets the payer and its signature over the other fields.
@@ -30,39 +29,5 @@ impl TestWallet {
         bytes[..64].copy_from_slice(&low.to_bytes());
         bytes[64] = 27 + u8::from(id.is_y_odd() != flipped);
         bytes
-    }
-}
-
-/// The `payload` of an EIP-3009 payment, members in the order of the stock client.
-#[derive(Serialize)]
-pub(super) struct EvmPayloadJson {
-    authorization: AuthorizationJson,
-    signature: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AuthorizationJson {
-    from: String,
-    to: String,
-    value: String,
-    valid_after: String,
-    valid_before: String,
-    nonce: String,
-}
-
-impl From<&EvmAuthorization> for EvmPayloadJson {
-    fn from(signed: &EvmAuthorization) -> Self {
-        Self {
-            authorization: AuthorizationJson {
-                from: checksummed(&signed.from),
-                to: checksummed(&signed.to),
-                value: signed.value.atomic().to_string(),
-                valid_after: signed.valid_after.to_string(),
-                valid_before: signed.valid_before.to_string(),
-                nonce: format!("0x{}", hex::encode(signed.nonce)),
-            },
-            signature: format!("0x{}", hex::encode(&signed.signature)),
-        }
     }
 }

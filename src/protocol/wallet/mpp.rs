@@ -4,16 +4,26 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use purser_actors::money::Usdc;
 use purser_actors::port::{EvmAuthorization, Timestamp};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::WalletError;
 use super::keys::TestWallet;
+use crate::payment::decode::{EvmFields, EvmPayload};
 use crate::payment::evm::{checksummed, parse_address};
 use crate::payment::mpp::params::{AuthChallenge, challenges};
 use crate::payment::mpp::{INTENT, METHOD, nonce};
 use crate::payment::terms::Token;
 use crate::rfc3339;
+
+/// The `payload` of a credential.
+#[derive(Serialize)]
+struct ChargePayload {
+    r#type: &'static str,
+    #[serde(flatten)]
+    authorization: EvmFields,
+    signature: String,
+}
 
 /// A charge that this wallet can pay, from `WWW-Authenticate`.
 #[derive(Clone, Debug)]
@@ -102,17 +112,16 @@ impl TestWallet {
             signature: [0; 65].into(),
         };
         self.sign_transfer(&offer.token.mpp_domain(), &mut signed);
+        let EvmPayload {
+            authorization,
+            signature,
+        } = EvmPayload::from(&signed);
         let credential = json!({
             "challenge": offer.echo,
-            "payload": {
-                "type": "authorization",
-                "from": checksummed(&signed.from),
-                "to": checksummed(&signed.to),
-                "value": signed.value.atomic().to_string(),
-                "validAfter": signed.valid_after.to_string(),
-                "validBefore": signed.valid_before.to_string(),
-                "nonce": format!("0x{}", hex::encode(signed.nonce)),
-                "signature": format!("0x{}", hex::encode(&signed.signature)),
+            "payload": ChargePayload {
+                r#type: "authorization",
+                authorization,
+                signature,
             },
             "source": format!("did:pkh:eip155:{}:{}", offer.token.chain_id, checksummed(&signed.from)),
         });

@@ -10,10 +10,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::WalletError;
-use super::evm::EvmPayloadJson;
 use super::keys::{TestWallet, random_32};
 use super::offered_token::{BaseToken, OfferedToken};
 use super::solana::Transfer;
+use crate::payment::decode::EvmPayload;
 use crate::payment::evm::{domain_separator, parse_address};
 use crate::payment::identifier;
 use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
@@ -102,7 +102,7 @@ struct PayloadV1<'a, P> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum PayloadJson {
-    Evm(EvmPayloadJson),
+    Evm(EvmPayload),
     Solana { transaction: String },
 }
 
@@ -365,7 +365,7 @@ impl TestWallet {
 impl From<&SignedPayment> for PayloadJson {
     fn from(signed: &SignedPayment) -> Self {
         match signed {
-            SignedPayment::Evm(authorization) => Self::Evm(EvmPayloadJson::from(authorization)),
+            SignedPayment::Evm(authorization) => Self::Evm(EvmPayload::from(authorization)),
             SignedPayment::Solana(wire) => Self::Solana {
                 transaction: STANDARD.encode(wire),
             },

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use dashmap::{DashMap, DashSet};
 use parking_lot::{Mutex, RwLock};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Decline, ErrorKind, PortError};
+use purser_actors::port::Decline;
 use purser_chains::evm::blocks::{Finality, Follower};
 use purser_chains::evm::node::{BlockTag, Node};
 use purser_chains::evm::usdc::Token;
@@ -324,22 +324,6 @@ pub(super) fn gwei(wei: U256) -> u64 {
 pub(super) fn decline(reason: &str, message: &str) -> Decline {
     Decline {
         reason: reason.into(),
-        message: message.into(),
-    }
-}
-
-pub(super) fn temporary(operation: &'static str, error: &impl std::fmt::Display) -> PortError {
-    PortError {
-        kind: ErrorKind::Temporary,
-        operation,
-        message: error.to_string(),
-    }
-}
-
-pub(super) fn unknown(operation: &'static str, message: &str) -> PortError {
-    PortError {
-        kind: ErrorKind::Unknown,
-        operation,
         message: message.into(),
     }
 }

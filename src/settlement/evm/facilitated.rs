@@ -9,8 +9,8 @@ use purser_chains::solana::Pubkey;
 use serde_json::Value;
 
 use super::BaseSettlement;
-use super::core::temporary;
 use super::paying::payment;
+use crate::errors::temporary;
 use crate::facilitator::{ChainReader, LookupDepth, Presented, base_body};
 use crate::gate::Gate;
 
@@ -77,7 +77,7 @@ impl ChainReader for BaseSettlement {
             if how == LookupDepth::Newest {
                 let key = payment("lookup", authorization)?.key();
                 let read = self.core.read_and_check_used(&key).await;
-                read.map_err(|error| temporary("lookup", &error))?;
+                read.map_err(|error| temporary("lookup", error))?;
             }
             self.lookup_payment(authorization).await
         })

@@ -11,10 +11,11 @@ use purser_chains::evm::usdc::Log;
 use purser_chains::evm::{Address, B256};
 
 use super::BaseSettlement;
-use super::core::{Core, Outcome, temporary, unknown};
+use super::core::{Core, Outcome};
 use super::cross_check;
 use super::job::{Job, Mint};
 use super::rows::Key;
+use crate::errors::{temporary, unknown};
 
 /// Number of blocks searched at once.
 const WINDOW: u64 = 5_000;
@@ -124,9 +125,9 @@ impl BaseSettlement {
             .core
             .find_received_log(&key)
             .await
-            .map_err(|error| temporary(FIND, &error))?;
+            .map_err(|error| temporary(FIND, error))?;
         // An endpoint may lag behind the one that shows the nonce as used.
-        let log = log.ok_or_else(|| temporary(FIND, &"no endpoint lists the transaction of a used nonce"))?;
+        let log = log.ok_or_else(|| temporary(FIND, "no endpoint lists the transaction of a used nonce"))?;
         let view = self.core.view();
         let canonical = view.is_canonical(log.block_number, log.block_hash);
         let canonical = canonical.unwrap_or(log.block_number < view.oldest_needed());
@@ -147,7 +148,7 @@ impl BaseSettlement {
     /// `Temporary` when no endpoint responds.
     pub async fn have_code(&self, addresses: &[Address]) -> Result<Vec<bool>, PortError> {
         let code = self.core.node.have_code(addresses).await;
-        code.map_err(|error| temporary("have code", &error))
+        code.map_err(|error| temporary("have code", error))
     }
 }
 
@@ -170,8 +171,8 @@ impl Core {
             gas: 100_000,
         };
         let returned = self.node.call(&request, BlockTag::Latest).await;
-        let returned = returned.map_err(|error| temporary(operation, &error))?;
-        is_used(&returned).ok_or_else(|| temporary(operation, &"the transmitter does not say whether a nonce was used"))
+        let returned = returned.map_err(|error| temporary(operation, error))?;
+        is_used(&returned).ok_or_else(|| temporary(operation, "the transmitter does not say whether a nonce was used"))
     }
 
     /// The transmitter's log of a received message, searched backwards from the newest block.

@@ -17,11 +17,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::BaseSettlement;
 use super::checking::Failure;
-use super::core::{Core, Outcome, decline, temporary, unknown};
+use super::core::{Core, Outcome, decline};
 use super::gas_key;
 use super::job::Job;
 use super::payer_funds::{PREPARED_TTL_MS, insufficient_with_pending};
 use super::rows::{MovementRow, Payment};
+use crate::errors::{temporary, unknown};
 
 /// Status of a payment, from the rows.
 pub(super) enum PaymentStatus {
@@ -65,7 +66,7 @@ impl Core {
         let row = self
             .used(&payment.key())
             .await
-            .map_err(|error| temporary(operation, &error))?;
+            .map_err(|error| temporary(operation, error))?;
         let Some(row) = row else {
             return Ok(PaymentStatus::NotFound);
         };
@@ -114,14 +115,14 @@ impl BaseSettlement {
             return Ok(Preparation::Declined(decline));
         }
         if let Some(why) = self.core.stall_reason() {
-            return Err(temporary("prepare", &why));
+            return Err(temporary("prepare", why));
         }
         if let Some(why) = self.core.send_blocked_reason() {
-            return Err(temporary("prepare", &why));
+            return Err(temporary("prepare", why));
         }
         if self.core.is_outgoing(&payment) {
             let failure = self.core.would_fail(&payment).await;
-            let failure = failure.map_err(|error| temporary("prepare", &error))?;
+            let failure = failure.map_err(|error| temporary("prepare", error))?;
             return Ok(failure.map_or_else(ready, Preparation::Declined));
         }
         // Checked some seconds ago, before the claim. The result is used once: a payment that is prepared again is
@@ -136,7 +137,7 @@ impl BaseSettlement {
             .check_queue
             .submit(&self.core, Arc::new(Job::Payment(payment.clone())))
             .await;
-        let verdict = verdict.map_err(|error| temporary("prepare", &error))?;
+        let verdict = verdict.map_err(|error| temporary("prepare", error))?;
         match verdict.failure {
             None if !self.has_funds(&payment, verdict.balance).await? => {
                 Ok(Preparation::Declined(insufficient_with_pending()))
@@ -150,7 +151,7 @@ impl BaseSettlement {
             // Another party may have sent it in one of the newest blocks.
             Some(Failure::Used) => {
                 let known = self.core.read_and_check_used(&key).await;
-                known.map_err(|error| temporary("prepare", &error))?;
+                known.map_err(|error| temporary("prepare", error))?;
                 match self.core.payment_status("prepare", &payment).await? {
                     PaymentStatus::Confirmed { .. } => Ok(ready()),
                     PaymentStatus::Used { .. } | PaymentStatus::NotFound => Ok(used()),
@@ -162,7 +163,7 @@ impl BaseSettlement {
     /// Same contract as [`Core::has_funds`].
     async fn has_funds(&self, payment: &Payment, held: Option<BalanceAt>) -> Result<bool, PortError> {
         let has_funds = self.core.has_funds(payment, held, PREPARED_TTL_MS).await;
-        has_funds.map_err(|error| temporary("prepare", &error))
+        has_funds.map_err(|error| temporary("prepare", error))
     }
 
     async fn submit_payment(&self, authorization: &Authorization) -> Result<SubmitResult, PortError> {
@@ -239,7 +240,7 @@ impl BaseSettlement {
         let unsigned = payment("sign", &Authorization::Evm(signed.clone()))?;
         let digest = self.core.token.transfer_digest(&unsigned.authorization());
         let signature = self.core.settings.treasury.sign(digest);
-        let signature = signature.map_err(|error| temporary("sign", &error))?;
+        let signature = signature.map_err(|error| temporary("sign", error))?;
         signed.signature = EvmSignature::ecdsa(signature.to_bytes());
         Ok(Authorization::Evm(signed))
     }
@@ -255,7 +256,7 @@ impl BaseSettlement {
         let view = self.core.view();
         let tip = view
             .tip()
-            .ok_or_else(|| temporary(operation, &"no block was read yet"))?;
+            .ok_or_else(|| temporary(operation, "no block was read yet"))?;
         Ok(Timestamp(tip.timestamp.saturating_mul(1_000)))
     }
 
@@ -271,7 +272,7 @@ impl BaseSettlement {
                 finality,
             } if found == transaction => Ok(finality.into()),
             // It may be in a block that was not read yet.
-            _ if !self.core.is_up_to_date() => Err(temporary("standing", &"the newest blocks were not read")),
+            _ if !self.core.is_up_to_date() => Err(temporary("standing", "the newest blocks were not read")),
             _ => Ok(ChainTransactionStatus::NotFound),
         }
     }
@@ -342,17 +343,17 @@ impl Settlement for BaseSettlement {
     fn final_treasury_balance(&self, network: Network) -> PortFuture<'_, Usdc> {
         Box::pin(async move {
             if network != Network::Base {
-                return Err(temporary("treasury holds", &"the port for Base knows Base alone"));
+                return Err(temporary("treasury holds", "the port for Base knows Base alone"));
             }
             let treasury = self.treasury();
             let tag = self.core.proof_tag();
-            let tag = tag.ok_or_else(|| temporary("treasury holds", &"no block was read yet"))?;
+            let tag = tag.ok_or_else(|| temporary("treasury holds", "no block was read yet"))?;
             // Incoming transfers count when they are durable, outgoing ones immediately.
             let (durable, newest) = tokio::join!(
                 self.core.holds(treasury, tag),
                 self.core.holds(treasury, BlockTag::Latest)
             );
-            let failed = |error: String| temporary("treasury holds", &error);
+            let failed = |error: String| temporary("treasury holds", error);
             let least = durable.map_err(failed)?.min(newest.map_err(failed)?);
             Ok(Usdc::from_atomic(least.try_into().unwrap_or(u64::MAX)))
         })

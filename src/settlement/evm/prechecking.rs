@@ -9,12 +9,13 @@ use purser_chains::evm::{Address, contract_wallet};
 
 use super::BaseSettlement;
 use super::checking::{Failure, Verdict, signature_of};
-use super::core::{Core, decline, temporary};
+use super::core::{Core, decline};
 use super::job::Job;
 use super::payer_funds::{CHECKED_TTL_MS, insufficient_with_pending};
 use super::paying::payment;
 use super::rows::{Key, Payment};
 use crate::chain::{Acceptance, ContractWallets};
+use crate::errors::temporary;
 use crate::precheck_counters::{PrecheckCounters, Unavailable};
 use crate::read_limits::{DEADLINE, ReadLimiter, RecentCache};
 
@@ -232,8 +233,8 @@ impl BaseSettlement {
         if !deploys && prechecks.plain.get(&payer, now_ms).is_some() {
             return Ok(Acceptance::NotAContract);
         }
-        let late = || temporary("accepts", &LATE);
-        let failed = |error: NodeError| temporary("accepts", &error);
+        let late = || temporary("accepts", LATE);
+        let failed = |error: NodeError| temporary("accepts", error);
         let job = Job::Payment(Payment::clone(&payment));
         prechecks.counters.record_read();
         let read = prechecks.contract_read_limiter.run(core.check_one(&job)).await;

@@ -9,9 +9,10 @@ use purser_chains::evm::usdc::{self, MovementKind, TOPICS};
 use purser_chains::evm::{Address, B256, U256};
 
 use super::BaseSettlement;
-use super::core::{Core, temporary};
+use super::core::Core;
 use super::paying::{PaymentStatus, payment};
 use super::rows::{Key, Payment};
+use crate::errors::temporary;
 
 /// Minimum interval between proof requests of one payment, in milliseconds.
 const PROOF_INTERVAL_MS: u64 = 10_000;
@@ -45,7 +46,7 @@ impl BaseSettlement {
                 Ok(ChainStatus::Impossible)
             }
             (Ok(_), _) => Ok(ChainStatus::Pending),
-            (Err(error), _) => Err(temporary("lookup", &error)),
+            (Err(error), _) => Err(temporary("lookup", error)),
         }
     }
 }

@@ -8,8 +8,8 @@ use purser_actors::port::{
 use purser_storage::codec;
 
 use super::BaseSettlement;
-use super::core::temporary;
 use super::rows::{self, Key, MovementRow, RowError};
+use crate::errors::temporary;
 
 /// Maximum number of rows per read.
 const READ_PAGE_ROWS: usize = 1_000;
@@ -41,12 +41,12 @@ impl BaseSettlement {
     /// `Temporary` when the store cannot be read.
     pub async fn stored_transfers(&self, after: u64, limit: usize) -> Result<Vec<StoredTransfer>, PortError> {
         if let Some(why) = self.core.stall_reason() {
-            return Err(temporary("kept", &why));
+            return Err(temporary("kept", why));
         }
         let (mut kept, mut place) = (Vec::new(), after);
         while kept.len() < limit.max(1) {
             let read = self.read_movements(place, READ_PAGE_ROWS).await;
-            let read = read.map_err(|error| temporary("kept", &error))?;
+            let read = read.map_err(|error| temporary("kept", error))?;
             let Some((last, _)) = read.last() else { break };
             place = last + 1;
             let transfers = read.into_iter().filter(|(_, row)| !row.canceled);
@@ -79,7 +79,7 @@ impl BaseSettlement {
         let (mut left, mut place) = (Vec::new(), 0);
         loop {
             let page = self.read_movements(place, READ_PAGE_ROWS).await;
-            let page = page.map_err(|error| temporary("outgoing transfers", &error))?;
+            let page = page.map_err(|error| temporary("outgoing transfers", error))?;
             let Some((last, _)) = page.last() else { break };
             place = last + 1;
             let own = page.iter().map(|(_, row)| row).filter(|row| {
@@ -153,32 +153,32 @@ impl TreasuryList for BaseSettlement {
     ) -> PortFuture<'a, ListPage<ChainMovement>> {
         Box::pin(async move {
             if network != Network::Base {
-                return Err(temporary("movements", &"the port for Base knows Base alone"));
+                return Err(temporary("movements", "the port for Base knows Base alone"));
             }
             if let Some(why) = self.core.stall_reason() {
-                return Err(temporary("movements", &why));
+                return Err(temporary("movements", why));
             }
             let after = match after {
                 None => 0,
                 Some(cursor) => cursor
                     .number()
-                    .ok_or_else(|| temporary("movements", &"not a cursor of this chain"))?,
+                    .ok_or_else(|| temporary("movements", "not a cursor of this chain"))?,
             };
             let page = self.page(after, limit.max(1)).await;
-            page.map_err(|error| temporary("movements", &error))
+            page.map_err(|error| temporary("movements", error))
         })
     }
 
     fn in_transaction<'a>(&'a self, network: Network, transaction: &'a str) -> PortFuture<'a, Vec<ChainMovement>> {
         Box::pin(async move {
             if network != Network::Base {
-                return Err(temporary("in transaction", &"the port for Base knows Base alone"));
+                return Err(temporary("in transaction", "the port for Base knows Base alone"));
             }
             let Some(transaction) = hash_of(transaction) else {
                 return Ok(Vec::new());
             };
             let found = self.of_transaction(transaction).await;
-            let found = found.map_err(|error| temporary("in transaction", &error))?;
+            let found = found.map_err(|error| temporary("in transaction", error))?;
             let treasury = self.core.treasury();
             Ok(found.iter().filter_map(|row| row.movement(treasury)).collect())
         })
@@ -198,14 +198,14 @@ impl TreasuryList for BaseSettlement {
                 Some(Wallet::Solana(_)) => return Ok(None),
             };
             if network != Network::Base {
-                return Err(temporary("authorized", &"the port for Base knows Base alone"));
+                return Err(temporary("authorized", "the port for Base knows Base alone"));
             }
             let key = Key {
                 from: from.into(),
                 nonce: (*mark).into(),
             };
             let found = self.core.used(&key).await;
-            let found = found.map_err(|error| temporary("authorized", &error))?;
+            let found = found.map_err(|error| temporary("authorized", error))?;
             Ok(found.and_then(|row| row.movement(treasury)))
         })
     }
@@ -214,7 +214,7 @@ impl TreasuryList for BaseSettlement {
         const MOVEMENT_FINALITY: &str = "movement finality";
         Box::pin(async move {
             if network != Network::Base {
-                return Err(temporary(MOVEMENT_FINALITY, &"the port for Base knows Base alone"));
+                return Err(temporary(MOVEMENT_FINALITY, "the port for Base knows Base alone"));
             }
             let Some(transaction) = hash_of(&moved.transaction) else {
                 return Ok(Finality::Confirmed);
@@ -222,7 +222,7 @@ impl TreasuryList for BaseSettlement {
             // Taken before the rows are read: a depth may be understated, never overstated.
             let view = self.core.view();
             let found = self.of_transaction(transaction).await;
-            let found = found.map_err(|error| temporary(MOVEMENT_FINALITY, &error))?;
+            let found = found.map_err(|error| temporary(MOVEMENT_FINALITY, error))?;
             let treasury = self.core.treasury();
             let own = |row: &&MovementRow| row.movement(treasury).is_some_and(|shown| shown == *moved);
             let is_final = |row: &MovementRow| self.core.is_final(&view, row, row.value);

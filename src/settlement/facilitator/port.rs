@@ -20,6 +20,7 @@ use super::list::{FacilitatorList, Member};
 use super::reader::{ChainReader, LookupDepth};
 use super::rows::{Assignment, Mark, RowError, mark};
 use crate::chain::{ChainTime, Holdings, ListedTransfer, TransferList};
+use crate::errors::{error, temporary};
 
 /// Prefix of the facilitator's name in [`PreparedTransaction::bytes`].
 const TAG: &[u8] = b"facilitator ";
@@ -59,18 +60,6 @@ pub(super) struct AssignedPayment<'a> {
     pub(super) assignment: Assignment,
     /// This call has chosen the facilitator: nothing was sent to it yet.
     pub(super) is_new: bool,
-}
-
-pub(super) fn error(kind: ErrorKind, operation: &'static str, message: impl ToString) -> PortError {
-    PortError {
-        kind,
-        operation,
-        message: message.to_string(),
-    }
-}
-
-pub(super) fn temporary(operation: &'static str, message: impl ToString) -> PortError {
-    error(ErrorKind::Temporary, operation, message)
 }
 
 fn row_error(operation: &'static str) -> impl Fn(RowError) -> PortError {

@@ -10,10 +10,11 @@ use serde_json::Value;
 
 use super::client::NoResponse;
 use super::list::Member;
-use super::port::{AssignedPayment, FacilitatedSettlement, error, tagged, temporary};
+use super::port::{AssignedPayment, FacilitatedSettlement, tagged};
 use super::reader::{ChainReader, LookupDepth};
 use super::response::{SettleResult, VerifyResult};
 use super::rows::{Assignment, mark};
+use crate::errors::{error, temporary};
 
 const OPERATION: &str = "submit";
 /// Longest pause between two settlement requests of one payment.

@@ -5,6 +5,7 @@ use purser_actors::port::EvmAuthorization;
 use purser_chains::solana::address::{Pubkey, base58, parse as parse_pubkey};
 use serde_json::{Value, json};
 
+use purser_protocol::payment::decode::EvmPayload;
 use purser_protocol::payment::evm::{checksummed, parse_address};
 use purser_protocol::payment::{BaseChain, SolanaChain};
 
@@ -80,18 +81,7 @@ pub(crate) fn base_body(chain: &BaseChain, signed: &EvmAuthorization) -> Value {
         "maxTimeoutSeconds": MAX_TIMEOUT_S,
         "extra": {"name": chain.token.name, "version": chain.token.version},
     });
-    let payload = json!({
-        "signature": format!("0x{}", hex::encode(signed.signature.as_bytes())),
-        "authorization": {
-            "from": checksummed(&signed.from),
-            "to": checksummed(&signed.to),
-            "value": signed.value.atomic().to_string(),
-            "validAfter": signed.valid_after.to_string(),
-            "validBefore": signed.valid_before.to_string(),
-            "nonce": format!("0x{}", hex::encode(signed.nonce)),
-        },
-    });
-    body(&requirements, &payload)
+    body(&requirements, &json!(EvmPayload::from(signed)))
 }
 
 /// The request body for a payment on Solana.

@@ -4,7 +4,7 @@ use purser_actors::port::{PortError, Timestamp};
 use purser_chains::solana::node::Blockhash;
 
 use super::SolanaSettlement;
-use super::decline::temporary;
+use crate::errors::temporary;
 
 impl SolanaSettlement {
     /// The newest blockhash that was read, and its age in milliseconds. Does not query the chain.

@@ -16,8 +16,8 @@ use purser_storage::Write;
 use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
-use super::decline::{error, temporary};
 use super::rows::{self, End, EventRow};
+use crate::errors::{error, temporary};
 
 /// Compute units of a burn, about twice the cost of `deposit_for_burn`.
 const UNITS: u32 = 250_000;

@@ -12,7 +12,7 @@ use purser_chains::solana::node::NodeError;
 use purser_chains::solana::status::Commitment;
 
 use super::SolanaSettlement;
-use super::decline::temporary;
+use crate::errors::temporary;
 
 /// A disagreement between endpoints that lasts longer is counted, in milliseconds: a node may index a transaction late.
 const DISPUTE_TIMEOUT_MS: u64 = 10_000;

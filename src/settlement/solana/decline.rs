@@ -1,6 +1,6 @@
 //! Declines of the chain, as x402 error reasons.
 
-use purser_actors::port::{Decline, ErrorKind, PortError};
+use purser_actors::port::Decline;
 use purser_chains::solana::status::{TOKEN_ACCOUNT_FROZEN, TOKEN_INSUFFICIENT_FUNDS, TransactionError};
 
 /// `errorReason` of a payment whose simulation failed, as in the x402 reference.
@@ -60,18 +60,6 @@ pub(super) fn on_chain(error: &TransactionError) -> Decline {
 /// The decline of a payment for which no fee is risked.
 pub(super) fn not_accepted(message: &str) -> Decline {
     decline(SIMULATION_FAILED, message)
-}
-
-pub(super) fn error(kind: ErrorKind, operation: &'static str, message: impl ToString) -> PortError {
-    PortError {
-        kind,
-        operation,
-        message: message.to_string(),
-    }
-}
-
-pub(super) fn temporary(operation: &'static str, message: impl ToString) -> PortError {
-    error(ErrorKind::Temporary, operation, message)
 }
 
 #[cfg(test)]

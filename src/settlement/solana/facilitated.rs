@@ -20,7 +20,8 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
-use super::decline::{error, simulated, temporary};
+use super::decline::simulated;
+use crate::errors::{error, temporary};
 use crate::facilitator::{ChainReader, LookupDepth, Presented, solana_body};
 use crate::gate::Gate;
 

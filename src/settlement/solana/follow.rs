@@ -19,8 +19,8 @@ use purser_chains::solana::follow::{Change, Follower, Listing, Reading};
 use purser_chains::solana::node::NodeError;
 
 use super::SolanaSettlement;
-use super::decline::temporary;
 use super::rows::{CursorRow, MovementRow};
+use crate::errors::temporary;
 
 /// Maximum number of changes in one write.
 const CHUNK: usize = 50;

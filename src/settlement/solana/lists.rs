@@ -11,9 +11,9 @@ use purser_actors::port::{
 use purser_chains::solana::address::{base58, parse_base58};
 
 use super::SolanaSettlement;
-use super::decline::temporary;
 use super::rows::{MovementRow, RowError};
 use super::search::outgoing_transfer;
+use crate::errors::temporary;
 
 /// Interval between checks whether the chain was read meanwhile.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -12,9 +12,10 @@ use purser_chains::solana::status::Commitment;
 use purser_chains::solana::transaction::{Transaction, co_sign};
 
 use super::SolanaSettlement;
-use super::decline::{error, on_chain, temporary};
+use super::decline::on_chain;
 use super::rows::{End, Open};
 use super::settings::Depth;
+use crate::errors::{error, temporary};
 
 /// Stored state of our transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use purser_chains::solana::transaction::{Transaction, sign_partially};
 use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
-use super::decline::{error, temporary};
+use crate::errors::{error, temporary};
 use crate::read_limits::DEADLINE;
 
 const SIGN: &str = "sign";

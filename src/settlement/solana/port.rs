@@ -9,7 +9,7 @@ use purser_actors::port::{
 };
 
 use super::SolanaSettlement;
-use super::decline::error;
+use crate::errors::error;
 
 fn on_solana<'a>(authorization: &'a Authorization, operation: &'static str) -> Result<&'a SolanaTransfer, PortError> {
     match authorization {

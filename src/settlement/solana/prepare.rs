@@ -14,11 +14,12 @@ use purser_storage::Write;
 use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
-use super::decline::{error, insufficient_with_pending, is_fee_payer_error, not_accepted, simulated, temporary};
+use super::decline::{insufficient_with_pending, is_fee_payer_error, not_accepted, simulated};
 use super::in_flight::{PaymentDebit, RemainingBalance};
 use super::prechecking::{remaining_balance, too_many_failures};
 use super::rows::Open;
 use super::tip::Validity;
+use crate::errors::{error, temporary};
 
 const PREPARE: &str = "prepare";
 

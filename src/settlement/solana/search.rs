@@ -16,10 +16,10 @@ use purser_chains::solana::status::Commitment;
 use purser_chains::solana::{Pubkey, Signature};
 
 use super::SolanaSettlement;
-use super::decline::temporary;
 use super::lookup::Sighting;
 use super::reading::movements_of;
 use super::rows::MovementRow;
+use crate::errors::temporary;
 
 pub(super) use self::limits::Searches;
 use self::limits::{HistoryScan, MAX_READS, PAGES, Page, SearchStart};

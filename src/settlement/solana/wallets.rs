@@ -18,10 +18,10 @@ use purser_chains::solana::status::Commitment;
 use purser_chains::solana::{Pubkey, Signature};
 
 use super::SolanaSettlement;
-use super::decline::temporary;
 use super::reading::movements_of;
 use super::rows::{MovementRow, WalletTransfer};
 use crate::chain::ListedTransfer;
+use crate::errors::temporary;
 
 const LISTED: &str = "listed";
 /// Positions of outgoing transfers of managed wallets are above this value; those of the treasury's transfers are

@@ -7,7 +7,6 @@ use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use purser_actors::answer::Time;
-use purser_actors::credential::{AnsweredChallenge, Credential};
 use purser_actors::id::OperatorPasskeyId;
 use purser_actors::operator::{OperatorPasskey, OperatorSession, Permission};
 use serde::{Deserialize, Serialize};
@@ -180,16 +179,11 @@ async fn post_passkey(
         id: OperatorPasskeyId(admin.entropy.random()),
         token: caller.token,
         name,
-        credential: Credential {
-            id: verified.of.credential_id,
-            public_key: verified.of.public_key,
-            counter: verified.of.counter,
-            backup_eligible: verified.of.backup_eligible,
-        },
+        credential: verified.of,
         created_at: asked.now,
         used_at: None,
     };
-    let challenge: AnsweredChallenge = answered(verified.challenge);
+    let challenge = answered(verified.challenge);
     let added = admin
         .engine
         .add_operator_passkey(passkey.clone(), challenge, &caller.act)

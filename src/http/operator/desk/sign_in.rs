@@ -31,12 +31,12 @@ use crate::http::passkeys::{NoMembers, answered, errors, passkey_error};
 use crate::http::route::routes;
 use crate::http::schemas::ExactDecimal;
 use crate::identity::operator_token::{hash_of, new_session};
+use crate::identity::passkey::PasskeyError;
 use crate::identity::passkey::challenge::Ceremony;
 #[cfg(feature = "documents")]
 use crate::identity::passkey::options::PasskeyRequestOptions;
 use crate::identity::passkey::response::AssertionResponse;
 use crate::identity::passkey::site::Question;
-use crate::identity::passkey::{KnownPasskey, PasskeyError};
 
 /// Lifetime of a session.
 const SESSION_S: u64 = 12 * 3_600;
@@ -305,11 +305,7 @@ async fn verified(
     }
     let known = admin.engine.operator_passkey(&answer.raw_id).await;
     let passkey = known.map_err(|_| ApiError::internal())?.ok_or_else(errors::unknown)?;
-    let stored = KnownPasskey {
-        public_key: &passkey.credential.public_key,
-        backup_eligible: passkey.credential.backup_eligible,
-    };
-    let verified = site.verify(answer, stored, asked).map_err(passkey_error)?;
+    let verified = site.verify(answer, &passkey.credential, asked).map_err(passkey_error)?;
     let used = OperatorPasskeyUse {
         credential: passkey.credential.id.clone(),
         counter: verified.of.counter,

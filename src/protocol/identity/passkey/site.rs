@@ -1,12 +1,13 @@
 //! The ceremonies of one address: options with a challenge, and the answers to them.
 
+use purser_actors::credential::Credential;
 use purser_actors::port::{Entropy, Timestamp};
 use purser_host::secret::MacKey;
 
 use super::challenge::{Ceremony, PasskeyChallenges};
 use super::options::{PasskeyCreationOptions, PasskeyRequestOptions, PasskeyUser};
 use super::response::{AssertionResponse, RegistrationResponse};
-use super::{Assertion, KnownPasskey, NewPasskey, PasskeyError, RelyingParty};
+use super::{Assertion, PasskeyError, RelyingParty};
 use crate::identity::IdentityKeys;
 use crate::identity::nonce::UsedNonceKey;
 use crate::identity::origin::Origin;
@@ -109,7 +110,7 @@ impl PasskeySite {
         &self,
         response: &RegistrationResponse,
         question: Question,
-    ) -> Result<Answer<NewPasskey>, PasskeyError> {
+    ) -> Result<Answer<Credential>, PasskeyError> {
         let site = self.relying_party()?;
         let asked = response.challenge().ok_or(PasskeyError::OtherChallenge)?;
         let challenge = self.answered(&asked, question)?;
@@ -124,7 +125,7 @@ impl PasskeySite {
     pub fn verify(
         &self,
         response: &AssertionResponse,
-        known: KnownPasskey<'_>,
+        known: &Credential,
         question: Question,
     ) -> Result<Answer<Assertion>, PasskeyError> {
         let site = self.relying_party()?;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use purser_actors::credential::Credential;
 use purser_actors::port::Timestamp;
 use purser_host::secret::Key32;
 use ring::rand::SystemRandom;
@@ -10,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::challenge::{Ceremony, ChallengeRefused, PasskeyChallenges};
 use super::response::{AssertionResponse, RegistrationResponse};
-use super::{KnownPasskey, PasskeyError, PublicKey, RelyingParty};
+use super::{PasskeyError, PublicKey, RelyingParty};
 use crate::identity::nonce::CHALLENGE_LIFETIME_MS;
 use crate::identity::origin::Origin;
 use crate::identity::test_entropy::CountingEntropy;
@@ -32,7 +33,7 @@ struct Vector {
 }
 
 impl Vector {
-    fn verify(&self) -> Result<super::NewPasskey, PasskeyError> {
+    fn verify(&self) -> Result<Credential, PasskeyError> {
         let response = RegistrationResponse {
             raw_id: bytes(self.credential_id),
             client_data: bytes(self.client_data),
@@ -68,7 +69,7 @@ const CROSS_ORIGIN: Vector = Vector {
 #[test]
 fn the_standards_registrations_are_read() {
     let passkey = SELF_ES256.verify().unwrap();
-    assert_eq!(passkey.credential_id, bytes(SELF_ES256.credential_id));
+    assert_eq!(passkey.id, bytes(SELF_ES256.credential_id));
     assert_eq!((passkey.counter, passkey.backup_eligible), (0, true));
     assert!(matches!(PublicKey::parse(&passkey.public_key), Ok(PublicKey::Es256(_))));
     assert_eq!(NONE_ES256.verify(), Err(PasskeyError::UserNotVerified));
@@ -199,15 +200,11 @@ fn only_the_expected_answer_is_accepted() {
         let passkey = ours
             .verify_registration(&registration(&device, FLAGS, &[]), b"question")
             .unwrap();
-        assert_eq!((&passkey.credential_id[..], passkey.counter), (&ID[..], 3));
-        let known = KnownPasskey {
-            public_key: &passkey.public_key,
-            backup_eligible: passkey.backup_eligible,
-        };
+        assert_eq!((&passkey.id[..], passkey.counter), (&ID[..], 3));
         let get = |challenge: &[u8], origin: &str| client_data("webauthn.get", challenge, origin);
         let good = get(b"question", "https://a.example");
         let data = authenticator_data("a.example", FLAGS, 4, &[]);
-        let verify = |response: &AssertionResponse| ours.verify_assertion(response, b"question", known);
+        let verify = |response: &AssertionResponse| ours.verify_assertion(response, b"question", &passkey);
         assert_eq!(
             verify(&assertion(&device, good.clone(), data.clone())).unwrap().counter,
             4

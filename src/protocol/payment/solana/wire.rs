@@ -3,10 +3,14 @@
 //! Everything that validators would reject is rejected here too, so that no payment is claimed that can never settle:
 //! non-canonical lengths, indexes out of range, inconsistent headers, bytes after the end.
 
+use purser_chains::solana::transaction;
+use purser_chains::solana::wire::Reader;
+
 use super::address::Pubkey;
 
-/// Largest transaction on the wire: an IPv6 packet of 1,280 bytes less its headers.
-pub const MAX_TRANSACTION_BYTES: usize = 1232;
+pub use purser_chains::solana::transaction::MAX_TRANSACTION_BYTES;
+
+const TOO_LONG: &str = "the transaction is longer than 1232 bytes";
 
 /// Why bytes are not a supported transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,6 +21,16 @@ pub enum WireError {
     /// Well-formed, but some accounts are only in on-chain lookup tables.
     #[error("address lookup tables")]
     LookupTables,
+}
+
+impl From<transaction::WireError> for WireError {
+    fn from(error: transaction::WireError) -> Self {
+        match error {
+            transaction::WireError::Malformed(what) => Self::Malformed(what),
+            transaction::WireError::TooLong => Self::Malformed(TOO_LONG),
+            transaction::WireError::LookupTables => Self::LookupTables,
+        }
+    }
 }
 
 /// A transaction, borrowed from its bytes.
@@ -53,11 +67,11 @@ impl<'a> Transaction<'a> {
     /// See [`WireError`].
     pub fn parse(bytes: &'a [u8]) -> Result<Self, WireError> {
         if bytes.len() > MAX_TRANSACTION_BYTES {
-            return Err(WireError::Malformed("the transaction is longer than 1232 bytes"));
+            return Err(WireError::Malformed(TOO_LONG));
         }
         let mut reader = Reader(bytes);
         let count = reader.length()?;
-        let signatures = reader.array_of::<64>(count)?;
+        let signatures = reader.arrays::<64>(count)?;
         let message = reader.0;
         let versioned = match reader.peek()? {
             0x80 => {
@@ -71,7 +85,7 @@ impl<'a> Transaction<'a> {
         let readonly_signed = usize::from(reader.byte()?);
         let readonly_unsigned = usize::from(reader.byte()?);
         let count = reader.length()?;
-        let keys = reader.array_of::<32>(count)?;
+        let keys = reader.arrays::<32>(count)?;
         let adds_up = required == signatures.len()
             && readonly_signed < required
             && required + readonly_unsigned <= keys.len()
@@ -81,14 +95,12 @@ impl<'a> Transaction<'a> {
                 "the message header does not fit its signatures and accounts",
             ));
         }
-        let [blockhash] = reader.array_of::<32>(1)? else {
-            return Err(ENDS_EARLY);
-        };
+        let blockhash = reader.array::<32>()?;
         let count = reader.length()?;
         // Bounded by the input: an instruction takes at least three bytes.
         let mut instructions = Vec::with_capacity(count.min(reader.0.len() / 3));
         for _ in 0..count {
-            instructions.push(reader.instruction(keys.len())?);
+            instructions.push(instruction(&mut reader, keys.len())?);
         }
         if versioned && reader.length()? != 0 {
             return Err(WireError::LookupTables);
@@ -129,91 +141,19 @@ impl<'a> Transaction<'a> {
     }
 }
 
-const ENDS_EARLY: WireError = WireError::Malformed("the transaction ends early");
-
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn peek(&self) -> Result<u8, WireError> {
-        self.0.first().copied().ok_or(ENDS_EARLY)
+fn instruction<'a>(reader: &mut Reader<'a>, keys: usize) -> Result<Instruction<'a>, WireError> {
+    let program = reader.byte()?;
+    let accounts = reader.bytes()?;
+    let data = reader.bytes()?;
+    let known = |index: &u8| usize::from(*index) < keys;
+    if !known(&program) || !accounts.iter().all(known) {
+        return Err(WireError::Malformed(
+            "an instruction names an account that is not listed",
+        ));
     }
-
-    fn byte(&mut self) -> Result<u8, WireError> {
-        let (first, rest) = self.0.split_first().ok_or(ENDS_EARLY)?;
-        self.0 = rest;
-        Ok(*first)
-    }
-
-    fn take(&mut self, count: usize) -> Result<&'a [u8], WireError> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or(ENDS_EARLY)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn array_of<const N: usize>(&mut self, count: usize) -> Result<&'a [[u8; N]], WireError> {
-        // `count` is at most 65,535, so the product fits.
-        Ok(self.take(count * N)?.as_chunks::<N>().0)
-    }
-
-    /// Solana's compact-u16: seven bits per byte, least significant first, in its shortest form only.
-    fn length(&mut self) -> Result<usize, WireError> {
-        let mut value = 0usize;
-        for position in 0..3 {
-            let byte = self.byte()?;
-            value |= usize::from(byte & 0x7f) << (7 * position);
-            if byte & 0x80 == 0 {
-                let shortest = position == 0 || byte != 0;
-                let fits = value <= usize::from(u16::MAX);
-                return if shortest && fits { Ok(value) } else { Err(BAD_LENGTH) };
-            }
-        }
-        Err(BAD_LENGTH)
-    }
-
-    fn instruction(&mut self, keys: usize) -> Result<Instruction<'a>, WireError> {
-        let program = self.byte()?;
-        let count = self.length()?;
-        let accounts = self.take(count)?;
-        let count = self.length()?;
-        let data = self.take(count)?;
-        let known = |index: &u8| usize::from(*index) < keys;
-        if !known(&program) || !accounts.iter().all(known) {
-            return Err(WireError::Malformed(
-                "an instruction names an account that is not listed",
-            ));
-        }
-        Ok(Instruction {
-            program,
-            accounts,
-            data,
-        })
-    }
-}
-
-const BAD_LENGTH: WireError = WireError::Malformed("a length is not in its shortest form");
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_length_has_one_spelling() {
-        // Checks: compact-u16 is parsed as validators do; every other encoding of a number is rejected.
-        let cases: [(&[u8], Option<usize>); 11] = [
-            (&[0x00], Some(0)),
-            (&[0x7f], Some(127)),
-            (&[0x80, 0x01], Some(128)),
-            (&[0xff, 0x7f], Some(16383)),
-            (&[0x80, 0x80, 0x01], Some(16384)),
-            (&[0xff, 0xff, 0x03], Some(65535)),
-            (&[0x80, 0x00], None),
-            (&[0x81, 0x80, 0x00], None),
-            (&[0x80, 0x80, 0x04], None),
-            (&[0xff, 0xff, 0xff], None),
-            (&[0x80], None),
-        ];
-        for (bytes, expected) in cases {
-            assert_eq!(Reader(bytes).length().ok(), expected, "{bytes:02x?}");
-        }
-    }
+    Ok(Instruction {
+        program,
+        accounts,
+        data,
+    })
 }
