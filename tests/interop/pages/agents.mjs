@@ -58,6 +58,13 @@ export const scenarios = {
     await visitor.sees('main', 'by Courier')
     await visitor.sees('dl', 'Spent $2.00')
     await visitor.inspect('holder-statement-purchases')
+    await visitor.page.evaluate(() => { window.print = () => { window.printed = document.querySelectorAll('main tbody tr').length } })
+    await visitor.press('main button', 'Print')
+    await until('the print', async () => (await visitor.page.evaluate(() => window.printed)) || null)
+    await visitor.page.emulateMediaType('print')
+    await visitor.sees('.print-head', 'Statement of all purchases')
+    check(!(await visitor.page.$eval('.period', (bar) => bar.checkVisibility())), 'paper has no choice of the period')
+    await visitor.page.emulateMediaType('screen')
     await visitor.open(`${service.url}/dashboard`)
     await visitor.sees('main', 'Today $2.00')
   },
