@@ -319,6 +319,8 @@ async fn case_8_reversed_payment_freezes_its_account_and_is_a_loss() {
     // After the account is unfrozen, it receives the earlier events.
     site.freeze(&address, None).await;
     site.wait_for_events(&token, &["payment.reversed fulfilled"]).await;
+    let reversed = async |token: &str| site.get_as(token, "/get-card-data").await.body["cards"][0]["payment_reversed"].clone();
+    assert_eq!((reversed(&token).await, reversed(&of_other).await), (json!(true), Value::Null));
     let events = site.events(&token, 0).await;
     let freeze = events.iter().find(|event| event["type"] == "account.frozen").unwrap();
     assert_eq!(freeze["actor"]["type"], "service", "no operator froze it: {freeze}");

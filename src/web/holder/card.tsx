@@ -94,13 +94,8 @@ function Loaded({ card }: { card: AnyCard }) {
           <span class="row wrap">
             {title}
             <span aria-live="polite">
-              <CardStatus card={card} tag />
+              <CardStatus card={{ ...card, payment_reversed: paid?.status === "reversed", refunded_usd_amount: paid?.refunded ?? 0 }} tag />
             </span>
-            {payment.data?.status === "reversed" && (
-              <StatusTag tone="bad" tag>
-                Payment taken back
-              </StatusTag>
-            )}
           </span>
         }
       >

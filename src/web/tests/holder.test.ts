@@ -11,7 +11,7 @@ const { Bought } = await import("../holder/data/bought");
 const { exportPurchases, readPurchaseSums } = await import("../holder/data/purchases");
 const { stopsOf, timesOf } = await import("../holder/data/route");
 const { isOpen, moneyOf, ofTopUp, troubleWord, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
-const { cardStatus } = await import("../holder/data/cards");
+const { afterPayment, cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
 const { onWay } = await import("../holder/in-flight");
 const { legsOf } = await import("../holder/transfer");
@@ -50,6 +50,17 @@ test("an order is late only while it is open", () => {
   const order = (status: string, overdue: boolean) => cardStatus({ card_type: "Non-Reloadable International", status, overdue } as never).word;
   assert.deepEqual([order("queued", false), order("claimed", false)], ["Waits for an operator", "An operator took it"]);
   assert.deepEqual([order("queued", true), order("claimed", true), order("ready", true)], ["Late", "Late", "Ready"]);
+});
+
+test("a listed card says what became of its payment, from the list and from events", () => {
+  const card = { card_type: "Non-Reloadable U.S.", status: "ready", payment_id: "pay_1" } as never;
+  const event = (type: string, payment_id: string) => ({ type, data: { object: { payment_id, amount: 4.99 } } }) as never;
+  assert.deepEqual(cardStatus(card), { tone: "done", word: "Ready" });
+  assert.deepEqual(cardStatus(afterPayment(card, event("payment.reversed", "pay_1"))), { tone: "bad", word: "Ready, payment taken back" });
+  assert.deepEqual(cardStatus(afterPayment(card, event("refund.credited", "pay_1"))), { tone: "done", word: "Ready, refunded" });
+  assert.equal(afterPayment(card, event("payment.reversed", "pay_2")), card);
+  const gift = { card_type: "Gift Card", status: "completed", refunded_usd_amount: 5 } as never;
+  assert.equal(cardStatus(gift).word, "Delivered, refunded");
 });
 
 test("a transfer that came back says how much did, and others what they cost with the fee", () => {
