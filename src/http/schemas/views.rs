@@ -101,6 +101,10 @@ pub struct Payout<'a> {
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<GateHold>,
+    /// `true` while all attempts to carry it out have failed and it waits for an operator. Absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub needs_operator: bool,
     /// Late return of the payout. Only when one payout is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_return: Option<LateReturnView<'a>>,
@@ -136,4 +140,8 @@ pub struct Withdrawal<'a> {
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<GateHold>,
+    /// `true` while all attempts to carry it out have failed and it waits for an operator. Absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub needs_operator: bool,
 }

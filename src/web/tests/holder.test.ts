@@ -10,7 +10,7 @@ const { effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPerio
 const { Bought } = await import("../holder/data/bought");
 const { exportPurchases, readPurchaseSums } = await import("../holder/data/purchases");
 const { stopsOf, timesOf } = await import("../holder/data/route");
-const { isOpen, moneyOf, ofTopUp, troubleWord, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
+const { isOpen, moneyOf, ofTopUp, troubleWord, ofPayout, ofWithdrawal, updated } = await import("../holder/data/transfers");
 const { afterPayment, cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
 const { onWay } = await import("../holder/in-flight");
@@ -344,6 +344,23 @@ test("a top-up that takes longer than it should says so everywhere", () => {
   assert.deepEqual([is(transfer), home(stuck, made)?.stops.map((stop) => stop.is)], [["done", "done", "hold"], ["done", "done", "hold"]]);
   assert.match(whereOf(transfer).next ?? "", /A person at Purser/);
   assert.equal(troubleWord(ofTopUp({ ...stuck, status: "credited" } as never), made + 3_600_000), null);
+});
+
+test("a payout or a withdrawal whose attempts have all failed says what a top-up says", () => {
+  const on = (kind: "payouts" | "withdrawals", one: object) => onWay({ topUps: [], payouts: [], withdrawals: [], bank: [], [kind]: [one] }, [], 0)[0];
+  const stuck = { needs_operator: true, amount: 25, ...times };
+  const payout = { payout_id: "po_1", status: "queued", product: "bank_payment", currency: "USD", charged_usd_amount: 26.5, payment_id: "pay_1", ...stuck };
+  const withdrawal = { id: "wd_1", state: "sent", source: "balance", network: "base", ...stuck };
+  const ofCards = { ...withdrawal, source: "card_balance", state: "pending", status: "pending" };
+  for (const [transfer, shown] of [[ofPayout(payout as never), on("payouts", payout)], [ofWithdrawal(withdrawal as never), on("withdrawals", withdrawal)], [ofWithdrawal(ofCards as never), on("withdrawals", ofCards)]] as const) {
+    assert.deepEqual([troubleWord(transfer, 0), shown?.eta], ["Waits for a person", "waits for a person"], transfer.kind);
+    assert.ok(is(transfer).includes("hold") && shown?.stops.some((stop) => stop.is === "hold"), transfer.kind);
+    assert.match(whereOf(transfer).next ?? "", /A person at Purser/);
+    // Its next event shows that it goes on.
+    const goesOn = transfer.payout ? ofPayout({ ...transfer.payout, needs_operator: undefined, status: "in-process" } as never) : ofWithdrawal({ ...transfer.withdrawal, needs_operator: undefined } as never);
+    delete (goesOn.payout ?? goesOn.withdrawal)?.needs_operator;
+    assert.equal(troubleWord(updated(transfer, goesOn), 0), null, transfer.kind);
+  }
 });
 
 test("payouts and withdrawals wait, move, end and come back", () => {
