@@ -16,6 +16,7 @@ const { retryWords, whereOf } = await import("../holder/data/where");
 const { onWay } = await import("../holder/in-flight");
 const { legsOf } = await import("../holder/transfer");
 const { lines } = await import("../holder/feed");
+const { termsOf } = await import("../holder/data/fees");
 const { waits } = await import("../holder/approvals");
 const { spenders } = await import("../holder/today");
 const { costWords, loadSpending } = await import("../holder/spending");
@@ -70,6 +71,13 @@ test("a transfer that came back says how much did, and others what they cost wit
   assert.deepEqual(payout(null, "16.66"), { back: null, cost: null });
   assert.equal(moneyOf(ofTopUp({ top_up_id: "top_1", status: "failed", funded_usd: 21.07 } as never)).back, 21.07);
   assert.equal(moneyOf(ofTopUp({ top_up_id: "top_1", status: "credited", funded_usd: 21.07 } as never)).back, null);
+});
+
+test("the fee and the rate of a price in dollars follow from the fee schedule", () => {
+  // 26.50 EUR at 1.0844 are 28.7366, rounded up to the cent.
+  assert.deepEqual(termsOf("25", 28.74, { fee_rate: 0.0025, min_fee: 1.5 }), { fee: "1.50", rate: "1.0845" });
+  assert.deepEqual(termsOf("1000", 1090, { fee_rate: 0.0025, min_fee: 1.5 }), { fee: "2.50", rate: "1.0873" });
+  assert.deepEqual([termsOf("abc", 1, { fee_rate: 0, min_fee: 0 }), termsOf("0", 1, { fee_rate: 0, min_fee: 0 })], [null, null]);
 });
 
 test("what an agent asked for waits no more once its key has ended", () => {

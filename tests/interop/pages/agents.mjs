@@ -118,6 +118,26 @@ export const scenarios = {
     await visitor.close()
   },
 
+  async 'an approval of a payout in euros says what its recipient gets, the fee and the rate'({ browser, service }) {
+    const agent = service.agent('converter')
+    await agent.call('createAgentWallet')
+    const key = await agent.key('Courier')
+    const visitor = await dashboard({ browser, service }, agent, '/agents')
+    await fillLabelled(visitor, 'In one payment', '1.50', 'main')
+    await visitor.press('main label.check', 'Ask me about payments')
+    await visitor.press('main button', 'Save')
+    await visitor.sees('.toasts', 'Limits saved')
+    await agent.call('agentX402Pay', { url: `${service.url}/get-push-to-card?amount=25&currency=EUR` }, key.token)
+    await visitor.sees('main', 'wants to pay out €25.00 to a debit card')
+    await visitor.press('main button', 'Look at it')
+    await visitor.sees('dialog', 'Recipient gets €25.00')
+    await visitor.sees('dialog', 'Fee €1.50')
+    await until('the rate', async () => /Rate about 1\.\d{4} USD for 1 EUR/.test((await visitor.text('dialog')).replaceAll(/\s+/g, ' ')) || null)
+    await visitor.inspect('holder-approval-euros')
+    visitor.assertClean(service.url)
+    await visitor.close()
+  },
+
   async 'Stop my agents ends the work of running agents at once'({ browser, service }) {
     const agent = service.agent('stopped')
     await agent.call('createAgentWallet')
