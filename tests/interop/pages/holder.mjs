@@ -186,6 +186,7 @@ export const scenarios = {
     await visitor.sees('.copy-line', bought.user_id)
     await visitor.inspect('holder-frozen')
     check(!(await visitor.text()).includes('$20.00'), 'nothing of the account is shown')
+    check((await visitor.count('.nav a, .tabbar a, .side-foot a')) === 0, 'nothing leads to a page that is closed')
     await visitor.press('main button', 'Look again')
     await visitor.sees('main [role=status]', 'Still frozen at')
     // A page that is opened meanwhile has loaded nothing of the account.
