@@ -128,6 +128,16 @@ export const scenarios = {
       await visitor.settled()
       await visitor.inspect(name)
     }
+    // Nobody answers at the address of the endpoint.
+    await until('an attempt', async () => {
+      await visitor.press('.deliveries button', 'Look again')
+      return (await visitor.count('.deliveries details')) > 0 || null
+    })
+    await visitor.page.$eval('.deliveries details', (one) => { one.open = true })
+    await visitor.sees('.deliveries th', 'Answer')
+    const labels = await visitor.page.$$eval('.ticks', (all) => all.map((one) => one.getAttribute('aria-label')))
+    check(labels.some((label) => /^The last \S+ deliver/.test(label)) && labels.some((label) => label.startsWith('Answers: ')), `marks have words: ${labels}`)
+    await visitor.inspect('holder-settings-attempts')
     visitor.assertClean(service.url)
     await visitor.close()
   },
