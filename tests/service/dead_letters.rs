@@ -182,7 +182,12 @@ async fn payout_never_submitted_to_its_rail_is_credited_without_statement() {
     assert!(silent["provider_error"].is_string(), "{silent}");
     let token = agent.token(&site).await;
     let listed = site.get_as(&token, "/get-payment-status").await;
-    assert_eq!(listed.body["payouts"][0]["needs_operator"], json!(true), "{}", listed.text);
+    assert_eq!(
+        listed.body["payouts"][0]["needs_operator"],
+        json!(true),
+        "{}",
+        listed.text
+    );
     assert_eq!(
         site.post("/sandbox/payouts", &json!({"fault": "clear"})).await.status,
         200

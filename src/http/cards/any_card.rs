@@ -440,6 +440,8 @@ fn named_history<C: Copy>(
 const FAILED_STATUSES: [&str; 2] = ["failed", "rejected"];
 
 type CardPage<E> = (Vec<(CardId, E)>, bool);
+/// Cards as they are shown, each with its payment, and whether there may be more.
+type PaidCards = (Vec<(JsonObject, Option<PaymentId>)>, bool);
 
 /// Which cards a list has.
 #[derive(Clone, Copy)]
@@ -476,7 +478,7 @@ async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, Loa
     }: ListedCards,
     paid: impl Fn(&E) -> Option<PaymentId>,
     page: impl Fn(ListStart<CardId>, usize) -> F,
-) -> Result<(Vec<(JsonObject, Option<PaymentId>)>, bool), LoadError> {
+) -> Result<PaidCards, LoadError> {
     let mut shown = Vec::new();
     loop {
         let (found, more) = page(start, limit).await?;
