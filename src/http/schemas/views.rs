@@ -13,7 +13,7 @@ use purser_actors::entity::{
 };
 use serde::Serialize;
 
-use super::{PayoutDestination, ProductStatus};
+use super::{PayingKey, PayoutDestination, ProductStatus};
 use crate::payment::receipt::PaymentReceipt;
 use purser_actors::answer::ExactDecimal;
 use purser_actors::id::{CardId, PayoutId, TopUpId};
@@ -71,6 +71,8 @@ pub struct ListedPayment<'a> {
     /// US dollars that operators refunded to the account's balance, if any.
     #[cfg_attr(feature = "documents", schema(required = false))]
     pub refunded_usd_amount: Option<ExactDecimal>,
+    /// API key whose token came with the payment, if one did.
+    pub api_key: Option<PayingKey>,
     /// Contents of `PAYMENT-RESPONSE`, once settled.
     #[cfg_attr(feature = "documents", schema(required))]
     pub receipt: Option<PaymentReceipt>,

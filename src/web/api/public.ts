@@ -2803,6 +2803,7 @@ export type ListedIntlCard = {
 export type ListedPayment = {
   /** Amount in USDC. */
   amount: ExactDecimal;
+  api_key?: PayingKey | null;
   /** `USDC` is the token. */
   asset: string;
   card?: Card | null;
@@ -3355,6 +3356,7 @@ export type PaymentStatus = "claimed" | "settling" | "unknown" | "declined" | "r
 
 /** Status of a payment. */
 export type PaymentStatusResponse = {
+  api_key?: PayingKey | null;
   /** Id of the purchased card, for the payer only. */
   card_id?: string | null;
   credited_usd_amount?: ExactDecimal | null;

@@ -166,7 +166,7 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
             </Panel>
           </div>
           <div class="stack">
-            <Details transfer={transfer} begun={begun} />
+            <Details transfer={transfer} begun={payment.data?.agent ?? begun} />
             <Price transfer={transfer} payment={payment.data ?? null} />
           </div>
         </div>

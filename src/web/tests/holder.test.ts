@@ -251,7 +251,7 @@ test("all purchases are those of every list, once, with who paid, and add up to 
     entry("ent_3", 20, { type: "credited", cause: wallet, amount: 100 }),
   ];
   const ofBalance = [entry("ent_2", 40, { type: "credited", cause: "card_1", amount: 5 }), entry("ent_1", 12, { type: "held", cause: "wd_1", amount: 4 }), entry("ent_0", 11, { type: "credited", cause: "dep_1", amount: 4 })];
-  const payments = [payment(4, 50, "0xown", 1, null), payment(3, 30, "0xown", 10, {}), payment(2, 20, wallet, 45.25, {}), payment(1, 1, "0xown", 7, {})];
+  const payments = [payment(4, 50, "0xown", 1, null), { ...payment(3, 30, "0xown", 10, {}), api_key: { api_key_id: "key_2", name: "Larder" } }, payment(2, 20, wallet, 45.25, {}), payment(1, 1, "0xown", 7, {})];
   Object.defineProperty(globalThis, "fetch", {
     configurable: true,
     value: async (path: string) => {
@@ -269,7 +269,7 @@ test("all purchases are those of every list, once, with who paid, and add up to 
       ["$45.00 US card", "0.00", "wallet 0xown", ""],
       ["Money back: $45.00 US card", "5.00", "to your balance", ""],
       ["Paid to api.example.com", "-2.50", "agents’ wallet", "an agent that signed in"],
-      ["$45.00 US card", "-10.00", "wallet 0xown", ""],
+      ["$45.00 US card", "-10.00", "wallet 0xown", "Larder"],
       ["$45.00 US card", "-45.25", "agents’ wallet", "Courier"],
     ],
   );

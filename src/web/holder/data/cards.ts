@@ -174,12 +174,14 @@ export type Paid = Payment & {
   /** Of the charge, what was credited by itself, and what operators refunded. */
   credited: ExactDecimal;
   refunded: ExactDecimal;
+  /** The agent whose API key came with the payment. */
+  agent: string | null;
 };
 
 /** `null` if the session may not read it. */
 export async function readPayment(id: string): Promise<Paid | null> {
-  const read = await api.get<{ payment?: Payment; product_status?: string | null; credited_usd_amount?: ExactDecimal; refunded_usd_amount?: ExactDecimal }>(withQuery("/get-payment", { payment_id: id }));
-  return read.payment ? { ...read.payment, productStatus: read.product_status ?? null, credited: read.credited_usd_amount ?? 0, refunded: read.refunded_usd_amount ?? 0 } : null;
+  const read = await api.get<{ payment?: Payment; product_status?: string | null; credited_usd_amount?: ExactDecimal; refunded_usd_amount?: ExactDecimal; api_key?: { name: string } | null }>(withQuery("/get-payment", { payment_id: id }));
+  return read.payment ? { ...read.payment, productStatus: read.product_status ?? null, credited: read.credited_usd_amount ?? 0, refunded: read.refunded_usd_amount ?? 0, agent: read.api_key?.name ?? null } : null;
 }
 
 /** What the service answers about the card of another account, or one that does not exist. */
