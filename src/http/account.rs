@@ -19,7 +19,7 @@ use super::auth::{AuthClaims, BearerAuth, Refusal};
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::page_session::MaybeClaims;
-use super::payments::{with_product, with_refund};
+use super::payments::{with_key, with_product, with_refund};
 use super::query::Query;
 use super::route::routes;
 #[cfg(feature = "documents")]
@@ -189,6 +189,7 @@ async fn get_payment(
         view = view.object("payment", &payment.view(&id));
         view = with_product(&app.engine, view, &payment, false).await?;
         view = with_refund(&app.engine, view, id).await?;
+        view = with_key(&app.engine, view, &payment).await?;
     }
     Ok(json::private_ok(&view))
 }

@@ -108,7 +108,7 @@ enum CardDataResponse<'a> {
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct CardList {
     /// All of one type, oldest first unless `order=desc`.
-    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::CardListItem>))]
+    #[cfg_attr(feature = "documents", schema(value_type = Vec<schemas::ListedCard>))]
     cards: Vec<JsonObject>,
     /// Whether more cards follow.
     has_more: bool,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::engine::Engine;
+use purser_actors::entity::api_key::ApiKey;
 use purser_actors::entity::payment::{Payment, Status};
 use purser_actors::entity::refund;
 use purser_actors::id::{PaymentId, RefundId, Wallet};
@@ -22,6 +23,7 @@ use super::query::Query;
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
+use super::schemas::PayingKey;
 use crate::payment::receipt::{PaymentReceipt, SettledReceipt};
 
 routes! { pub static ROUTES: Arc<App>, openapi;
@@ -94,7 +96,8 @@ impl App {
         let view = JsonObject::of(&payment.view(&id)).boolean("terminal", payment.is_final());
         let view = view.member("receipt", &receipt(payment));
         let view = with_product(&self.engine, view, payment, true).await?;
-        with_refund(&self.engine, view, id).await
+        let view = with_refund(&self.engine, view, id).await?;
+        with_key(&self.engine, view, payment).await
     }
 }
 
@@ -109,6 +112,21 @@ pub(super) async fn with_refund(engine: &Engine, view: JsonObject, id: PaymentId
             view.number("refunded_usd_amount", refund.request.amount.decimal())
         }
         _ => view,
+    })
+}
+
+/// Adds the API key whose token came with the payment, if one did.
+///
+/// # Errors
+/// 500 when storage fails.
+pub(super) async fn with_key(engine: &Engine, view: JsonObject, payment: &Payment) -> Result<JsonObject, ApiError> {
+    let Some(api_key_id) = payment.claim.session.presented_key else {
+        return Ok(view);
+    };
+    let key = engine.api_key(&api_key_id).await.map_err(|_| ApiError::internal())?;
+    Ok(match key {
+        Some(ApiKey { name, .. }) => view.member("api_key", &PayingKey { api_key_id, name }),
+        None => view,
     })
 }
 

@@ -332,9 +332,16 @@ impl App {
     }
 
     async fn payout_view<'a>(&self, id: PayoutId, payout: &'a Payout) -> Result<schemas::Payout<'a>, ApiError> {
+        let job = match payout.status {
+            // The job that sends the order also waits for its outcome.
+            payout::Status::Queued | payout::Status::InProcess => self.engine.job(payout.key).await,
+            _ => Ok(None),
+        };
+        let job = job.map_err(|_| ApiError::internal())?;
         Ok(schemas::Payout {
             payout: payout.view(&id),
             held: hold_reason(&self.engine, payout::Job::SendPayout(id)).await?,
+            needs_operator: job.is_some_and(|job| job.dead_lettered),
             late_return: None,
             redemption_url: None,
             destination: None,

@@ -27,6 +27,7 @@ use super::query::Query;
 use super::route::routes;
 #[cfg(feature = "documents")]
 use super::schemas;
+use super::schemas::PayingKey;
 use super::withdrawals::time_param;
 
 routes! { pub(super) static ROUTES: Arc<App>, openapi;
@@ -62,16 +63,6 @@ struct StatementEntry<'a> {
     /// Only of the agents' wallet: the API key of the agent that paid, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     api_key: Option<PayingKey>,
-}
-
-/// API key of an agent that paid.
-#[derive(Clone, Serialize)]
-#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
-struct PayingKey {
-    /// Id of the key.
-    api_key_id: ApiKeyId,
-    /// Name of the key.
-    name: String,
 }
 
 impl<'a> StatementEntry<'a> {

@@ -1,5 +1,6 @@
 //! Withdrawals: `POST /withdraw` and `GET /get-withdrawal-status`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -9,7 +10,8 @@ use purser_actors::answer::ExactDecimal;
 use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationError, TreasuryReservation};
 use purser_actors::entity::account::{Account, Rejection};
 use purser_actors::entity::spend_approval::{SpendAct, SpendPayee};
-use purser_actors::entity::withdrawal;
+use purser_actors::entity::withdrawal::Status;
+use purser_actors::entity::{card_withdrawal, withdrawal};
 use purser_actors::id::{Network, Wallet, WithdrawalId};
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::{AmountError, Cents, Usdc};
@@ -35,6 +37,8 @@ use crate::rfc3339;
 
 /// Minimum amount of a withdrawal.
 const MIN_AMOUNT: Cents = Cents::new(1);
+/// Most withdrawals are complete after this time, or wait for an operator to pay them.
+const USUAL_TIME_MS: u64 = 60_000;
 
 routes! { pub static ROUTES: Arc<App>, openapi;
     POST "/withdraw" => post_withdraw {
@@ -383,7 +387,8 @@ async fn get_withdrawal_status(
     refuse_frozen(&state.engine, &claims).await?;
     if let Some(text) = query.get("withdrawal_id") {
         let (id, withdrawal) = load_owned(&state.engine, &claims, text).await?;
-        let withdrawal = render(&state.engine, &id, &withdrawal).await?;
+        let stuck = stuck_among(&state, [&withdrawal]).await?;
+        let withdrawal = render(&state.engine, &id, &withdrawal, &stuck).await?;
         let one = Box::new(WithdrawalResponse { withdrawal });
         return Ok(json::private_ok(&WithdrawalStatusResponse::One(one)));
     }
@@ -396,9 +401,10 @@ async fn get_withdrawal_status(
     let start = list_start(newest_first, after);
     let found = state.engine.withdrawals_of(&claims.wallet, start, limit).await;
     let (found, has_more) = found.map_err(|_| ApiError::internal())?;
+    let stuck = stuck_among(&state, found.iter().map(|(_, withdrawal)| withdrawal)).await?;
     let mut withdrawals = Vec::with_capacity(found.len());
     for (id, withdrawal) in &found {
-        withdrawals.push(render(&state.engine, id, withdrawal).await?);
+        withdrawals.push(render(&state.engine, id, withdrawal, &stuck).await?);
     }
     Ok(json::private_ok(&WithdrawalStatusResponse::All(WithdrawalList {
         withdrawals,
@@ -406,19 +412,50 @@ async fn get_withdrawal_status(
     })))
 }
 
-/// A withdrawal with the reason if it is on hold.
+/// A withdrawal with the reason if it is on hold, and whether it is among those that wait for an operator.
 async fn render<'a>(
     engine: &Engine,
     id: &WithdrawalId,
     withdrawal: &'a AnyWithdrawal,
+    stuck: &BTreeSet<WithdrawalId>,
 ) -> Result<schemas::Withdrawal<'a>, ApiError> {
     let held = match withdrawal {
         AnyWithdrawal::Account(_) => hold_reason(engine, withdrawal::Job::SendWithdrawal(*id)).await?,
         // An operator pays it, and not while its owner is frozen. A caller here is not frozen.
         AnyWithdrawal::Card(_) => None,
     };
-    let withdrawal = withdrawal.view(id);
-    Ok(schemas::Withdrawal { withdrawal, held })
+    Ok(schemas::Withdrawal {
+        withdrawal: withdrawal.view(id),
+        held,
+        needs_operator: stuck.contains(id),
+    })
+}
+
+/// Withdrawals that wait for an operator, if one of these may be among them. Finding them reads every open job, so it is
+/// not done while all of these are complete or as new as most that are in progress.
+async fn stuck_among<'a>(
+    app: &App,
+    shown: impl IntoIterator<Item = &'a AnyWithdrawal>,
+) -> Result<BTreeSet<WithdrawalId>, ApiError> {
+    let now = app.clock.now();
+    let may_be_stuck = shown
+        .into_iter()
+        .filter_map(running_since)
+        .any(|since| since.plus_ms(USUAL_TIME_MS) <= now);
+    if !may_be_stuck {
+        return Ok(BTreeSet::new());
+    }
+    let stuck = app.engine.dead_lettered_withdrawals().await;
+    stuck.map_err(|_| ApiError::internal())
+}
+
+/// When a withdrawal began that is carried out by a job now.
+const fn running_since(withdrawal: &AnyWithdrawal) -> Option<Timestamp> {
+    match withdrawal {
+        AnyWithdrawal::Account(one) if matches!(one.status, Status::Pending | Status::Sent(_)) => Some(one.created_at),
+        AnyWithdrawal::Card(one) if matches!(one.status, card_withdrawal::Status::Pending) => Some(one.created_at),
+        _ => None,
+    }
 }
 
 /// Loads the caller's withdrawal.

@@ -290,6 +290,10 @@ async fn tokens_of_a_purchase_beside_a_key_end_with_the_key() {
             ["id_token", "refresh_token"].map(|name| bought.body["auth"][name].as_str().unwrap().to_owned())
         };
         let (beside, alone) = (buy(Some(&bearer)).await, buy(None).await);
+        let listed = site.get_as(&own, "/list-payments").await.body["payments"].clone();
+        assert_eq!(listed[0].get("api_key"), None, "paid without the key's token");
+        let key = json!({"api_key_id": made["key"]["apiKeyId"], "name": "Agent"});
+        assert_eq!(listed[1]["api_key"], key);
         let renewed = super::access::refresh(&site, &beside[1]).await;
         assert_eq!(renewed.status, 200, "{}", renewed.text);
         let renewed = ["id_token", "refresh_token"].map(|name| renewed.str(name).unwrap().to_owned());

@@ -180,6 +180,14 @@ async fn payout_never_submitted_to_its_rail_is_credited_without_statement() {
     let payout = bought.body["bank_payment"]["payout_id"].as_str().unwrap();
     let silent = wait_for_dead_letter(&operator, "send_payout").await;
     assert!(silent["provider_error"].is_string(), "{silent}");
+    let token = agent.token(&site).await;
+    let listed = site.get_as(&token, "/get-payment-status").await;
+    assert_eq!(
+        listed.body["payouts"][0]["needs_operator"],
+        json!(true),
+        "{}",
+        listed.text
+    );
     assert_eq!(
         site.post("/sandbox/payouts", &json!({"fault": "clear"})).await.status,
         200
@@ -206,8 +214,9 @@ async fn payout_never_submitted_to_its_rail_is_credited_without_statement() {
     .unwrap_err();
     assert!(wrong.contains("provider_disagrees"), "{wrong}");
     run(&["jobs", "credit", id, "--evidence", "Their list is empty."]).unwrap();
-    let token = agent.token(&site).await;
     wait_for_payout_status(&site, &token, payout, "failed").await;
+    let listed = site.get_as(&token, "/get-payment-status").await;
+    assert_eq!(listed.body["payouts"][0].get("needs_operator"), None, "{}", listed.text);
     balance_is(&site, &token, "21.5").await;
     service.stop();
     host.assert_verified();

@@ -319,6 +319,9 @@ async fn case_8_reversed_payment_freezes_its_account_and_is_a_loss() {
     // After the account is unfrozen, it receives the earlier events.
     site.freeze(&address, None).await;
     site.wait_for_events(&token, &["payment.reversed fulfilled"]).await;
+    let list = async |token: &str| site.get_as(token, "/get-card-data").await.body["cards"].clone();
+    assert_eq!(list(&token).await[0]["payment_reversed"], json!(true));
+    assert_eq!(list(&of_other).await[0].get("payment_reversed"), None);
     let events = site.events(&token, 0).await;
     let freeze = events.iter().find(|event| event["type"] == "account.frozen").unwrap();
     assert_eq!(freeze["actor"]["type"], "service", "no operator froze it: {freeze}");

@@ -84,6 +84,8 @@ async fn small_refund_is_credited_immediately_and_once() {
     assert_eq!(read.body["refunded_usd_amount"], json!(4.99), "{}", read.text);
     let listed = site.get_as(&token, "/list-payments").await;
     assert_eq!(listed.body["payments"][0]["refunded_usd_amount"], json!(4.99));
+    let cards = site.get_as(&token, "/get-card-data").await;
+    assert_eq!(cards.body["cards"][0]["refunded_usd_amount"], json!(4.99));
     assert_eq!(open(&operator).await, 0);
     let events = site.events(&token, 0).await;
     let changes: Vec<_> = events

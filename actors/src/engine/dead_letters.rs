@@ -11,8 +11,8 @@ use super::operator_actions::AuditEntry;
 use super::operators::corrupt;
 use super::{Engine, OperationError};
 use crate::entity::payment::Status;
-use crate::entity::top_up;
-use crate::id::{JobId, PaymentId, TopUpId, Wallet};
+use crate::entity::{card_withdrawal, top_up, withdrawal};
+use crate::id::{JobId, PaymentId, TopUpId, Wallet, WithdrawalId};
 use crate::kernel::OutboxJob;
 use crate::kernel::job::AnyJob;
 use crate::kernel::registry::JobStarter as _;
@@ -112,14 +112,32 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn dead_lettered_top_ups(&self) -> Result<BTreeSet<TopUpId>, StoreError> {
-        let open = self.open_jobs(usize::MAX).await?.into_iter();
-        let jobs = open.filter(|outbox_job| outbox_job.dead_lettered);
-        Ok(jobs
-            .filter_map(|outbox_job| outbox_job.job.typed::<top_up::Job>())
-            .map(|job| match job {
+        self.dead_lettered(|job| {
+            Some(match job.typed()? {
                 top_up::Job::SendTopUp(id) | top_up::Job::BridgeTopUp(id) | top_up::Job::AwaitIssuerCredit(id) => id,
             })
-            .collect())
+        })
+        .await
+    }
+
+    /// Withdrawals of which the job that carries them out is dead-lettered. Reads every open job.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn dead_lettered_withdrawals(&self) -> Result<BTreeSet<WithdrawalId>, StoreError> {
+        self.dead_lettered(|job| match (job.typed(), job.typed()) {
+            (Some(withdrawal::Job::SendWithdrawal(id)), _) | (_, Some(card_withdrawal::Job::HoldCardBalance(id))) => {
+                Some(id)
+            }
+            _ => None,
+        })
+        .await
+    }
+
+    async fn dead_lettered<I: Ord>(&self, subject: fn(&AnyJob) -> Option<I>) -> Result<BTreeSet<I>, StoreError> {
+        let open = self.open_jobs(usize::MAX).await?.into_iter();
+        let jobs = open.filter(|outbox_job| outbox_job.dead_lettered);
+        Ok(jobs.filter_map(|outbox_job| subject(&outbox_job.job)).collect())
     }
 
     /// Whether a job is late: failing, and old. A job that only has to wait is not late.

@@ -21,6 +21,7 @@ use serde::Serialize;
 use super::not_found;
 use crate::http::app::App;
 use crate::http::error::{ApiError, ErrorCode};
+use crate::http::payments::with_refund;
 use crate::http::schemas;
 use crate::provider::gift_cards;
 use crate::secret::Secret;
@@ -62,14 +63,35 @@ impl AnyCard {
         owner: &Wallet,
         listed: ListedCards,
     ) -> Result<(Vec<JsonObject>, bool), ApiError> {
-        match card_type {
-            USA => made(listed, |start, limit| engine.cards_of(owner, start, limit)).await,
-            INTL => made(listed, |start, limit| engine.intl_orders_of(owner, start, limit)).await,
-            GIFT => made(listed, |start, limit| engine.gift_cards_of(owner, start, limit)).await,
-            RELOADABLE => made(listed, |start, limit| engine.reloadables_of(owner, start, limit)).await,
+        let found = match card_type {
+            USA => {
+                let paid = |card: &Card| Some(card.charge.payment);
+                made(listed, paid, |start, limit| engine.cards_of(owner, start, limit)).await
+            }
+            INTL => {
+                let paid = |order: &IntlOrder| Some(order.charge.payment);
+                made(listed, paid, |start, limit| engine.intl_orders_of(owner, start, limit)).await
+            }
+            GIFT => {
+                let paid = |gift: &GiftCard| Some(gift.charge.payment);
+                made(listed, paid, |start, limit| engine.gift_cards_of(owner, start, limit)).await
+            }
+            RELOADABLE => {
+                // Loaded from the card balance, not bought.
+                let paid = |_: &ReloadableCard| None;
+                made(listed, paid, |start, limit| engine.reloadables_of(owner, start, limit)).await
+            }
             _ => Ok((Vec::new(), false)),
+        };
+        let (found, more) = found.map_err(unreadable)?;
+        let mut cards = Vec::with_capacity(found.len());
+        for (view, paid) in found {
+            cards.push(match paid {
+                Some(payment) => with_payment(engine, view, payment).await?,
+                None => view,
+            });
         }
-        .map_err(unreadable)
+        Ok((cards, more))
     }
 
     /// Transactions of the card, newest first. Empty for kinds that can't be charged.
@@ -180,11 +202,10 @@ impl AnyCard {
 
     /// Whether a reorg reversed the payment that bought the card.
     pub(super) async fn is_reversed(&self, engine: &Engine) -> Result<bool, ApiError> {
-        let Some(payment) = self.payment() else {
-            return Ok(false);
-        };
-        let read = engine.payment(&payment).await.map_err(unreadable)?;
-        Ok(read.is_some_and(|payment| matches!(payment.status, Status::Reversed { .. })))
+        match self.payment() {
+            Some(payment) => is_reversed(engine, payment).await,
+            None => Ok(false),
+        }
     }
 
     /// The card with its secret details. The record that they were read is durable before they are returned.
@@ -419,6 +440,8 @@ fn named_history<C: Copy>(
 const FAILED_STATUSES: [&str; 2] = ["failed", "rejected"];
 
 type CardPage<E> = (Vec<(CardId, E)>, bool);
+/// Cards as they are shown, each with its payment, and whether there may be more.
+type PaidCards = (Vec<(JsonObject, Option<PaymentId>)>, bool);
 
 /// Which cards a list has.
 #[derive(Clone, Copy)]
@@ -431,15 +454,31 @@ pub(super) struct ListedCards {
     pub(super) with_failed: bool,
 }
 
-/// A page of cards, with or without failed orders, and whether there may be more.
+/// Whether a reorg reversed a payment.
+async fn is_reversed(engine: &Engine, payment: PaymentId) -> Result<bool, ApiError> {
+    let read = engine.payment(&payment).await.map_err(unreadable)?;
+    Ok(read.is_some_and(|payment| matches!(payment.status, Status::Reversed { .. })))
+}
+
+/// Adds to a listed card what became of its payment afterwards. The card's own status does not show that.
+async fn with_payment(engine: &Engine, view: JsonObject, payment: PaymentId) -> Result<JsonObject, ApiError> {
+    let view = match is_reversed(engine, payment).await? {
+        true => view.boolean("payment_reversed", true),
+        false => view,
+    };
+    with_refund(engine, view, payment).await
+}
+
+/// A page of cards with their payments, with or without failed orders, and whether there may be more.
 async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, LoadError>>>(
     ListedCards {
         mut start,
         limit,
         with_failed,
     }: ListedCards,
+    paid: impl Fn(&E) -> Option<PaymentId>,
     page: impl Fn(ListStart<CardId>, usize) -> F,
-) -> Result<(Vec<JsonObject>, bool), LoadError> {
+) -> Result<PaidCards, LoadError> {
     let mut shown = Vec::new();
     loop {
         let (found, more) = page(start, limit).await?;
@@ -451,7 +490,7 @@ async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, Loa
             if shown.len() == limit {
                 return Ok((shown, true));
             }
-            shown.push(JsonObject::of(&card.view(id)));
+            shown.push((JsonObject::of(&card.view(id)), paid(card)));
         }
         if !more {
             return Ok((shown, false));

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Card, GiftCard, IntlCard, ReloadableCard};
+use super::{Card, ExactDecimal, GiftCard, IntlCard, ReloadableCard};
 
 /// A card of a page.
 #[derive(Serialize)]
@@ -18,6 +18,65 @@ pub enum CardListItem {
     International(IntlCard),
     /// A reloadable card.
     Reloadable(ReloadableCard),
+}
+
+/// A card of a list, with what became of the payment that bought it.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+pub enum ListedCard {
+    /// A prepaid card.
+    Prepaid(ListedUsaCard),
+    /// A gift card.
+    Gift(ListedGiftCard),
+    /// An international card.
+    International(ListedIntlCard),
+    /// A reloadable card, which is loaded from the card balance.
+    Reloadable(ReloadableCard),
+}
+
+/// A prepaid card of a list.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub struct ListedUsaCard {
+    #[serde(flatten)]
+    pub card: Card,
+    #[serde(flatten)]
+    pub payment: CardPaymentChanges,
+}
+
+/// A gift card of a list.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub struct ListedGiftCard {
+    #[serde(flatten)]
+    pub card: GiftCard,
+    #[serde(flatten)]
+    pub payment: CardPaymentChanges,
+}
+
+/// An international card of a list.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub struct ListedIntlCard {
+    #[serde(flatten)]
+    pub card: IntlCard,
+    #[serde(flatten)]
+    pub payment: CardPaymentChanges,
+}
+
+/// What became of the payment that bought a card. The card's own status does not show it.
+#[derive(Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub struct CardPaymentChanges {
+    /// `true` if the chain reversed the payment. Absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub payment_reversed: bool,
+    /// US dollars that operators refunded to the account's balance, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub refunded_usd_amount: Option<ExactDecimal>,
 }
 
 /// A page of events.

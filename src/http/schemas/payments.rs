@@ -6,6 +6,17 @@ use serde_json::Value;
 #[cfg(feature = "documents")]
 use super::ExactDecimal;
 use super::{Payment, PaymentStatus, ProductStatus};
+use purser_actors::id::ApiKeyId;
+
+/// API key of an agent that paid.
+#[derive(Clone, Serialize)]
+#[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
+pub struct PayingKey {
+    /// Id of the key.
+    pub api_key_id: ApiKeyId,
+    /// Name of the key.
+    pub name: String,
+}
 
 /// Status of a payment.
 #[derive(Serialize)]
@@ -27,6 +38,8 @@ pub struct PaymentStatusResponse {
     /// US dollars that operators refunded to the account's balance, for the payer only.
     #[cfg_attr(feature = "documents", schema(value_type = Option<ExactDecimal>, required = false))]
     pub refunded_usd_amount: Option<Value>,
+    /// API key whose token came with the payment, for the payer only.
+    pub api_key: Option<PayingKey>,
     /// Id of the purchased card, for the payer only.
     pub card_id: Option<String>,
     /// Id of the purchased payout, for the payer only.

@@ -13,7 +13,7 @@ use purser_actors::entity::{
 };
 use serde::Serialize;
 
-use super::{PayoutDestination, ProductStatus};
+use super::{PayingKey, PayoutDestination, ProductStatus};
 use crate::payment::receipt::PaymentReceipt;
 use purser_actors::answer::ExactDecimal;
 use purser_actors::id::{CardId, PayoutId, TopUpId};
@@ -71,6 +71,8 @@ pub struct ListedPayment<'a> {
     /// US dollars that operators refunded to the account's balance, if any.
     #[cfg_attr(feature = "documents", schema(required = false))]
     pub refunded_usd_amount: Option<ExactDecimal>,
+    /// API key whose token came with the payment, if one did.
+    pub api_key: Option<PayingKey>,
     /// Contents of `PAYMENT-RESPONSE`, once settled.
     #[cfg_attr(feature = "documents", schema(required))]
     pub receipt: Option<PaymentReceipt>,
@@ -101,6 +103,10 @@ pub struct Payout<'a> {
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<GateHold>,
+    /// `true` while all attempts to carry it out have failed and it waits for an operator. Absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub needs_operator: bool,
     /// Late return of the payout. Only when one payout is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_return: Option<LateReturnView<'a>>,
@@ -136,4 +142,8 @@ pub struct Withdrawal<'a> {
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<GateHold>,
+    /// `true` while all attempts to carry it out have failed and it waits for an operator. Absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "documents", schema(required = false))]
+    pub needs_operator: bool,
 }

@@ -1811,6 +1811,8 @@ export type Payout = {
   late_return?: LateReturn | null;
   /** What the payer wrote to the recipient of a push to card. */
   message?: string | null;
+  /** `true` while all attempts to carry it out have failed and it waits for an operator. Absent otherwise. */
+  needs_operator?: boolean;
   /** Payment that bought the payout; null if the balance paid it. */
   payment_id: string | null;
   /** Id of the payout. */
@@ -1858,6 +1860,8 @@ export type PayoutChanges = {
   late_return?: LateReturn | null;
   /** What the payer wrote to the recipient of a push to card. */
   message?: string | null;
+  /** `true` while all attempts to carry it out have failed and it waits for an operator. Absent otherwise. */
+  needs_operator?: boolean;
   /** Payment that bought the payout; null if the balance paid it. */
   payment_id?: string | null;
   /** Id of the payout. */
@@ -2544,6 +2548,8 @@ export type Withdrawal = {
   id: string;
   /** Time of the last change (RFC 3339). */
   last_updated_at: string;
+  /** `true` while all attempts to carry it out have failed and it waits for an operator. Absent otherwise. */
+  needs_operator?: boolean;
   /** `base` or `solana`. */
   network: NetworkName;
   source?: WithdrawalSource | null;
@@ -2571,6 +2577,8 @@ export type WithdrawalChanges = {
   id?: string;
   /** Time of the last change (RFC 3339). */
   last_updated_at?: string;
+  /** `true` while all attempts to carry it out have failed and it waits for an operator. Absent otherwise. */
+  needs_operator?: boolean;
   /** `base` or `solana`. */
   network?: NetworkName;
   source?: WithdrawalSource | null;

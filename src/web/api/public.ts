@@ -1556,13 +1556,20 @@ export type CardHistoryEntry = {
 /** A page of cards. */
 export type CardList = {
   /** All of one type, oldest first unless `order=desc`. */
-  cards: CardListItem[];
+  cards: ListedCard[];
   /** Whether more cards follow. */
   has_more: boolean;
 };
 
 /** A card of a page. */
 export type CardListItem = Card | GiftCard | IntlCard | ReloadableCard;
+
+/** What became of the payment that bought a card. The card's own status does not show it. */
+export type CardPaymentChanges = {
+  /** `true` if the chain reversed the payment. Absent otherwise. */
+  payment_reversed?: boolean;
+  refunded_usd_amount?: ExactDecimal | null;
+};
 
 /** A purchased card with the payment. */
 export type CardPurchase = {
@@ -2709,10 +2716,94 @@ export type ListBankingRecipientsResult = {
 /** Order of a list. */
 export type ListOrder = "asc" | "desc";
 
+/** A card of a list, with what became of the payment that bought it. */
+export type ListedCard = ListedUsaCard | ListedGiftCard | ListedIntlCard | ReloadableCard;
+
+/** A gift card of a list. */
+export type ListedGiftCard = {
+  /** Amount in its own currency. */
+  amount: ExactDecimal;
+  /** Id of the gift card. */
+  card_id: string;
+  /** `Gift Card` is the card type. */
+  card_type: GiftCardType;
+  /** US dollars paid, fees included. */
+  charged_usd_amount: ExactDecimal;
+  /** Country of redemption (ISO 3166-1 alpha-2). */
+  country: string;
+  /** Creation time (RFC 3339). */
+  created_at: string;
+  /** Currency of the amount (ISO 4217). */
+  currency: string;
+  /** Reason of a failed gift card. */
+  failure_reason: string | null;
+  /** Fees in US dollars. */
+  fees_paid: ExactDecimal;
+  /** Time of the last change (RFC 3339). */
+  last_updated_at: string;
+  /** Payment that bought the gift card. */
+  payment_id: string;
+  /** `true` if the chain reversed the payment. Absent otherwise. */
+  payment_reversed?: boolean;
+  /** Product id, as in `GET /search-gift-cards`. */
+  product_id: string;
+  refunded_usd_amount?: ExactDecimal | null;
+  /** Same as `status`. */
+  state: GiftCardStatus;
+  /** `processing`, `completed` or `failed`. */
+  status: GiftCardStatus;
+};
+
+/** An international card of a list. */
+export type ListedIntlCard = {
+  /** Remaining US dollars, as the issuer last reported. */
+  available_usd_amount: ExactDecimal;
+  /** Id of the card, unchanged from the order on. */
+  card_id: string;
+  /** `Non-Reloadable International` is the card type. */
+  card_type: IntlCardType;
+  /** US dollars paid, fees included. */
+  charged_usd_amount: ExactDecimal;
+  /** Creation time (RFC 3339). */
+  created_at: string;
+  /**
+   * US dollars credited to the account's balance: the full charge of an order that failed, otherwise the remainder
+   * at the card's end, less earlier refunds.
+   */
+  credited_usd_amount: ExactDecimal;
+  /** Fees in US dollars. */
+  fees_paid: ExactDecimal;
+  /** Label given by the caller. */
+  label: string | null;
+  /** Last four digits of the card number, once known. */
+  last4: string | null;
+  /** Time of the last change (RFC 3339). */
+  last_updated_at: string;
+  /** Same as `usd_amount`. */
+  on_card_usd_amount: ExactDecimal;
+  /** Whether the order was still open after 24 hours. */
+  overdue: boolean;
+  /** Payment that bought the card. */
+  payment_id: string;
+  /** `true` if the chain reversed the payment. Absent otherwise. */
+  payment_reversed?: boolean;
+  pending_action: CardAction | null;
+  refunded_usd_amount?: ExactDecimal | null;
+  /** Reason given by the operator for a rejection. */
+  rejection_reason: string | null;
+  /** Same as `status`. */
+  state: IntlCardStatus;
+  /** `queued`, `claimed`, `ready`, `paused`, `closed`, `cancelled`, `rejected` or `expired`. */
+  status: IntlCardStatus;
+  /** US dollars loaded on the card. */
+  usd_amount: ExactDecimal;
+};
+
 /** A payment with the current status of its product. */
 export type ListedPayment = {
   /** Amount in USDC. */
   amount: ExactDecimal;
+  api_key?: PayingKey | null;
   /** `USDC` is the token. */
   asset: string;
   card?: Card | null;
@@ -2757,6 +2848,49 @@ export type ListedPayment = {
   top_up_id?: string | null;
   /** Transaction id, once settled. */
   transaction: string | null;
+};
+
+/** A prepaid card of a list. */
+export type ListedUsaCard = {
+  /** Remaining US dollars, as the issuer last reported. */
+  available_usd_amount: ExactDecimal;
+  /** Id of the card. */
+  card_id: string;
+  /** `Non-Reloadable U.S.` is the card type. */
+  card_type: PrepaidCardType;
+  /** US dollars paid, fees included. */
+  charged_usd_amount: ExactDecimal;
+  /** `US` is the country of the card. */
+  country: string;
+  /** Creation time (RFC 3339). */
+  created_at: string;
+  /**
+   * US dollars credited to the account's balance: the full charge of a failed card, otherwise the remainder at its
+   * end, less earlier refunds.
+   */
+  credited_usd_amount: ExactDecimal;
+  /** Reason of a failed card. */
+  failure_reason: string | null;
+  /** Fees in US dollars. */
+  fees_paid: ExactDecimal;
+  /** Last four digits of the card number, once known. */
+  last4: string | null;
+  /** Time of the last change (RFC 3339). */
+  last_updated_at: string;
+  /** Payment that bought the card. */
+  payment_id: string;
+  /** `true` if the chain reversed the payment. Absent otherwise. */
+  payment_reversed?: boolean;
+  pending_action: CardAction | null;
+  /** Whether a refresh is in progress. */
+  refreshing: boolean;
+  refunded_usd_amount?: ExactDecimal | null;
+  /** Same as `status`. */
+  state: CardStatus;
+  /** `pending`, `ready`, `paused`, `failed`, `closed` or `expired`. */
+  status: CardStatus;
+  /** US dollars loaded on the card. */
+  usd_amount: ExactDecimal;
 };
 
 /** Type of a card that merchants accept. */
@@ -3222,6 +3356,7 @@ export type PaymentStatus = "claimed" | "settling" | "unknown" | "declined" | "r
 
 /** Status of a payment. */
 export type PaymentStatusResponse = {
+  api_key?: PayingKey | null;
   /** Id of the purchased card, for the payer only. */
   card_id?: string | null;
   credited_usd_amount?: ExactDecimal | null;
@@ -3270,6 +3405,8 @@ export type Payout = {
   late_return?: LateReturn | null;
   /** What the payer wrote to the recipient of a push to card. */
   message?: string | null;
+  /** `true` while all attempts to carry it out have failed and it waits for an operator. Absent otherwise. */
+  needs_operator?: boolean;
   /** Payment that bought the payout; null if the balance paid it. */
   payment_id: string | null;
   /** Id of the payout. */
@@ -3317,6 +3454,8 @@ export type PayoutChanges = {
   late_return?: LateReturn | null;
   /** What the payer wrote to the recipient of a push to card. */
   message?: string | null;
+  /** `true` while all attempts to carry it out have failed and it waits for an operator. Absent otherwise. */
+  needs_operator?: boolean;
   /** Payment that bought the payout; null if the balance paid it. */
   payment_id?: string | null;
   /** Id of the payout. */
@@ -4678,6 +4817,8 @@ export type Withdrawal = {
   id: string;
   /** Time of the last change (RFC 3339). */
   last_updated_at: string;
+  /** `true` while all attempts to carry it out have failed and it waits for an operator. Absent otherwise. */
+  needs_operator?: boolean;
   /** `base` or `solana`. */
   network: NetworkName;
   source?: WithdrawalSource | null;
@@ -4708,6 +4849,8 @@ export type WithdrawalChanges = {
   id?: string;
   /** Time of the last change (RFC 3339). */
   last_updated_at?: string;
+  /** `true` while all attempts to carry it out have failed and it waits for an operator. Absent otherwise. */
+  needs_operator?: boolean;
   /** `base` or `solana`. */
   network?: NetworkName;
   source?: WithdrawalSource | null;

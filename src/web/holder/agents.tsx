@@ -131,6 +131,17 @@ function LetIn({ onClose }: { onClose: () => void }) {
 
 type Row = { id: string; name: string; key: AgentKey } | { id: string; name: string; session: Session };
 
+function LastSignIn({ row, words }: { row: Row; words?: string }) {
+  const at = "key" in row ? row.key.last_used_at : (row.session.last_used_at ?? row.session.created_at);
+  if (!at) return <Status kind="api_key" value={"key" in row ? row.key.status : "active"} />;
+  return (
+    <>
+      {words}
+      <Time at={at} class="quiet" />
+    </>
+  );
+}
+
 function AgentTable({ keys, wallets }: { keys: AgentKey[]; wallets: Session[] }) {
   const [limiting, setLimiting] = useState<AgentKey | null>(null);
   const [revoking, setRevoking] = useState<AgentKey | null>(null);
@@ -148,12 +159,16 @@ function AgentTable({ keys, wallets }: { keys: AgentKey[]; wallets: Session[] })
         columns={[
           {
             title: "Agent",
+            class: "two-lines",
             cell: (row) => (
               <div class="row">
                 <Avatar name={row.name} large />
                 <div class="grow">
                   <b class="anywhere">{row.name}</b>
-                  <div class="small quiet">
+                  <div class="small quiet narrow-only">
+                    {"key" in row ? "API key" : "Its own wallet"} · <LastSignIn row={row} words="signed in " />
+                  </div>
+                  <div class="small quiet wide-only">
                     {"session" in row && row.session.agent?.client ? `${row.session.agent.client} ${row.session.agent.version ?? ""}`.trim() : <>since <Time at={"key" in row ? row.key.created_at : row.session.created_at} /></>}
                   </div>
                 </div>
@@ -162,7 +177,7 @@ function AgentTable({ keys, wallets }: { keys: AgentKey[]; wallets: Session[] })
           },
           {
             title: "Comes with",
-            fold: "second",
+            fold: "hidden",
             cell: (row) =>
               "key" in row ? (
                 <span>
@@ -177,13 +192,10 @@ function AgentTable({ keys, wallets }: { keys: AgentKey[]; wallets: Session[] })
           },
           {
             title: "Last sign-in",
-            fold: "second",
-            cell: (row) => {
-              const at = "key" in row ? row.key.last_used_at : (row.session.last_used_at ?? row.session.created_at);
-              return at ? <Time at={at} class="quiet" /> : <Status kind="api_key" value={"key" in row ? row.key.status : "active"} />;
-            },
+            fold: "hidden",
+            cell: (row) => <LastSignIn row={row} />,
           },
-          { title: "Spent today", fold: "whole", cell: (row) => ("key" in row ? <SpentToday agentKey={row.key} /> : <span class="quiet">from its own wallet</span>) },
+          { title: "Spent today", fold: "whole", class: "under-name", cell: (row) => ("key" in row ? <SpentToday agentKey={row.key} /> : <span class="quiet">from its own wallet</span>) },
           {
             title: "Actions",
             titleOnlyRead: true,

@@ -5,6 +5,7 @@ import { Amount, Button, Confirm, Dialog, ErrorLine, Icon, Id, KeyValue, Time, f
 import { account } from "./account";
 import { productWords } from "../parts/sentences";
 import { readOffer } from "./data/cards";
+import { readTerms } from "./data/fees";
 import { useLoad } from "./data/load";
 import { readNames } from "./data/people";
 import { type Approval, LIMITS, actWords, answer, approvalAgent, approvalAgentInside, payee, sourceWords } from "./approvals";
@@ -25,20 +26,28 @@ function usePurchase({ purchase, amount }: Approval): { name: string; value: str
   const payee = destination ?? recipient;
   const offer = useLoad(`offer ${product}`, () => (product ? readOffer(product) : Promise.resolve(null)));
   const names = useLoad(`names ${payee}`, () => (payee ? readNames() : Promise.resolve(new Map<string, string>())));
+  // The amount of a gift card is in the currency of the product, which only the catalog knows.
+  const currency = product ? offer.data?.currency : (purchase?.currency ?? "USD");
+  const isConverted = currency !== undefined && currency !== "USD";
+  const terms = useLoad(`terms ${isConverted && purchase?.route} ${purchase?.amount}`, () => (isConverted && purchase ? readTerms(purchase.route, purchase.amount, amount) : Promise.resolve(null)));
   if (!purchase?.amount) return [];
+  const converted = terms.data
+    ? [
+        { name: "Fee", value: money(terms.data.fee, currency) },
+        { name: "Rate", value: `about ${terms.data.rate} USD for 1 ${currency}` },
+      ]
+    : [{ name: "Fee", value: "in the price" }];
   if (product) {
-    // Its amount is in the currency of the product, which only the catalog knows.
     const worth = offer.data ? [{ name: "Worth", value: money(purchase.amount, offer.data.currency) }] : [];
     const country = purchase.country ? `, for ${purchase.country}` : "";
-    return [{ name: "Gift card", value: `${offer.data?.name ?? productWords(product)}${country}` }, ...worth];
+    return [{ name: "Gift card", value: `${offer.data?.name ?? productWords(product)}${country}` }, ...worth, ...(isConverted ? converted : [])];
   }
   if (!PAYOUTS.includes(purchase.route)) return [];
-  const currency = purchase.currency ?? "USD";
   const name = payee ? names.data?.get(payee) : undefined;
   return [
     ...(name ? [{ name: "Recipient", value: name }] : []),
     { name: "Recipient gets", value: money(purchase.amount, currency) },
-    currency === "USD" ? { name: "Fee", value: money(less(String(amount), purchase.amount)) } : { name: "Fee", value: "in the price" },
+    ...(isConverted ? converted : [{ name: "Fee", value: money(less(String(amount), purchase.amount)) }]),
   ];
 }
 

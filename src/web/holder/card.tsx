@@ -85,6 +85,7 @@ function Loaded({ card }: { card: AnyCard }) {
   const paid = payment.data;
   const isOurs = paid !== null && paid !== undefined && Object.values(account.value?.agent_wallet?.addresses ?? {}).includes(paid.payer);
   const buyer = useLoad<string | null>(`buyer ${isOurs && paymentId}`, () => (isOurs ? readBuyer(paid) : Promise.resolve(null)));
+  const boughtBy = paid?.agent ?? buyer.data ?? null;
   const reveal = useReveal(card, kind === "gift" ? "Show the gift card’s code?" : "Show the card number?");
 
   return (
@@ -94,13 +95,8 @@ function Loaded({ card }: { card: AnyCard }) {
           <span class="row wrap">
             {title}
             <span aria-live="polite">
-              <CardStatus card={card} tag />
+              <CardStatus card={{ ...card, payment_reversed: paid?.status === "reversed", refunded_usd_amount: paid?.refunded ?? 0 }} tag />
             </span>
-            {payment.data?.status === "reversed" && (
-              <StatusTag tone="bad" tag>
-                Payment taken back
-              </StatusTag>
-            )}
           </span>
         }
       >
@@ -113,7 +109,7 @@ function Loaded({ card }: { card: AnyCard }) {
           {kind === "gift" ? <GiftFace card={card as GiftCard} title={title} reveal={reveal} /> : <NumberFace card={card} reveal={reveal} />}
           {kind === "intl" && <IntlOrder card={card as IntlCard} takenAt={events.data?.find((one) => one.type === "intl_order.claimed")?.created_at} />}
           {kind !== "gift" && !["queued", "claimed", "pending", "creating"].includes(card.status) && <OnCard card={card as Card} />}
-          <Details card={card} payment={payment.data ?? null} buyer={buyer.data ?? null} views={(events.data ?? []).filter((one) => one.type.endsWith(".details_viewed")).map((one) => one.created_at)} />
+          <Details card={card} payment={payment.data ?? null} buyer={boughtBy} views={(events.data ?? []).filter((one) => one.type.endsWith(".details_viewed")).map((one) => one.created_at)} />
         </div>
         <div class="stack">
           {kind === "gift" ? <Redemption card={card as GiftCard} offer={offer} shown={reveal.card !== null} /> : isWaiting(card) || isNeverMade(card) ? null : <Charges card={card as Card} history={history} />}

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Amount, Button, Check, Confirm, CopyLine, Dialog, Empty, MoneyField, PageHead, Panel, Segments, Shell, Skeleton, Table, Time, api, amountProblem, classes, fieldErrors, isZero, money, navigate, setQuery, useRoute } from "../parts";
-import { type AnyCard, type CardKind, CARD_EVENTS, KINDS, KIND_WORDS, cardLabel, cardLeft, cardName, cardOf, cardWorth, cardsSlice, isEnded, isUsable, isWaiting, kindOf } from "./data/cards";
+import { type AnyCard, type CardKind, CARD_EVENTS, CARD_PAYMENT_EVENTS, KINDS, KIND_WORDS, afterPayment, cardLabel, cardLeft, cardName, cardOf, cardWorth, cardsSlice, isEnded, isUsable, isWaiting, kindOf } from "./data/cards";
 import { type Place, usePages } from "./data/load";
 import { mayAct, serviceUrl } from "./account";
 import { useKeyOf } from "./once";
@@ -76,8 +76,9 @@ export default function Cards() {
   const state = choice(query.get("state"), STATE_CHOICES) ?? "any";
   const kinds = kind === "all" ? KINDS : [kind];
   const cards = usePages<AnyCard, Place>(`cards ${kind} ${state}`, (place) => readPage(kinds, state, place), {
-    types: CARD_EVENTS,
+    types: [...CARD_EVENTS, ...CARD_PAYMENT_EVENTS],
     after: (rows, event, page) => {
+      if (CARD_PAYMENT_EVENTS.includes(event.type)) return rows.map((row) => afterPayment(row, event));
       const card = cardOf(event);
       const known = rows.some((row) => row.card_id === card.card_id);
       if (known) return rows.map((row) => (row.card_id === card.card_id ? { ...row, ...card } : row));

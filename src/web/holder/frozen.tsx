@@ -36,7 +36,7 @@ export function FrozenPage({ message }: { message: string }) {
     return () => clearInterval(timer);
   }, []);
   return (
-    <Shell app="holder" page="home" title="Account frozen" read>
+    <Shell app="holder" page="home" title="Account frozen" read closed>
       <PageHead title="This account is frozen" />
       <div class="stack loose">
         <Note tone="bad" title="Why it is frozen">

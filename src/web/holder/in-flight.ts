@@ -28,6 +28,9 @@ export function stopsAt(names: readonly string[], done: number, last: StopState 
   return names.map((name, index) => ({ name, is: index < done ? "done" : index === done ? last : "next" }));
 }
 
+/** Why something does not go on: all attempts have failed, or it is on hold. */
+const waitOf = (one: { held?: unknown; needs_operator?: boolean }): string | null => (one.needs_operator ? "waits for a person" : one.held ? "waits" : null);
+
 const TOP_UP = { paid: 1, bridging: 2, delivered: 3 } as Record<string, number>;
 
 function topUp(one: TopUp, now: number): OnWay | null {
@@ -35,7 +38,7 @@ function topUp(one: TopUp, now: number): OnWay | null {
   if (done === undefined) return null;
   const crosses = one.payment_network === "solana";
   const late = now - Date.parse(one.created_at) > TOP_UP_MOST_MS;
-  const waits = one.held || one.needs_operator || late;
+  const waits = waitOf(one);
   const names = crosses ? ["Paid", "Burned", "Minted", "Credited"] : ["Paid", "Delivered", "Credited"];
   return {
     id: one.top_up_id,
@@ -44,8 +47,8 @@ function topUp(one: TopUp, now: number): OnWay | null {
     amount: one.funded_usd,
     currency: "USD",
     usd: one.funded_usd,
-    stops: stopsAt(names, crosses ? done : Math.min(done, 2), waits ? "hold" : "now"),
-    eta: one.needs_operator ? "waits for a person" : one.held ? "waits" : late ? "takes longer than usual" : "usually under a minute",
+    stops: stopsAt(names, crosses ? done : Math.min(done, 2), waits || late ? "hold" : "now"),
+    eta: waits ?? (late ? "takes longer than usual" : "usually under a minute"),
     created_at: one.created_at,
   };
 }
@@ -65,7 +68,8 @@ function payout(one: Payout, now: number): OnWay | null {
   const done = PAYOUT[one.status];
   if (done === undefined) return null;
   const names = one.product === "push_to_card" ? ["Paid", "Card entered", "Sent", "Arrived"] : ["Paid", "Queued", "Sent", "Arrived"];
-  const waits = one.status === "awaiting-details";
+  const isUnclaimed = one.status === "awaiting-details";
+  const waits = waitOf(one);
   return {
     id: one.payout_id,
     href: `/dashboard/transfers/${one.payout_id}`,
@@ -73,8 +77,8 @@ function payout(one: Payout, now: number): OnWay | null {
     amount: one.amount,
     currency: one.currency,
     usd: one.charged_usd_amount,
-    stops: stopsAt(names, done, waits || one.held ? "hold" : "now"),
-    eta: waits ? claimLeft(one, now) : one.held ? "waits" : one.status === "queued" ? "queued" : "being paid out",
+    stops: stopsAt(names, done, isUnclaimed || waits ? "hold" : "now"),
+    eta: isUnclaimed ? claimLeft(one, now) : (waits ?? (one.status === "queued" ? "queued" : "being paid out")),
     created_at: one.created_at,
   };
 }
@@ -82,6 +86,7 @@ function payout(one: Payout, now: number): OnWay | null {
 function withdrawal(one: Withdrawal): OnWay | null {
   if (one.state !== "pending" && one.state !== "sent") return null;
   const fromCards = one.source === "card_balance";
+  const waits = waitOf(one);
   return {
     id: one.id,
     href: `/dashboard/transfers/${one.id}`,
@@ -89,8 +94,8 @@ function withdrawal(one: Withdrawal): OnWay | null {
     amount: one.amount,
     currency: "USD",
     usd: fromCards || one.state === "sent" ? one.amount : 0,
-    stops: stopsAt(["Asked", "Sent", "Arrived"], one.state === "sent" ? 2 : 1, one.held ? "hold" : "now"),
-    eta: one.held ? "waits" : fromCards ? "within a day" : "seconds",
+    stops: stopsAt(["Asked", "Sent", "Arrived"], one.state === "sent" ? 2 : 1, waits ? "hold" : "now"),
+    eta: waits ?? (fromCards ? "within a day" : "seconds"),
     created_at: one.created_at,
   };
 }

@@ -105,7 +105,7 @@ type Others = "any" | "capped" | "none";
 const othersOf = (cap: number | string | null | undefined): Others => (cap === null || cap === undefined ? "any" : units(cap) === 0n ? "none" : "capped");
 
 const OTHERS: { value: Others; text: string }[] = [
-  { value: "any", text: "Any merchant, within the limits of all agents" },
+  { value: "any", text: "Any, within the limits of all agents" },
   { value: "capped", text: "At most an amount a day at each" },
   { value: "none", text: "No other merchants" },
 ];

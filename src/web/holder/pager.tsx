@@ -17,7 +17,7 @@ export interface PagerProps {
 export function Pager({ what, page, hasNext, loading, next, previous }: PagerProps) {
   if (page === 0 && !hasNext) return null;
   return (
-    <nav class="pager" aria-label={`Pages of ${what}`}>
+    <nav class="pager no-print" aria-label={`Pages of ${what}`}>
       <Button small icon="left" disabled={page === 0 || loading} onClick={previous}>
         Newer
       </Button>

@@ -110,6 +110,7 @@ function Loaded({ payment }: { payment: Paid }) {
               rows={[
                 { name: "Payment", value: <Id value={payment.payment_id} /> },
                 { name: "Made", value: <Time at={payment.created_at} /> },
+                payment.agent !== null && { name: "By", value: payment.agent },
                 bought !== null && { name: "Bought", value: <a href={bought}>{PRODUCT_WORDS[payment.product] ?? "Its page"}</a> },
                 { name: "Statement", value: <a href={dayLink(payment.last_updated_at, payment.payment_id)}>That day</a> },
               ]}

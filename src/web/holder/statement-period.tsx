@@ -1,10 +1,11 @@
-// What the statements have in common: whose they are, the period, and the file.
+// What the statements have in common: whose they are, the period, the file, and the paper.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Amount, type AmountValue, Button, Dialog, Field, Note, Segments, clock, failure, fullTime, isZero, setQuery, toast, useRoute } from "../parts";
+import { Amount, type AmountValue, Button, Dialog, Field, Note, PageHead, Segments, Shell, clock, failure, fullTime, isZero, present, setQuery, toast, useRoute } from "../parts";
 import { account, mayAct } from "./account";
-import { type Export, type Shown, dateOf, daysPeriod, monthPeriod, thisMonth } from "./data/statement";
+import type { Slice } from "./data/load";
+import { type Export, type Shown, dateOf, daysPeriod, monthPeriod, readForPaper, thisMonth } from "./data/statement";
 
 /** Values of `account` in the address. Without one it is the balance. */
 export const OF_WALLET = "agents";
@@ -19,6 +20,92 @@ export function periodOf(query: URLSearchParams): { shown: Shown; days: boolean 
   if (isDay(from) || isDay(to)) return { shown: daysPeriod(isDay(from) ? from : "", isDay(to) ? to : ""), days: true };
   const month = query.get("month");
   return { shown: monthPeriod(month && /^\d{4}-(0[1-9]|1[0-2])$/.test(month) ? month : thisMonth()), days: false };
+}
+
+/** The rows of a statement on paper: while it is printed the page has all of the period, not only those of the shown page. */
+export interface Paper<Row, At> {
+  /** Absent while nothing is printed. */
+  rows: Slice<Row, At> | null;
+  preparing: boolean;
+  print: () => Promise<void>;
+}
+
+/** What is said if there is more than is printed. */
+export const NEWEST_ONLY = " The newest lines only; the CSV file has all of them.";
+
+export function usePaper<Row, At>(slice: (after: At | undefined) => Promise<Slice<Row, At>>): Paper<Row, At> {
+  const [rows, setRows] = useState<Slice<Row, At> | null>(null);
+  const [preparing, setPreparing] = useState(false);
+  useEffect(() => {
+    if (!rows) return undefined;
+    const done = () => setRows(null);
+    addEventListener("afterprint", done, { once: true });
+    requestAnimationFrame(() => print());
+    return () => removeEventListener("afterprint", done);
+  }, [rows]);
+  return {
+    rows,
+    preparing,
+    print: async () => {
+      setPreparing(true);
+      try {
+        setRows(await readForPaper(slice));
+      } catch (thrown) {
+        toast(failure(thrown).said);
+      }
+      setPreparing(false);
+    },
+  };
+}
+
+export interface StatementPageProps {
+  shown: Shown;
+  /** What it is called on paper. */
+  name: string;
+  /** What it has. */
+  text: string;
+  file: { title: string; name: string; read: (progress: (lines: number) => void, stopped: () => boolean) => Promise<Export | null> };
+  paper: { preparing: boolean; print: () => Promise<void> };
+  children: ComponentChildren;
+}
+
+/** The frame of a statement: what it is called here and on paper, its file and its print. */
+export function StatementPage({ shown, name, text, file, paper, children }: StatementPageProps) {
+  const [exporting, setExporting] = useState(false);
+  return (
+    <Shell app="holder" page="statement" title="Statement">
+      <div class="statement">
+        <div class="print-only print-head">
+          <div>
+            <span>Purser</span>
+            <span>{name}</span>
+          </div>
+          <p class="small">
+            Account {account.value?.user_id} · {shown.name} · made {fullTime(new Date(present()).toISOString())}
+          </p>
+        </div>
+        <div class="no-print">
+          <PageHead
+            title="Statement"
+            actions={
+              <>
+                <Button icon="save" onClick={() => setExporting(true)}>
+                  CSV
+                </Button>
+                <Button icon="print" busy={paper.preparing} onClick={() => void paper.print()}>
+                  Print
+                </Button>
+              </>
+            }
+          >
+            {text}
+          </PageHead>
+        </div>
+        <div class="stack">{children}</div>
+      </div>
+      {exporting && <ExportDialog name={file.title} file={file.name} read={file.read} onClose={() => setExporting(false)} />}
+    </Shell>
+  );
 }
 
 /** Chooses the period and whose statement it is. */
@@ -126,7 +213,7 @@ export function Day({ at, time = true }: { at: string; time?: boolean }) {
 }
 
 /** Reads all pages of the period into a file, and says how far it is. */
-export function ExportDialog({ name, file, read, onClose }: { name: string; file: string; read: (progress: (lines: number) => void, stopped: () => boolean) => Promise<Export | null>; onClose: () => void }) {
+function ExportDialog({ name, file, read, onClose }: { name: string; file: string; read: (progress: (lines: number) => void, stopped: () => boolean) => Promise<Export | null>; onClose: () => void }) {
   const [lines, setLines] = useState(0);
   const [error, setError] = useState<string | null>(null);
   const stopped = useRef(false);

@@ -2,15 +2,14 @@
 // paper.
 
 import { useEffect, useState } from "preact/hooks";
-import { Amount, type AmountValue, Button, Empty, Id, Note, PageHead, Panel, Segments, Shell, Skeleton, Table, byWords, compare, failure, fullTime, less, money, onEvent, setQuery, sum, toast, useRoute, present } from "../parts";
-import { account } from "./account";
+import { Amount, type AmountValue, Empty, Id, Note, Panel, Segments, Skeleton, Table, byWords, compare, less, money, onEvent, setQuery, sum, useRoute, present } from "../parts";
 import { readWallet } from "./data/agents";
 import { Bought, type Thing } from "./data/bought";
 import { type Slice, useLoad, usePages } from "./data/load";
-import { type Line, type Show, type Shown, effectOf, effectText, exportCsv, linePage, lineWords, payeeOf, readForPaper, readSums, statementSlice, sumWords } from "./data/statement";
+import { type Line, type Show, type Shown, effectOf, effectText, exportCsv, linePage, lineWords, payeeOf, readSums, statementSlice, sumWords } from "./data/statement";
 import { LoadError, NoMatch, Pager } from "./pager";
 import { Purchases } from "./purchases";
-import { Day, ExportDialog, OF_PURCHASES, OF_WALLET, StatementBar, Sum, periodOf } from "./statement-period";
+import { Day, NEWEST_ONLY, OF_PURCHASES, OF_WALLET, StatementBar, StatementPage, Sum, periodOf, usePaper } from "./statement-period";
 
 const PAGE = 50;
 
@@ -76,107 +75,62 @@ function Changes() {
       off();
     };
   }, [agents, isOver, page, reloadLines, reloadSums]);
-  const [exporting, setExporting] = useState(false);
-  const user = account.value?.user_id ?? "";
-  // While it is printed the page has all lines of the period, not only those of the shown page.
-  const [paper, setPaper] = useState<Slice<Line, string> | null>(null);
-  const [preparing, setPreparing] = useState(false);
-  const toPaper = async () => {
-    setPreparing(true);
-    try {
-      setPaper(await withThings(readForPaper(shown.period, show)));
-    } catch (thrown) {
-      toast(failure(thrown).said);
-    }
-    setPreparing(false);
-  };
-  useEffect(() => {
-    if (!paper) return undefined;
-    const done = () => setPaper(null);
-    addEventListener("afterprint", done, { once: true });
-    requestAnimationFrame(() => print());
-    return () => removeEventListener("afterprint", done);
-  }, [paper]);
-  const printed = paper ?? { rows: lines.data, next: lines.hasNext ? "" : undefined };
+  const paper = usePaper<Line, string>((after) => withThings(statementSlice(shown.period, show, after, 100)));
+  const printed = paper.rows ?? { rows: lines.data, next: lines.hasNext ? "" : undefined };
 
   return (
-    <Shell app="holder" page="statement" title="Statement">
-      <div class="statement">
-        <div class="print-only print-head">
-          <div>
-            <span>Purser</span>
-            <span>{agents ? "Statement of the agents’ wallet" : "Statement of account"}</span>
-          </div>
-          <p class="small">
-            Account {user} · {shown.name} · made {fullTime(new Date(present()).toISOString())}
-          </p>
-        </div>
-        <div class="no-print">
-          <PageHead
-            title="Statement"
-            actions={
-              <>
-                <Button icon="save" onClick={() => setExporting(true)}>
-                  CSV
-                </Button>
-                <Button icon="print" busy={preparing} onClick={() => void toPaper()}>
-                  Print
-                </Button>
-              </>
-            }
-          >
-            {agents
-              ? "What your agents paid from their wallet, and what it received. Refunds of such purchases go to your balance."
-              : "Every change of your balance. What agents pay from a wallet of their own is not part of it."}
-          </PageHead>
-        </div>
-        <div class="stack">
-          <StatementBar shown={shown} days={days} of={agents ? OF_WALLET : ""}>
-            <Segments label="Show" options={agents ? CHOICES.filter((one) => one.value !== "held") : CHOICES} value={show} onChange={(value) => setQuery({ show: value === "all" ? undefined : value })} />
-          </StatementBar>
-          {sums.error && !sums.data && <LoadError error={sums.error} what="the sums" retry={sums.reload} />}
-          {sums.data && (
-            <dl class="sums">
-              <Sum name="Opening" value={sums.data.opening} />
-              <Sum name="In" value={sums.data.credited} />
-              <Sum name="Out" value={sums.data.debited} out />
-              <Sum name="Balance" value={sums.data.balance} />
-              {sums.data.held !== undefined && <Sum name={isOver ? "Held" : "Held now"} value={sums.data.held} />}
-              {sums.data.available !== undefined && <Sum name={isOver ? "Available" : "Available now"} value={sums.data.available} />}
-            </dl>
-          )}
-          {sums.data && <OnChains chains={sums.data.chains} balance={sums.data.balance} />}
-          {lines.error && <LoadError error={lines.error} what="the statement" retry={lines.reload} />}
-          <Panel>
-            {lines.data === undefined ? (
-              !lines.error && <Skeleton rows={8} label="Loading the statement" />
-            ) : lines.data.length === 0 ? (
-              show === "all" ? (
-                <Empty icon="statement" title={`Nothing in ${days ? "these days" : shown.name}`}>
-                  {agents
-                    ? "Paid calls and transfers from the agents’ wallet appear here, and what it receives."
-                    : "Credits, refunds, deposits and withdrawals appear here. A card that an agent pays for itself does not touch your balance."}
-                </Empty>
-              ) : (
-                <NoMatch clear={() => setQuery({ show: undefined })}>No line of this kind is in {days ? "these days" : shown.name}.</NoMatch>
-              )
-            ) : (
-              <Lines lines={printed.rows ?? lines.data} bought={bought} marked={query.get("of")} opening={sums.data && printed.next === undefined && show === "all" && shown.period.from ? { amount: sums.data.opening, at: shown.period.from } : undefined} />
-            )}
-          </Panel>
-          <div class="no-print">
-            <Pager what="lines" {...lines} />
-          </div>
-          {sums.data && (
-            <p class="small quiet">
-              {sumWords(sums.data)} {agents && "What was received has the time at which it was noticed. "}Times are in your time zone, days of limits in UTC.
-              {paper?.next !== undefined ? " The newest lines only; the CSV file has all of them." : ""}
-            </p>
-          )}
-        </div>
-      </div>
-      {exporting && <ExportDialog name={`Statement of ${shown.name}`} file={`purser-statement-${shown.file}.csv`} read={(progress, stopped) => exportCsv(shown.period, progress, stopped)} onClose={() => setExporting(false)} />}
-    </Shell>
+    <StatementPage
+      shown={shown}
+      name={agents ? "Statement of the agents’ wallet" : "Statement of account"}
+      text={
+        agents
+          ? "What your agents paid from their wallet, and what it received. Refunds of such purchases go to your balance."
+          : "Every change of your balance. What agents pay from a wallet of their own is not part of it."
+      }
+      file={{ title: `Statement of ${shown.name}`, name: `purser-statement-${shown.file}.csv`, read: (progress, stopped) => exportCsv(shown.period, progress, stopped) }}
+      paper={paper}
+    >
+      <StatementBar shown={shown} days={days} of={agents ? OF_WALLET : ""}>
+        <Segments label="Show" options={agents ? CHOICES.filter((one) => one.value !== "held") : CHOICES} value={show} onChange={(value) => setQuery({ show: value === "all" ? undefined : value })} />
+      </StatementBar>
+      {sums.error && !sums.data && <LoadError error={sums.error} what="the sums" retry={sums.reload} />}
+      {sums.data && (
+        <dl class="sums">
+          <Sum name="Opening" value={sums.data.opening} />
+          <Sum name="In" value={sums.data.credited} />
+          <Sum name="Out" value={sums.data.debited} out />
+          <Sum name="Balance" value={sums.data.balance} />
+          {sums.data.held !== undefined && <Sum name={isOver ? "Held" : "Held now"} value={sums.data.held} />}
+          {sums.data.available !== undefined && <Sum name={isOver ? "Available" : "Available now"} value={sums.data.available} />}
+        </dl>
+      )}
+      {sums.data && <OnChains chains={sums.data.chains} balance={sums.data.balance} />}
+      {lines.error && <LoadError error={lines.error} what="the statement" retry={lines.reload} />}
+      <Panel>
+        {lines.data === undefined ? (
+          !lines.error && <Skeleton rows={8} label="Loading the statement" />
+        ) : lines.data.length === 0 ? (
+          show === "all" ? (
+            <Empty icon="statement" title={`Nothing in ${days ? "these days" : shown.name}`}>
+              {agents
+                ? "Paid calls and transfers from the agents’ wallet appear here, and what it receives."
+                : "Credits, refunds, deposits and withdrawals appear here. A card that an agent pays for itself does not touch your balance."}
+            </Empty>
+          ) : (
+            <NoMatch clear={() => setQuery({ show: undefined })}>No line of this kind is in {days ? "these days" : shown.name}.</NoMatch>
+          )
+        ) : (
+          <Lines lines={printed.rows ?? lines.data} bought={bought} marked={query.get("of")} opening={sums.data && printed.next === undefined && show === "all" && shown.period.from ? { amount: sums.data.opening, at: shown.period.from } : undefined} />
+        )}
+      </Panel>
+      <Pager what="lines" {...lines} />
+      {sums.data && (
+        <p class="small quiet">
+          {sumWords(sums.data)} {agents && "What was received has the time at which it was noticed. "}Times are in your time zone, days of limits in UTC.
+          {paper.rows?.next !== undefined && NEWEST_ONLY}
+        </p>
+      )}
+    </StatementPage>
   );
 }
 

@@ -9,7 +9,7 @@ import { useLoad } from "./data/load";
 import { readNames } from "./data/people";
 import { type RouteStop, stopsOf, timesOf } from "./data/route";
 import { dayLink } from "./data/statement";
-import { NOT_THERE, TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, ofEvent, railName, readTransfer, statusKind, troubleWord, updated } from "./data/transfers";
+import { NOT_THERE, TRANSFER_EVENTS, type Transfer, KIND_WORDS, amountWords, appName, isOpen, named, needsOperator, ofEvent, railName, readTransfer, statusKind, troubleWord, updated } from "./data/transfers";
 import { retryWords, whereOf } from "./data/where";
 import { HELD_WORDS, reasonSentence } from "./data/words";
 import { Receipt, paidLines, worthWords } from "./receipt";
@@ -63,7 +63,7 @@ export default function TransferPage({ params }: PageProps) {
   );
 }
 
-/** Between two looks at a top-up that is under way. */
+/** Between two looks at a transfer that is under way. */
 const LOOK_AGAIN_MS = 10_000;
 
 const PREFIX = { top_up: "top_up", payout: "payout", withdrawal: "withdrawal", card_withdrawal: "card_withdrawal", bank_transfer: "bank_transfer" } as const;
@@ -87,15 +87,15 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
   const where = whereOf(transfer);
   const first = (events.data ?? []).at(-1);
   const begun = first && ["wallet", "payment", "api_key", "passkey"].includes(first.actor?.type ?? "") ? actorOf(first) : null;
-  // Attestations and new signatures are no events.
-  const isCrossing = transfer.kind === "top_up" && isOpen(transfer);
+  // Attestations, new signatures and the end of all attempts are no events.
+  const isRunning = isOpen(transfer) && transfer.status !== "awaiting-details";
   useEffect(() => {
-    if (!isCrossing) return undefined;
+    if (!isRunning) return undefined;
     const timer = setInterval(() => {
       if (document.visibilityState === "visible") reload();
     }, LOOK_AGAIN_MS);
     return () => clearInterval(timer);
-  }, [isCrossing]);
+  }, [isRunning]);
 
   return (
     <>
@@ -166,23 +166,25 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
             </Panel>
           </div>
           <div class="stack">
-            <Details transfer={transfer} begun={begun} />
+            <Details transfer={transfer} begun={payment.data?.agent ?? begun} />
             <Price transfer={transfer} payment={payment.data ?? null} />
           </div>
         </div>
         {isOpen(transfer) && (
           <Note tone="info" title="If a step takes long">
-            {transfer.kind === "top_up"
-              ? transfer.topUp?.needs_operator
-                ? "Nothing more is tried by itself. Once a person at Purser has found out what happened, this page says how it ended."
-                : "It is tried again by itself. What cannot be delivered is credited to your balance in full. What the issuer does not credit within an hour waits for a person at Purser, and this page says so then."
-              : "It is tried again by itself, and never sent twice. What definitely cannot be paid goes back to where it came from. You can close this page."}
+            {needsOperator(transfer)
+              ? "Nothing more is tried by itself. Once a person at Purser has found out what happened, this page says how it ended."
+              : transfer.kind === "top_up"
+                ? "It is tried again by itself. What cannot be delivered is credited to your balance in full. What the issuer does not credit within an hour waits for a person at Purser, and this page says so then."
+                : "It is tried again by itself, and never sent twice. What definitely cannot be paid goes back to where it came from. You can close this page."}
           </Note>
         )}
       </div>
     </>
   );
 }
+
+const LONGER = "It takes longer than usual; you can close this page.";
 
 function headline(transfer: Transfer, names: Map<string, string> | undefined, isTroubled: boolean): [string, ComponentChildren] {
   const back = "The full price is on your balance and can be spent or withdrawn.";
@@ -193,7 +195,7 @@ function headline(transfer: Transfer, names: Map<string, string> | undefined, is
       const from = chainName(transfer.topUp?.payment_network ?? "base");
       if (transfer.status === "failed") return [`Top-up failed, ${amountWords(transfer)} is back`, `${why}${back}`];
       if (transfer.status === "credited") return ["Top-up credited", "It is on your card balance at the issuer."];
-      if (isTroubled) return ["Top-up not credited yet", `From ${from} to your card balance at the issuer. It takes longer than usual; you can close this page.`];
+      if (isTroubled) return ["Top-up not credited yet", `From ${from} to your card balance at the issuer. ${LONGER}`];
       return ["Top-up on its way", `From ${from} to your card balance at the issuer. Usually under a minute; you can close this page.`];
     }
     case "payout": {
@@ -210,15 +212,17 @@ function headline(transfer: Transfer, names: Map<string, string> | undefined, is
         case "expired":
           return ["Payout ended, and its price is back", `${why}${credited ? `${money(credited)} is on your balance.` : back}`];
         default:
-          return ["Payout on its way", `${named(transfer, names)}. You can close this page.`];
+          return isTroubled ? ["Payout not paid out yet", `${named(transfer, names)}. ${LONGER}`] : ["Payout on its way", `${named(transfer, names)}. You can close this page.`];
       }
     }
     case "withdrawal":
       if (transfer.status === "failed") return ["Withdrawal failed, the amount is available again", why || "It can never settle on its chain, so the hold was released."];
-      return transfer.status === "complete" ? ["Withdrawal arrived", `USDC on ${chainName(transfer.withdrawal?.network ?? "base")}.`] : ["Withdrawal on its way", "It usually arrives within seconds."];
+      if (transfer.status === "complete") return ["Withdrawal arrived", `USDC on ${chainName(transfer.withdrawal?.network ?? "base")}.`];
+      return isTroubled ? ["Withdrawal not arrived yet", LONGER] : ["Withdrawal on its way", "It usually arrives within seconds."];
     case "card_withdrawal":
       if (transfer.status === "failed" || transfer.status === "rejected") return ["Withdrawal ended without a payment", `${why}The amount is on your card balance again.`];
-      return transfer.status === "complete" ? ["Withdrawal arrived", `USDC on ${chainName(transfer.withdrawal?.network ?? "base")}.`] : ["Withdrawal on its way", "A person pays it out, usually within a day. The issuer holds the amount until then."];
+      if (transfer.status === "complete") return ["Withdrawal arrived", `USDC on ${chainName(transfer.withdrawal?.network ?? "base")}.`];
+      return isTroubled ? ["Withdrawal not arrived yet", LONGER] : ["Withdrawal on its way", "A person pays it out, usually within a day. The issuer holds the amount until then."];
     case "bank_transfer":
       if (transfer.status === "failed") return ["Bank transfer rejected", `${why}${transfer.incoming ? "" : "The amount is on your balance again."}`];
       if (transfer.status === "returned") return ["Bank transfer came back", `${why}The amount is on your balance.`];

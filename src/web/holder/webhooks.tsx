@@ -1,13 +1,14 @@
 // Webhooks: the account's endpoints, their deliveries with every attempt, and sending again.
 
 import { useState } from "preact/hooks";
-import { Avatar, Button, Check, Confirm, CopyLine, Dialog, Empty, Field, Id, Note, Panel, Segments, Skeleton, Status, StatusTag, Time, failure, fieldErrors, setQuery, toast, useRoute, present } from "../parts";
-import type { Webhook, WebhookDelivery } from "../api/public";
+import { Avatar, Button, Check, Confirm, CopyLine, Dialog, Empty, Field, Id, Note, Panel, Segments, Skeleton, Status, StatusTag, Table, Time, failure, fieldErrors, setQuery, toast, useRoute, present } from "../parts";
+import type { Webhook, WebhookAttempt, WebhookDelivery } from "../api/public";
 import { mayAct } from "./account";
 import { useLoad, usePages } from "./data/load";
 import { type DeliveryState, EVENT_GROUPS, deleteWebhook, deliveriesSlice, readWebhooks, redeliver, redeliverSince, registerWebhook } from "./data/webhooks";
 import { count } from "./data/words";
 import { LoadError, NoMatch, Pager } from "./pager";
+import { type Tick, Ticks } from "./ticks";
 
 export function Webhooks() {
   const { query } = useRoute();
@@ -50,7 +51,10 @@ export function Webhooks() {
                       </>
                     )}
                   </p>
-                  <HookState hook={hook} />
+                  <div class="row wrap">
+                    <HookState hook={hook} />
+                    <LastDeliveries hook={hook} />
+                  </div>
                 </div>
                 <div class="acts">
                   <Button small pressed={shown === hook.webhook_id} onClick={() => setQuery({ endpoint: shown === hook.webhook_id ? undefined : hook.webhook_id })}>
@@ -77,6 +81,33 @@ function HookState({ hook }: { hook: Webhook }) {
     return <StatusTag tone="bad">{hook.disabled_reason === "gone" ? "Off: it answered that it is gone" : "Off: it failed for five days"}</StatusTag>;
   }
   return hook.failing_since ? <StatusTag tone="wait">Failing, tried again</StatusTag> : <StatusTag tone="done">Delivering</StatusTag>;
+}
+
+const tickOf = ({ status }: WebhookDelivery): Tick => (status === "delivered" ? "done" : status === "pending" ? "wait" : "bad");
+const isDelivered = ({ status }: WebhookAttempt): boolean => status !== null && status >= 200 && status < 300;
+const answerWords = ({ status, error }: WebhookAttempt): string => (status !== null ? String(status) : (error ?? "no answer"));
+
+/** How many deliveries an endpoint shows. */
+const LAST = 24;
+
+/** How the last deliveries of an endpoint stand, and its last answer. */
+function LastDeliveries({ hook }: { hook: Webhook }) {
+  const last = useLoad(`last deliveries ${hook.webhook_id}`, () => deliveriesSlice(hook.webhook_id, "all", undefined, LAST), { types: ["webhook.*"] });
+  const rows = last.data?.rows ?? [];
+  if (rows.length === 0) return null;
+  const ticks = rows.map(tickOf).reverse();
+  const of = (tick: Tick) => ticks.filter((one) => one === tick).length;
+  const answer = rows.flatMap((row) => row.attempts).reduce<WebhookAttempt | null>((newest, one) => (newest === null || one.at > newest.at ? one : newest), null);
+  return (
+    <>
+      <Ticks ticks={ticks} label={`The last ${count(rows.length, "delivery", "deliveries")}: ${of("done")} delivered, ${of("wait")} tried again, ${of("bad")} not delivered`} />
+      {answer && (
+        <span class="small quiet">
+          last answer {answerWords(answer)}, <Time at={answer.at} />
+        </span>
+      )}
+    </>
+  );
 }
 
 function AddEndpoint({ onClose, then }: { onClose: () => void; then: () => void }) {
@@ -235,7 +266,7 @@ function DeliveryRow({ one, then }: { one: WebhookDelivery; then: () => void }) 
           <b class="mono small">{one.type}</b>
           <p class="small quiet">
             <Time at={one.created_at} /> · {count(one.attempt_count, "attempt")}
-            {last && `, last answer ${last.status ?? (last.error ?? "none")}`}
+            {last && `, last answer ${answerWords(last)}`}
             {one.next_attempt_at && one.status === "pending" && (
               <>
                 , next <Time at={one.next_attempt_at} />
@@ -244,29 +275,32 @@ function DeliveryRow({ one, then }: { one: WebhookDelivery; then: () => void }) 
             {one.dropped_reason && `, ${DROPPED[one.dropped_reason] ?? one.dropped_reason}`}
           </p>
         </div>
+        {one.attempts.length > 0 && <Ticks ticks={one.attempts.map((attempt) => (isDelivered(attempt) ? "done" : "bad"))} label={`Answers: ${one.attempts.map(answerWords).join(", ")}`} />}
         {one.status === "dropped" ? <StatusTag tone="off">Dropped</StatusTag> : <Status kind="delivery" value={one.status} />}
         <Button small icon="again" busy={busy} disabled={!mayAct.value} label={`Send ${one.type} again`} onClick={() => void send()} />
       </div>
       {one.attempts.length > 0 && (
         <details class="as-table attempts-box">
           <summary>Attempts</summary>
-          <ol class="attempts">
-            {one.attempts.map((attempt) => (
-              <li key={attempt.at}>
-                <span class="quiet">
-                  <Time at={attempt.at} as="full" />
-                </span>
-                <span>
-                  {attempt.status !== null ? `Answered ${attempt.status}` : (attempt.error ?? "No answer")} after {attempt.duration_ms} ms
-                  {attempt.response_excerpt && (
-                    <>
-                      : <code>{attempt.response_excerpt}</code>
-                    </>
-                  )}
-                </span>
-              </li>
-            ))}
-          </ol>
+          <Table
+            tight
+            caption={`Attempts to deliver ${one.type}, the oldest first`}
+            rows={one.attempts}
+            rowKey={(attempt) => attempt.at}
+            columns={[
+              { title: "At", cell: (attempt) => <Time at={attempt.at} as="full" class="quiet" /> },
+              {
+                title: "Answer",
+                fold: "whole",
+                cell: (attempt) => (
+                  <span class="anywhere">
+                    <b>{answerWords(attempt)}</b> {attempt.response_excerpt && <code class="soft">{attempt.response_excerpt}</code>}
+                  </span>
+                ),
+              },
+              { title: "Took", number: true, cell: (attempt) => <span class="quiet">{attempt.duration_ms.toLocaleString("en")} ms</span> },
+            ]}
+          />
           <p class="small quiet row wrap">
             <Id value={one.delivery_id} what="delivery id" />
             <Id value={one.event_id} />

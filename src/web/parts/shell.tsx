@@ -109,6 +109,8 @@ export interface ShellProps {
   crumbs?: Crumb[];
   /** Narrow, for reading. */
   read?: boolean;
+  /** Without ways to other pages: there are none now. */
+  closed?: boolean;
   children: ComponentChildren;
 }
 
@@ -193,11 +195,11 @@ function SignOut() {
   );
 }
 
-export function Shell({ app, page, title, crumbs, read, children }: ShellProps) {
+export function Shell({ app, page, title, crumbs, read, closed, children }: ShellProps) {
   const desk = app === "desk";
   const home = desk ? "/desk" : "/dashboard";
   const hidden = frame.hidden.value;
-  const groups = GROUPS[app].map((group) => ({ ...group, places: group.places.filter((place) => !hidden.includes(place.page)) })).filter((group) => group.places.length > 0);
+  const groups = GROUPS[app].map((group) => ({ ...group, places: group.places.filter((place) => !closed && !hidden.includes(place.page)) })).filter((group) => group.places.length > 0);
   const places = groups.flatMap((group) => group.places);
   const tabs = places.filter((place) => TABS[app].includes(place.page));
   const rest = places.filter((place) => !TABS[app].includes(place.page));
@@ -217,7 +219,7 @@ export function Shell({ app, page, title, crumbs, read, children }: ShellProps) 
       ...(desk ? [{ keys: "/", what: "Find anything somebody quotes", run: () => document.getElementById("search")?.focus() }] : []),
       { keys: "?", what: "This list", run: () => setListed(true) },
     ]);
-  }, [app, hidden]);
+  }, [app, hidden, closed]);
   useEffect(() => {
     const scrolled = () => top.current?.classList.toggle("scrolled", scrollY > 4);
     addEventListener("scroll", scrolled, { passive: true });
@@ -241,7 +243,7 @@ export function Shell({ app, page, title, crumbs, read, children }: ShellProps) 
       <div class="frame">
         <aside class="side" aria-label="Sidebar">
           {brand}
-          <nav aria-label="Main">
+          <nav aria-label="Main" hidden={closed}>
             {groups.map((group) => (
               <>
                 {group.title && <p class="nav-title">{group.title}</p>}
@@ -269,10 +271,12 @@ export function Shell({ app, page, title, crumbs, read, children }: ShellProps) 
                 </>
               }
             >
-              <a href={desk ? "/desk/audit" : "/dashboard/settings"}>
-                <Icon name={desk ? "audit" : "settings"} />
-                {desk ? "What I did" : "Settings"}
-              </a>
+              {!closed && (
+                <a href={desk ? "/desk/audit" : "/dashboard/settings"}>
+                  <Icon name={desk ? "audit" : "settings"} />
+                  {desk ? "What I did" : "Settings"}
+                </a>
+              )}
               {desk && (
                 <a href="/desk/me">
                   <Icon name="passkey" />
@@ -349,7 +353,7 @@ export function Shell({ app, page, title, crumbs, read, children }: ShellProps) 
           {rest.map((place) => (
             <NavLink key={place.page} place={place} current={page} long />
           ))}
-          <hr />
+          {rest.length > 0 && <hr />}
           <ThemeChoice />
           <hr />
           <SignOut />

@@ -10,12 +10,13 @@ const { effectText, lineWords, statementSlice, exportCsv, monthPeriod, daysPerio
 const { Bought } = await import("../holder/data/bought");
 const { exportPurchases, readPurchaseSums } = await import("../holder/data/purchases");
 const { stopsOf, timesOf } = await import("../holder/data/route");
-const { isOpen, moneyOf, ofTopUp, troubleWord, ofPayout, ofWithdrawal } = await import("../holder/data/transfers");
-const { cardStatus } = await import("../holder/data/cards");
+const { isOpen, moneyOf, ofTopUp, troubleWord, ofPayout, ofWithdrawal, updated } = await import("../holder/data/transfers");
+const { afterPayment, cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
 const { onWay } = await import("../holder/in-flight");
 const { legsOf } = await import("../holder/transfer");
 const { lines } = await import("../holder/feed");
+const { termsOf } = await import("../holder/data/fees");
 const { waits } = await import("../holder/approvals");
 const { spenders } = await import("../holder/today");
 const { costWords, loadSpending } = await import("../holder/spending");
@@ -52,6 +53,17 @@ test("an order is late only while it is open", () => {
   assert.deepEqual([order("queued", true), order("claimed", true), order("ready", true)], ["Late", "Late", "Ready"]);
 });
 
+test("a listed card says what became of its payment, from the list and from events", () => {
+  const card = { card_type: "Non-Reloadable U.S.", status: "ready", payment_id: "pay_1" } as never;
+  const event = (type: string, payment_id: string) => ({ type, data: { object: { payment_id, amount: 4.99 } } }) as never;
+  assert.deepEqual(cardStatus(card), { tone: "done", word: "Ready" });
+  assert.deepEqual(cardStatus(afterPayment(card, event("payment.reversed", "pay_1"))), { tone: "bad", word: "Ready, payment taken back" });
+  assert.deepEqual(cardStatus(afterPayment(card, event("refund.credited", "pay_1"))), { tone: "done", word: "Ready, refunded" });
+  assert.equal(afterPayment(card, event("payment.reversed", "pay_2")), card);
+  const gift = { card_type: "Gift Card", status: "completed", refunded_usd_amount: 5 } as never;
+  assert.equal(cardStatus(gift).word, "Delivered, refunded");
+});
+
 test("a transfer that came back says how much did, and others what they cost with the fee", () => {
   const payout = (credited_amount: string | null, charged_usd_amount: string) => moneyOf(ofPayout({ payout_id: "po_1", status: "failed", amount: "16.66", currency: "USD", charged_usd_amount, credited_amount } as never));
   assert.deepEqual(payout("18.16", "18.16"), { back: "18.16", cost: "18.16" });
@@ -59,6 +71,13 @@ test("a transfer that came back says how much did, and others what they cost wit
   assert.deepEqual(payout(null, "16.66"), { back: null, cost: null });
   assert.equal(moneyOf(ofTopUp({ top_up_id: "top_1", status: "failed", funded_usd: 21.07 } as never)).back, 21.07);
   assert.equal(moneyOf(ofTopUp({ top_up_id: "top_1", status: "credited", funded_usd: 21.07 } as never)).back, null);
+});
+
+test("the fee and the rate of a price in dollars follow from the fee schedule", () => {
+  // 26.50 EUR at 1.0844 are 28.7366, rounded up to the cent.
+  assert.deepEqual(termsOf("25", 28.74, { fee_rate: 0.0025, min_fee: 1.5 }), { fee: "1.50", rate: "1.0845" });
+  assert.deepEqual(termsOf("1000", 1090, { fee_rate: 0.0025, min_fee: 1.5 }), { fee: "2.50", rate: "1.0873" });
+  assert.deepEqual([termsOf("abc", 1, { fee_rate: 0, min_fee: 0 }), termsOf("0", 1, { fee_rate: 0, min_fee: 0 })], [null, null]);
 });
 
 test("what an agent asked for waits no more once its key has ended", () => {
@@ -232,7 +251,7 @@ test("all purchases are those of every list, once, with who paid, and add up to 
     entry("ent_3", 20, { type: "credited", cause: wallet, amount: 100 }),
   ];
   const ofBalance = [entry("ent_2", 40, { type: "credited", cause: "card_1", amount: 5 }), entry("ent_1", 12, { type: "held", cause: "wd_1", amount: 4 }), entry("ent_0", 11, { type: "credited", cause: "dep_1", amount: 4 })];
-  const payments = [payment(4, 50, "0xown", 1, null), payment(3, 30, "0xown", 10, {}), payment(2, 20, wallet, 45.25, {}), payment(1, 1, "0xown", 7, {})];
+  const payments = [payment(4, 50, "0xown", 1, null), { ...payment(3, 30, "0xown", 10, {}), api_key: { api_key_id: "key_2", name: "Larder" } }, payment(2, 20, wallet, 45.25, {}), payment(1, 1, "0xown", 7, {})];
   Object.defineProperty(globalThis, "fetch", {
     configurable: true,
     value: async (path: string) => {
@@ -250,7 +269,7 @@ test("all purchases are those of every list, once, with who paid, and add up to 
       ["$45.00 US card", "0.00", "wallet 0xown", ""],
       ["Money back: $45.00 US card", "5.00", "to your balance", ""],
       ["Paid to api.example.com", "-2.50", "agents’ wallet", "an agent that signed in"],
-      ["$45.00 US card", "-10.00", "wallet 0xown", ""],
+      ["$45.00 US card", "-10.00", "wallet 0xown", "Larder"],
       ["$45.00 US card", "-45.25", "agents’ wallet", "Courier"],
     ],
   );
@@ -333,6 +352,23 @@ test("a top-up that takes longer than it should says so everywhere", () => {
   assert.deepEqual([is(transfer), home(stuck, made)?.stops.map((stop) => stop.is)], [["done", "done", "hold"], ["done", "done", "hold"]]);
   assert.match(whereOf(transfer).next ?? "", /A person at Purser/);
   assert.equal(troubleWord(ofTopUp({ ...stuck, status: "credited" } as never), made + 3_600_000), null);
+});
+
+test("a payout or a withdrawal whose attempts have all failed says what a top-up says", () => {
+  const on = (kind: "payouts" | "withdrawals", one: object) => onWay({ topUps: [], payouts: [], withdrawals: [], bank: [], [kind]: [one] }, [], 0)[0];
+  const stuck = { needs_operator: true, amount: 25, ...times };
+  const payout = { payout_id: "po_1", status: "queued", product: "bank_payment", currency: "USD", charged_usd_amount: 26.5, payment_id: "pay_1", ...stuck };
+  const withdrawal = { id: "wd_1", state: "sent", source: "balance", network: "base", ...stuck };
+  const ofCards = { ...withdrawal, source: "card_balance", state: "pending", status: "pending" };
+  for (const [transfer, shown] of [[ofPayout(payout as never), on("payouts", payout)], [ofWithdrawal(withdrawal as never), on("withdrawals", withdrawal)], [ofWithdrawal(ofCards as never), on("withdrawals", ofCards)]] as const) {
+    assert.deepEqual([troubleWord(transfer, 0), shown?.eta], ["Waits for a person", "waits for a person"], transfer.kind);
+    assert.ok(is(transfer).includes("hold") && shown?.stops.some((stop) => stop.is === "hold"), transfer.kind);
+    assert.match(whereOf(transfer).next ?? "", /A person at Purser/);
+    // Its next event shows that it goes on.
+    const goesOn = transfer.payout ? ofPayout({ ...transfer.payout, needs_operator: undefined, status: "in-process" } as never) : ofWithdrawal({ ...transfer.withdrawal, needs_operator: undefined } as never);
+    delete (goesOn.payout ?? goesOn.withdrawal)?.needs_operator;
+    assert.equal(troubleWord(updated(transfer, goesOn), 0), null, transfer.kind);
+  }
 });
 
 test("payouts and withdrawals wait, move, end and come back", () => {

@@ -128,6 +128,16 @@ export const scenarios = {
       await visitor.settled()
       await visitor.inspect(name)
     }
+    // Nobody answers at the address of the endpoint.
+    await until('an attempt', async () => {
+      await visitor.press('.deliveries button', 'Look again')
+      return (await visitor.count('.deliveries details')) > 0 || null
+    })
+    await visitor.page.$eval('.deliveries details', (one) => { one.open = true })
+    await visitor.sees('.deliveries th', 'Answer')
+    const labels = await visitor.page.$$eval('.ticks', (all) => all.map((one) => one.getAttribute('aria-label')))
+    check(labels.some((label) => /^The last \S+ deliver/.test(label)) && labels.some((label) => label.startsWith('Answers: ')), `marks have words: ${labels}`)
+    await visitor.inspect('holder-settings-attempts')
     visitor.assertClean(service.url)
     await visitor.close()
   },
@@ -186,6 +196,7 @@ export const scenarios = {
     await visitor.sees('.copy-line', bought.user_id)
     await visitor.inspect('holder-frozen')
     check(!(await visitor.text()).includes('$20.00'), 'nothing of the account is shown')
+    check((await visitor.count('.nav a, .tabbar a, .side-foot a')) === 0, 'nothing leads to a page that is closed')
     await visitor.press('main button', 'Look again')
     await visitor.sees('main [role=status]', 'Still frozen at')
     // A page that is opened meanwhile has loaded nothing of the account.

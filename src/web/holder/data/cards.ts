@@ -1,6 +1,7 @@
 // Cards of every kind: their lists, one card, its history and its numbers.
 
 import { ApiFailure, api, withQuery } from "../../parts/api";
+import { isZero } from "../../parts/money";
 import { productWords } from "../../parts/sentences";
 import { type Tone, statusOf } from "../../parts/status";
 import type { StreamEvent } from "../../parts/stream";
@@ -10,6 +11,7 @@ import type {
   CardCharge,
   CardDetails,
   CardHistoryEntry,
+  CardPaymentChanges,
   CardTransactionsResponse,
   ExactDecimal,
   GiftCard,
@@ -21,7 +23,8 @@ import type {
 } from "../../api/public";
 import { type Place, type Slice, type Source, mergedSlice } from "./load";
 
-export type AnyCard = Card | IntlCard | ReloadableCard | GiftCard;
+/** A card, in a list with what became of its payment. */
+export type AnyCard = (Card | IntlCard | ReloadableCard | GiftCard) & CardPaymentChanges;
 export type CardKind = "us" | "intl" | "reloadable" | "gift";
 
 /** The kinds with the name that the API has for each. */
@@ -48,15 +51,25 @@ export function kindOf(card: AnyCard): CardKind {
 /** The kind under which `Status` knows the states of a card. */
 export const STATUS_KINDS = { us: "card", intl: "intl_order", reloadable: "reloadable_card", gift: "gift_card" } as const;
 
-/** How a card stands, in a word. Of an order that is late, neither state says so. */
+/** How a card stands, in a word. Neither state says that an order is late, nor what became of the payment. */
 export function cardStatus(card: AnyCard): { tone: Tone; word: string } {
-  if (isWaiting(card) && "overdue" in card && card.overdue) return { tone: "wait", word: "Late" };
-  return statusOf(STATUS_KINDS[kindOf(card)], card.status);
+  const isLate = isWaiting(card) && "overdue" in card && card.overdue;
+  const { tone, word } = isLate ? ({ tone: "wait", word: "Late" } as const) : statusOf(STATUS_KINDS[kindOf(card)], card.status);
+  if (card.payment_reversed) return { tone: "bad", word: `${word}, payment taken back` };
+  return isZero(card.refunded_usd_amount ?? 0) ? { tone, word } : { tone, word: `${word}, refunded` };
 }
 
 /** Types of the events of each kind. */
 export const EVENT_PREFIX = { us: "card", intl: "intl_order", reloadable: "reloadable_card", gift: "gift_card" } as const;
 export const CARD_EVENTS = ["card.*", "intl_order.*", "reloadable_card.*", "gift_card.*"];
+/** What changes how a listed card stands without an event of the card. */
+export const CARD_PAYMENT_EVENTS = ["payment.reversed", "refund.credited"];
+
+/** A listed card after an event of its payment. */
+export function afterPayment(card: AnyCard, { type, data: { object } }: StreamEvent): AnyCard {
+  if (!("payment_id" in card) || card.payment_id !== object.payment_id) return card;
+  return type === "payment.reversed" ? { ...card, payment_reversed: true } : { ...card, refunded_usd_amount: object.amount as ExactDecimal };
+}
 
 /** The card of an event. The event of a change that was asked for still has the request, which ends with it. */
 export function cardOf(event: StreamEvent): AnyCard {
@@ -161,12 +174,14 @@ export type Paid = Payment & {
   /** Of the charge, what was credited by itself, and what operators refunded. */
   credited: ExactDecimal;
   refunded: ExactDecimal;
+  /** The agent whose API key came with the payment. */
+  agent: string | null;
 };
 
 /** `null` if the session may not read it. */
 export async function readPayment(id: string): Promise<Paid | null> {
-  const read = await api.get<{ payment?: Payment; product_status?: string | null; credited_usd_amount?: ExactDecimal; refunded_usd_amount?: ExactDecimal }>(withQuery("/get-payment", { payment_id: id }));
-  return read.payment ? { ...read.payment, productStatus: read.product_status ?? null, credited: read.credited_usd_amount ?? 0, refunded: read.refunded_usd_amount ?? 0 } : null;
+  const read = await api.get<{ payment?: Payment; product_status?: string | null; credited_usd_amount?: ExactDecimal; refunded_usd_amount?: ExactDecimal; api_key?: { name: string } | null }>(withQuery("/get-payment", { payment_id: id }));
+  return read.payment ? { ...read.payment, productStatus: read.product_status ?? null, credited: read.credited_usd_amount ?? 0, refunded: read.refunded_usd_amount ?? 0, agent: read.api_key?.name ?? null } : null;
 }
 
 /** What the service answers about the card of another account, or one that does not exist. */

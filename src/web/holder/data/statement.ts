@@ -76,12 +76,12 @@ export async function statementSlice(period: Period, show: Show, after: string |
 /** Lines that are printed at most: about sixty pages. */
 const MAX_PRINTED = 2_000;
 
-/** All lines of a period for paper, the newest first, and whether there are more. */
-export async function readForPaper(period: Period, show: Show): Promise<Slice<Line, string>> {
-  const rows: Line[] = [];
-  let after: string | undefined;
+/** All rows of a list for paper, the newest first, and whether there are more. */
+export async function readForPaper<Row, At>(slice: (after: At | undefined) => Promise<Slice<Row, At>>): Promise<Slice<Row, At>> {
+  const rows: Row[] = [];
+  let after: At | undefined;
   do {
-    const page = await statementSlice(period, show, after, 100);
+    const page = await slice(after);
     rows.push(...page.rows);
     after = page.next;
   } while (after !== undefined && rows.length < MAX_PRINTED);

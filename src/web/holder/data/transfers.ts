@@ -62,8 +62,13 @@ export const isOpen = (transfer: Transfer): boolean => OPEN[transfer.kind].inclu
 /** Whether a top-up that is under way takes longer than it should. */
 export const isLate = (transfer: Transfer, now: number): boolean => transfer.kind === "top_up" && isOpen(transfer) && now - Date.parse(transfer.createdAt) > TOP_UP_MOST_MS;
 
+/** Whether all attempts have failed, so that it waits for an operator. */
+export const needsOperator = (transfer: Transfer): boolean => isOpen(transfer) && (transfer.topUp ?? transfer.payout ?? transfer.withdrawal)?.needs_operator === true;
+
 /** What its state does not say: that it waits for a person, or takes longer than it should. */
-export const troubleWord = (transfer: Transfer, now: number): string | null => (!isOpen(transfer) ? null : transfer.topUp?.needs_operator ? "Waits for a person" : isLate(transfer, now) && transfer.held === null ? "Late" : null);
+export const troubleWord = (transfer: Transfer, now: number): string | null => (needsOperator(transfer) ? "Waits for a person" : isLate(transfer, now) && transfer.held === null ? "Late" : null);
+
+const heldOf = (one: TopUp | Payout | Withdrawal): string | null => one.held ?? (one.needs_operator ? "needs_operator" : null);
 
 export const statusWord = (transfer: Transfer): string => statusOf(statusKind(transfer), transfer.status).word;
 
@@ -78,7 +83,7 @@ export const ofTopUp = (topUp: TopUp): Transfer => ({
   updatedAt: topUp.last_updated_at,
   incoming: true,
   paymentId: topUp.payment_id,
-  held: topUp.held ?? (topUp.needs_operator ? "needs_operator" : null),
+  held: heldOf(topUp),
   topUp,
 });
 
@@ -105,7 +110,7 @@ export const ofPayout = (payout: Payout): Transfer => ({
   updatedAt: payout.last_updated_at,
   incoming: false,
   paymentId: payout.payment_id ?? null,
-  held: payout.held ?? null,
+  held: heldOf(payout),
   payout,
 });
 
@@ -122,7 +127,7 @@ export function ofWithdrawal(withdrawal: Withdrawal): Transfer {
     updatedAt: withdrawal.last_updated_at,
     incoming: false,
     paymentId: null,
-    held: withdrawal.held ?? null,
+    held: heldOf(withdrawal),
     withdrawal,
   };
 }
@@ -188,15 +193,19 @@ export function named(transfer: Transfer, names: Map<string, string> | undefined
   return payout.product === "app_payment" ? `Payment to ${name} by ${appName(payout.platform ?? "an app")}` : `Bank payment to ${name}`;
 }
 
-/** What an event says of a transfer, over what was known: events leave out what only the transfer's own route says. */
+/**
+ * What an event says of a transfer, over what was known: events leave out what only the transfer's own route says. What waited
+ * for an operator goes on with its next event.
+ */
 export function updated(old: Transfer, event: Transfer): Transfer {
+  const goesOn = { needs_operator: false };
   return {
     ...old,
     ...event,
     what: event.what.length > old.what.length ? event.what : old.what,
-    ...(old.topUp && event.topUp ? { topUp: { ...old.topUp, ...event.topUp } } : {}),
-    ...(old.payout && event.payout ? { payout: { ...old.payout, ...event.payout } } : {}),
-    ...(old.withdrawal && event.withdrawal ? { withdrawal: { ...old.withdrawal, ...event.withdrawal } } : {}),
+    ...(old.topUp && event.topUp ? { topUp: { ...old.topUp, ...goesOn, ...event.topUp } } : {}),
+    ...(old.payout && event.payout ? { payout: { ...old.payout, ...goesOn, ...event.payout } } : {}),
+    ...(old.withdrawal && event.withdrawal ? { withdrawal: { ...old.withdrawal, ...goesOn, ...event.withdrawal } } : {}),
     ...(old.bank && event.bank ? { bank: { ...old.bank, ...event.bank } } : {}),
   };
 }

@@ -2,7 +2,7 @@
 
 import { isZero, money } from "../../parts";
 import { chainName } from "../chain";
-import { type Transfer, amountWords, railName } from "./transfers";
+import { type Transfer, amountWords, needsOperator, railName } from "./transfers";
 
 export interface Where {
   /** Where the money is. */
@@ -26,6 +26,11 @@ export function retryWords(transfer: Transfer): string | null {
 }
 
 export function whereOf(transfer: Transfer): Where {
+  const where = byKind(transfer);
+  return needsOperator(transfer) ? { ...where, next: "A person at Purser finds out what happened, and completes or ends it." } : where;
+}
+
+function byKind(transfer: Transfer): Where {
   switch (transfer.kind) {
     case "top_up":
       return topUp(transfer);
@@ -76,8 +81,6 @@ const returned = (transfer: Transfer): string => {
   return amount !== undefined && amount !== null && !isZero(amount) ? money(amount, transfer.currency) : amountWords(transfer);
 };
 
-const needsPerson = (transfer: Transfer): boolean => transfer.topUp?.needs_operator === true;
-
 function topUp(transfer: Transfer): Where {
   const crosses = transfer.topUp?.payment_network === "solana";
   switch (transfer.status) {
@@ -91,7 +94,7 @@ function topUp(transfer: Transfer): Where {
     case "delivered":
       return moves(
         `${amountWords(transfer)} is at your own deposit address at the card issuer.`,
-        needsPerson(transfer) ? "A person at Purser asks the issuer why it is not in your card balance." : "The issuer counts it in your card balance. If that takes an hour, a person has to look at it.",
+        "The issuer counts it in your card balance. If that takes an hour, a person has to look at it.",
       );
     case "credited":
       return over(`${amountWords(transfer)} is on your card balance.`);
