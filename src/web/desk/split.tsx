@@ -38,14 +38,21 @@ export function Split({ list, item, open, narrowList }: SplitProps) {
     node.scrollIntoView({ block: "start" });
     if (!node.contains(document.activeElement)) node.focus({ preventScroll: true });
   }, [open]);
-  const parts = [
-    <div key="list" class={classes(narrowList && "stick")}>
+  const isBelow = Boolean(open) && !hasRoom;
+  const beside = (key: string) => (
+    <div key={key} class={classes(narrowList && "stick")}>
       {list}
-    </div>,
-    <div key="item" ref={place} tabIndex={-1} class={classes("split-item", !narrowList && "stick")}>
-      {item}
-    </div>,
-  ];
-  // Moved in the document too, so that it is read and reached in the order that is seen.
-  return <div class={classes("split", narrowList && "left")}>{open && !hasRoom ? parts.reverse() : parts}</div>;
+    </div>
+  );
+  // The list changes its place in the document too, so that it is read in the order that is seen. The item never does: a
+  // dialog in it would no longer be above the page.
+  return (
+    <div class={classes("split", narrowList && "left")}>
+      {!isBelow && beside("above")}
+      <div key="item" ref={place} tabIndex={-1} class={classes(!narrowList && "stick")}>
+        {item}
+      </div>
+      {isBelow && beside("below")}
+    </div>
+  );
 }
