@@ -147,6 +147,13 @@ export const scenarios = {
       await visitor.settled()
       await visitor.inspect(name)
     }
+    // Each endpoint has its last tries as bars and in words.
+    await visitor.open(`${service.deskUrl}/desk/webhooks`)
+    await until('a failed try', async () => /(The only try failed|None of \d+ accepted), last: /.test(await visitor.text('.tries')) || null)
+    await visitor.press('main tr a', 'hooks.unused.example')
+    await visitor.press('main summary', 'Show as a table')
+    await visitor.sees('.as-table-box', 'failed, ')
+    await visitor.inspect('desk-webhook-tries')
     await visitor.open(`${service.deskUrl}/desk/refunds`)
     await visitor.sees('main', '“The shop never sent it.”')
     await visitor.inspect('desk-refund-waiting')
