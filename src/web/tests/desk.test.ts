@@ -136,13 +136,13 @@ test("a dialog says why a second operator is needed", () => {
 
 test("a treasury below zero is not a debt, and fees are not owed", () => {
   const found = parts([
-    { account: "treasury_base", side: "held", amount: "500.01" },
-    { account: "treasury_solana", side: "owed", amount: "0.002109" },
-    { account: "customers", side: "owed", amount: "400" },
-    { account: "provider_card_issuer", side: "held", amount: "25" },
-    { account: "provider_bank", side: "owed", amount: "100" },
-    { account: "fee_revenue", side: "owed", amount: "25.01" },
-    { account: "operating_costs", side: "held", amount: "0.002109" },
+    { account: "treasury_base", side: "debit", amount: "500.01" },
+    { account: "treasury_solana", side: "credit", amount: "0.002109" },
+    { account: "customers", side: "credit", amount: "400" },
+    { account: "provider_card_issuer", side: "debit", amount: "25" },
+    { account: "provider_bank", side: "credit", amount: "100" },
+    { account: "fee_revenue", side: "credit", amount: "25.01" },
+    { account: "operating_costs", side: "debit", amount: "0.002109" },
   ]);
   const names = (lines: { account: string; value: bigint }[]) => lines.map((line) => [line.account, line.value]);
   assert.deepEqual(names(found.hold), [["treasury_base", 500_010_000n], ["treasury_solana", -2_109n], ["provider_card_issuer", 25_000_000n]]);
