@@ -1,4 +1,4 @@
-// Money that no book knows: transfers to the treasury that no payment explains, and after a restore transfers and orders
+// Money that the ledger does not explain: transfers to the treasury that no payment explains, and after a restore transfers and orders
 // that left without a record.
 
 import { useSignal } from "@preact/signals";
@@ -111,7 +111,7 @@ function Detail({ transfer, pending, reload }: { transfer: IncomingTransfer; pen
           path={asked.path}
           body={{ deposit_id: transfer.deposit_id }}
           {...(asking === "funds" ? {} : { gives: transfer.amount })}
-          fields={{ note: { name: "evidence", label: "What that rests on", hint: "It goes into the audit log and cannot be changed.", least: "Say how you know." } }}
+          fields={{ note: { name: "evidence", label: "How do you know?", hint: "It goes into the audit log and cannot be changed.", least: "Say how you know." } }}
           done={asked.done}
           onDone={reload}
           onClose={() => setAsking(null)}
@@ -292,7 +292,7 @@ export default function Incoming() {
   const selected = chosen ?? shown[0];
   return (
     <Shell app="desk" page="incoming" title="Incoming transfers">
-      <PageHead title="Transfers that no book knows">Money came to the treasury and no payment explains it. Somebody is owed it: decide whom.</PageHead>
+      <PageHead title="Unknown transfers">Money came to the treasury and no payment explains it. Somebody is owed it: decide who.</PageHead>
       <div class="stack">
         {countOf("untracked_transfers") > 0 && <LostPanel />}
         <Split

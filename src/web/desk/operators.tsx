@@ -104,7 +104,7 @@ function Everyone() {
   };
   return (
     <Panel
-      title="Everyone who may sign in"
+      title="Who may sign in"
       aside={
         <Act small needs="tokens" icon="plus" onClick={() => setAsking("add")}>
           Add a colleague…

@@ -259,7 +259,7 @@ function Detail({ item, askedAt, pending, reload }: { item: Item; askedAt: numbe
           </p>
         </div>
         <div class="evidences">
-          <Side icon="books" title="Our books say" big={upper(spaced(item.status ?? "no record"))}>
+          <Side icon="books" title="Our ledger says" big={upper(spaced(item.status ?? "no record"))}>
             <KeyValue
               rows={[
                 item.amount !== null && { name: "Amount", value: <Amount value={item.amount} currency={item.currency} /> },
