@@ -401,7 +401,7 @@ function Work({ jobs, customer, refunds }: { jobs: OpenJob[]; customer: Customer
             <span class="quiet small"> · {refund.requested_by} asked <Time at={refund.created_at} /></span>
           </span>
           <StatusTag tone="wait" icon="hand">
-            Waits for a second operator
+            To approve
           </StatusTag>
         </a>
       ))}

@@ -191,7 +191,7 @@ export default function Reconciliation() {
                     ) : (
                       row.subject && <a href={`/desk/customers?q=${encodeURIComponent(row.subject)}`}>Open</a>
                     ),
-                  fold: "hidden",
+                  fold: "whole",
                 },
                 { title: "Since", cell: (row) => <Time at={row.opened_at} />, fold: "second-right" },
               ]}
