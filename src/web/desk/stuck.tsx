@@ -312,7 +312,7 @@ function Detail({ item, askedAt, pending, reload }: { item: Item; askedAt: numbe
                 {offered ? (
                   choice.action === "retry" ? (
                     <Act
-                      kind="primary"
+                      {...(pending ? {} : { kind: "primary" as const })}
                       icon="again"
                       busy={busy === "retry"}
                       onClick={() => void act("retry", "/admin/jobs/retry", { job_id: item.job_id }, "Tried again. The list shows what comes of it.").then(reload)}
