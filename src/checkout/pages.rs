@@ -35,8 +35,8 @@ pub(super) fn challenge_page(subject: &ChallengeSubject<'_>, public_url: &str, j
          <div class=\"stack\"><h2>What it can pay with</h2><table class=\"flat\"><caption class=\"hidden\">Offers</caption>\
          <thead><tr><th scope=\"col\">Chain</th><th scope=\"col\">Pay to</th><th scope=\"col\" class=\"number\">Exactly</th></tr>\
          </thead><tbody>{}</tbody></table>\
-         <p class=\"small quiet\">The price holds for {} seconds after each call. USDC that is sent by hand buys nothing; it is \
-         credited to the sending wallet&#39;s account.</p></div>\
+         <p class=\"small quiet\">The price holds for {} seconds after each call. USDC that is sent by hand buys nothing: \
+         an operator has to decide about it.</p></div>\
          <div><details><summary>The challenge, for developers</summary>\
          <pre class=\"json\" tabindex=\"0\" aria-label=\"The challenge as JSON\"><code>{}</code></pre></details></div></div>",
         &[

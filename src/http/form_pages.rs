@@ -78,14 +78,19 @@ fn page_of(frame: &PageFrame, error: &ApiError) -> Response {
 
 /// The error with a link back.
 fn error_content(error: &ApiError) -> Page {
-    let text = error.frozen_message.as_deref().unwrap_or(&error.error);
+    let is_missing = error.code == ErrorCode::RouteNotFound;
+    let text = match error.frozen_message.as_deref() {
+        Some(message) => message,
+        None if is_missing => "The address may be incomplete or mistyped.",
+        None => &error.error,
+    };
     let hint = match error.hint.as_deref() {
         Some(hint) => html("<p class=\"soft\">{}</p>", &[&hint]),
         None => Html::default(),
     };
-    let title = match error.code {
-        ErrorCode::RouteNotFound => "There is no such page",
-        _ => "That did not work",
+    let title = match is_missing {
+        true => "There is no such page",
+        false => "That did not work",
     };
     let content = html(
         "<div class=\"sheet\"><div role=\"alert\"><h1>{}</h1><p>{}</p>{}\

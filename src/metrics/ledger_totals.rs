@@ -1,4 +1,4 @@
-//! Totals of the ledger: what we hold and what we owe. Sums of postings, added up page by page and then only from where
+//! Totals of the ledger: the balance of each ledger account. Sums of postings, added up page by page and then only from where
 //! the last sum ended.
 
 use std::collections::BTreeMap;

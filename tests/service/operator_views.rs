@@ -183,7 +183,7 @@ async fn timeline_has_events_steps_and_operator_actions() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn series_has_provider_health_and_balanced_sums() {
-    // Checks: After purchases on both chains, held and owed are equal and contain them. The card issuer and both chains
+    // Checks: After purchases on both chains, debits and credits are equal and contain them. The card issuer and both chains
     // have calls without a failure; when the issuer fails, it is the one that has failures.
     let host = Host::new();
     let service = host.start();
@@ -202,13 +202,13 @@ async fn series_has_provider_health_and_balanced_sums() {
     })
     .await;
     let money = &series["money"];
-    assert_eq!((&money["complete"], &money["held"]), (&json!(true), &money["owed"]));
+    assert_eq!((&money["complete"], &money["debits"]), (&json!(true), &money["credits"]));
     let accounts = money["accounts"].as_array().unwrap();
     for treasury in ["treasury_base", "treasury_solana"] {
         let account = accounts.iter().find(|account| account["account"] == treasury).unwrap();
         assert_eq!(
             (&account["side"], account["amount"].as_f64() >= Some(5.0)),
-            (&json!("held"), true)
+            (&json!("debit"), true)
         );
     }
     for name in ["card_issuer", "base", "solana"] {

@@ -112,7 +112,7 @@ enum ProviderState {
     Idle,
 }
 
-/// What is held and owed, by the ledger.
+/// Balances of the ledger. Their two sums are not what is held and owed: costs and losses are debits, fees are credits.
 #[derive(Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 struct LedgerSums {
@@ -125,10 +125,10 @@ struct LedgerSums {
     last_transaction_at: Option<String>,
     /// Accounts with a balance.
     accounts: Vec<LedgerSum>,
-    /// Sum of the accounts that hold.
-    held: ExactDecimal,
-    /// Sum of the accounts that owe. Equal to `held`, because every transaction is balanced.
-    owed: ExactDecimal,
+    /// Sum of the debit balances.
+    debits: ExactDecimal,
+    /// Sum of the credit balances. Equal to `debits`, because every transaction is balanced.
+    credits: ExactDecimal,
 }
 
 /// Balance of a ledger account, or of all accounts of customers.
@@ -137,7 +137,7 @@ struct LedgerSums {
 struct LedgerSum {
     /// Name of the ledger account: `treasury_base`, `customers`, `provider_card_issuer` …
     account: String,
-    /// `held` for a debit balance, `owed` for a credit balance.
+    /// Side of the balance. Treasuries, costs and losses usually have a debit balance; customers and fees a credit balance.
     side: LedgerSide,
     /// Balance in USDC.
     amount: ExactDecimal,
@@ -148,8 +148,8 @@ struct LedgerSum {
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum LedgerSide {
-    Held,
-    Owed,
+    Debit,
+    Credit,
 }
 
 async fn get_series(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Private<SeriesResponse>, ApiError> {
@@ -217,16 +217,16 @@ fn sums(totals: &LedgerTotals) -> LedgerSums {
                 amount: usdc(atomic.unsigned_abs()).into(),
             })
             .collect(),
-        held: total(LedgerSide::Held).into(),
-        owed: total(LedgerSide::Owed).into(),
+        debits: total(LedgerSide::Debit).into(),
+        credits: total(LedgerSide::Credit).into(),
     }
 }
 
 const fn side_of(atomic: i128) -> LedgerSide {
     if atomic >= 0 {
-        LedgerSide::Held
+        LedgerSide::Debit
     } else {
-        LedgerSide::Owed
+        LedgerSide::Credit
     }
 }
 

@@ -68,14 +68,16 @@ pub(super) fn form(offer: &Offer, wrong: Option<(&str, &str)>) -> Page {
     Page::narrow(title, content)
 }
 
-/// The code, and how to sign in.
+/// The code, and how to sign in. Browsers keep the session's cookie back when the link is opened from another app, so the
+/// person may be signed in: the link of the first button is opened from here, and then the cookie comes.
 pub(super) fn signed_out(offer: &Offer) -> Page {
     let content = html(
-        "<div class=\"sheet\">{}<div class=\"stack\"><p id=\"sign-in\" role=\"status\">You are not signed in in this browser. \
-         Sign in first, so that we know whose account the agent gets access to, then come back to this page.</p>\
+        "<div class=\"sheet\">{}<div class=\"stack\"><p id=\"sign-in\" role=\"status\">Whose account should it get access to? \
+         If you are signed in in this browser, go on. If not, sign in first, then come back to this page.</p>\
          <p><a class=\"button primary wide\" href=\"/claim?signup={}\">I am signed in: go on</a></p>\
          <p><a class=\"button wide\" href=\"/dashboard\">Sign in</a></p>\
-         <p class=\"small quiet\">A login link comes from an agent that signed in with your wallet (GET /get-auth-link).</p>\
+         <p class=\"small quiet\">You cannot sign in yet? Ask an agent that pays with your wallet for a login \
+         link (GET /get-auth-link).</p>\
          </div></div>",
         &[&question(offer), &offer.claim_key],
     );

@@ -575,7 +575,7 @@ export type LabeledCount = {
 export type LateReturnStatus = "received" | "credited" | "kept";
 
 /** Side of a balance. */
-export type LedgerSide = "held" | "owed";
+export type LedgerSide = "debit" | "credit";
 
 /** Balance of a ledger account, or of all accounts of customers. */
 export type LedgerSum = {
@@ -583,22 +583,22 @@ export type LedgerSum = {
   account: string;
   /** Balance in USDC. */
   amount: ExactDecimal;
-  /** `held` for a debit balance, `owed` for a credit balance. */
+  /** Side of the balance. Treasuries, costs and losses usually have a debit balance; customers and fees a credit balance. */
   side: LedgerSide;
 };
 
-/** What is held and owed, by the ledger. */
+/** Balances of the ledger. Their two sums are not what is held and owed: costs and losses are debits, fees are credits. */
 export type LedgerSums = {
   /** Accounts with a balance. */
   accounts: LedgerSum[];
   /** Whether the whole ledger is added up. A long ledger takes several requests after a start. */
   complete: boolean;
-  /** Sum of the accounts that hold. */
-  held: ExactDecimal;
+  /** Sum of the credit balances. Equal to `debits`, because every transaction is balanced. */
+  credits: ExactDecimal;
+  /** Sum of the debit balances. */
+  debits: ExactDecimal;
   /** Time of the newest of them (RFC 3339). */
   last_transaction_at: string | null;
-  /** Sum of the accounts that owe. Equal to `held`, because every transaction is balanced. */
-  owed: ExactDecimal;
   /** Ledger transactions added up. */
   transactions: number;
 };

@@ -66,8 +66,8 @@ const ACTS: Record<string, readonly [says: string, icon: IconName, tone: Tone]> 
   "session.end": ["ended a session of the desk", "leave", "off"],
   "session.open": ["signed in to the desk", "key", "off"],
   "suspended.confirm": ["confirmed access from before a restore", "key", "wait"],
-  "token.create": ["made an operator's token", "key", "wait"],
-  "token.revoke": ["ended an operator's token", "key", "off"],
+  "token.create": ["made an operator’s token", "key", "wait"],
+  "token.revoke": ["ended an operator’s token", "key", "off"],
   "transfer.attribute": ["attributed a transfer", "books", "done"],
   "webhook.redeliver": ["sent a webhook again", "webhook", "move"],
 };

@@ -10,7 +10,7 @@ import { Subject } from "./subject";
 
 export interface Sum {
   account: string;
-  side: "held" | "owed";
+  side: "debit" | "credit";
   amount: string | number;
 }
 export interface Money {
@@ -18,8 +18,8 @@ export interface Money {
   transactions: number;
   last_transaction_at: string | null;
   accounts: Sum[];
-  held: string | number;
-  owed: string | number;
+  debits: string | number;
+  credits: string | number;
 }
 
 /** Fees, costs and what the business itself put in: the difference between what is held and what is owed. */
@@ -36,7 +36,7 @@ export function parts(accounts: readonly Sum[]): { hold: Line[]; owe: Line[]; ow
   const found: { hold: Line[]; owe: Line[]; own: Line[] } = { hold: [], owe: [], own: [] };
   for (const { account, side, amount } of accounts) {
     const size = units(amount) ?? 0n;
-    const debit = side === "held" ? size : -size;
+    const debit = side === "debit" ? size : -size;
     // A provider that was paid ahead owes us.
     if (account.startsWith("treasury_") || (account.startsWith("provider_") && debit > 0n)) found.hold.push({ account, value: debit });
     else (OWN.test(account) ? found.own : found.owe).push({ account, value: -debit });
@@ -77,7 +77,7 @@ function Part({ title, lines, places, children }: { title: string; lines: Line[]
 }
 
 export function Held({ money }: { money: Money }) {
-  const equal = units(money.held) === units(money.owed);
+  const equal = units(money.debits) === units(money.credits);
   const { hold, owe, own } = parts(money.accounts);
   // All lines with as many places as the finest, so that the points stand below one another.
   const places = [...hold, ...owe, ...own].some((line) => line.value % HUNDREDTH !== 0n) ? 6 : 2;
@@ -97,7 +97,7 @@ export function Held({ money }: { money: Money }) {
             )}
           </span>
           <span class="row">
-            <Export name="held-and-owed" rows={() => money.accounts} columns={[["Account", (row) => ledgerName(row.account)], ["Side", (row) => row.side], ["USDC", (row) => String(row.amount)]]} />
+            <Export name="ledger-balances" rows={() => money.accounts} columns={[["Account", (row) => ledgerName(row.account)], ["Side", (row) => row.side], ["USDC", (row) => String(row.amount)]]} />
             <a href="/desk/reconciliation">Reconciliation</a>
           </span>
         </>

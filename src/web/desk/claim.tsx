@@ -36,9 +36,7 @@ export function With({ leased, hint }: { leased: Leased; hint?: string }) {
         <Avatar name={leased.leased_by} />
         <span>
           {isMe(leased.leased_by) ? "you" : leased.leased_by}
-          <span class="tiny quiet block">
-            lease {leased.lease}, {span(left)}
-          </span>
+          <span class="tiny quiet block nowrap">{span(left)} left</span>
         </span>
       </span>
     );
@@ -53,7 +51,7 @@ export function With({ leased, hint }: { leased: Leased; hint?: string }) {
       </span>
     );
   }
-  return <span class="quiet">no one</span>;
+  return <span class="quiet nobody">no one</span>;
 }
 
 export interface ClaimHeadProps {
@@ -111,7 +109,9 @@ export function ClaimHead({ leased, at, subject, onChange, released }: ClaimHead
         <div class="claim-clock" role="timer" aria-label="Time left of your claim">
           {left > 0 ? MINUTES(left) : "Ended"}
         </div>
-        <div class="small quiet">left of your claim, lease {leased.lease}</div>
+        <div class="small quiet">
+          left of your claim<span class="wide-only">, lease {leased.lease}</span>
+        </div>
       </div>
       <div class="row">
         <Act small icon="clock" busy={busy === "renew"} disabled={left <= 0} onClick={() => void renew()}>

@@ -6,11 +6,11 @@ import {
   Amount, Button, Dialog, Empty, ErrorLine, Exact, Field, Icon, Id, KeyValue, MoneyField, Note, Panel, Select, Shell, Skeleton, StatusTag, Time, amountProblem, api, clock, copy, day, failure, fieldErrors, money, now, short, span, toast,
   useLoaded, useRoute, withQuery,
 } from "../parts";
-import type { Customer, CustomerResource, OpenJob } from "../api/operator";
+import type { Customer, CustomerResource, OpenJob, OperatorRefund, OperatorRefundList } from "../api/operator";
 import { AboveLimit, Act, Ask } from "./act";
 import { remember } from "./customers";
 import { Export, LoadError } from "./lists";
-import { useEvery, useOnChange } from "./live";
+import { useEvery, useOnChange, useWatched } from "./live";
 import { Notes } from "./notes";
 import { Timeline } from "./timeline";
 import { amountOf, spaced, upper } from "./names";
@@ -165,11 +165,31 @@ const CREDITED: Record<string, string[]> = {
   card: ["failed"], gift_card: ["failed"], intl_order: ["cancelled", "rejected"], payout: ["failed", "returned", "expired", "cancelled"], top_up: ["failed"],
 };
 
-/** The payments that bought something and were not given back, the newest first. */
-function refundable(customer: Customer): Refundable[] {
+/** Refunds of the customer that wait for a second operator. */
+function useWaitingRefunds(wallet: string): OperatorRefund[] {
+  const found = useWatched(
+    `refunds of ${wallet}`,
+    async () => {
+      let all: OperatorRefund[] = [];
+      let after: string | null = null;
+      do {
+        const page: OperatorRefundList = await api.get(withQuery("/admin/refunds", { after, limit: 100 }));
+        all = all.concat(page.refunds.filter((one) => one.wallet === wallet));
+        after = page.refunds.length === 100 ? page.next_after : null;
+      } while (after !== null);
+      return all;
+    },
+    ["refunds"],
+  );
+  return found.data ?? [];
+}
+
+/** The payments that bought something, were not given back and have no refund waiting, the newest first. */
+function refundable(customer: Customer, waiting: OperatorRefund[]): Refundable[] {
   const all = customer.resources.flatMap((group) => group.newest);
   const products = new Map(all.map((one) => [one.id, one]));
   const refunded = new Set(all.filter((one) => one.kind === "refund" && ["requested", "approved", "credited"].includes(one.status)).map((one) => String(one.object.payment_id)));
+  for (const one of waiting) refunded.add(one.payment_id);
   return all.flatMap((one) => {
     if (one.kind !== "payment" || one.status !== "fulfilled" || refunded.has(one.id)) return [];
     const bought = products.get(String(one.object.product_id ?? ""));
@@ -239,7 +259,7 @@ function Refund({ payments, onClose, onDone }: { payments: Refundable[]; onClose
       }
     >
       {payments.length === 0 ? (
-        <p>This customer has no payment that bought something and was not given back.</p>
+        <p>This customer has no payment that bought something, was not given back and has no refund waiting.</p>
       ) : (
         <>
           <Select
@@ -253,7 +273,7 @@ function Refund({ payments, onClose, onDone }: { payments: Refundable[]; onClose
             options={payments.map((one) => ({ value: one.id, text: one.text }))}
             error={errors.value.payment_id}
           />
-          <MoneyField label="Amount" value={amount.value} onChange={(text) => (amount.value = text)} hint={chosen?.paid ? `Up to ${money(chosen.paid)}, once a payment.` : "Up to what was charged, once a payment."} error={errors.value.amount} />
+          <MoneyField label="Amount" value={amount.value} onChange={(text) => (amount.value = text)} hint={chosen?.paid ? `Up to ${money(chosen.paid)}. A payment is refunded only once.` : "Up to what was charged. A payment is refunded only once."} error={errors.value.amount} />
           <AboveLimit gives={amount.value.trim()} />
           <Field label="Reason" rows={2} value={reason.value} onChange={(text) => (reason.value = text)} error={errors.value.reason} maxLength={500} />
           <label class="check">
@@ -350,7 +370,7 @@ const openWords = (customer: Customer): string =>
     .map((one) => `${kindNames(one.kind)}: ${one.open}`)
     .join(", ");
 
-function Work({ jobs, customer }: { jobs: OpenJob[]; customer: Customer }) {
+function Work({ jobs, customer, refunds }: { jobs: OpenJob[]; customer: Customer; refunds: OperatorRefund[] }) {
   const waits = openWords(customer);
   const all = useSignal(false);
   const shown = all.value ? jobs : jobs.slice(0, MOST_WORK);
@@ -374,8 +394,19 @@ function Work({ jobs, customer }: { jobs: OpenJob[]; customer: Customer }) {
         )
       }
     >
+      {refunds.map((refund) => (
+        <a key={refund.refund_id} class="cell work-cell" href="/desk/refunds">
+          <span>
+            Refund of {money(refund.amount)}
+            <span class="quiet small"> · {refund.requested_by} asked <Time at={refund.created_at} /></span>
+          </span>
+          <StatusTag tone="wait" icon="hand">
+            To approve
+          </StatusTag>
+        </a>
+      ))}
       {jobs.length === 0 ? (
-        <p class="nothing">{waits ? `No work of the service is open. Not over yet: ${waits}.` : "Nothing is in work."}</p>
+        (waits || refunds.length === 0) && <p class="nothing">{waits ? `No work of the service is open. Not over yet: ${waits}.` : "Nothing is in work."}</p>
       ) : (
         <ul class="list">
           {waits && <li class="nothing">Not over yet: {waits}.</li>}
@@ -428,6 +459,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
   useEvery(10_000, found.reload);
   useOnChange(["dead_letters", "intl_orders", "refunds"], found.reload);
   const customer = found.data?.customer ?? null;
+  const refunds = useWaitingRefunds(customer?.wallet ?? wallet);
   useEffect(() => {
     if (customer) remember(customer.wallet);
   }, [customer?.wallet]);
@@ -507,7 +539,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
           ) : (
             <Timeline key={customer.wallet} wallet={customer.wallet} version={written} watched={["dead_letters", "intl_orders", "refunds", "incoming_transfers"]} />
           )}
-          <Work jobs={customer.open_jobs} customer={customer} />
+          <Work jobs={customer.open_jobs} customer={customer} refunds={refunds} />
         </div>
         <div class="stack">
           <Panel title="Money" padded>
@@ -551,7 +583,7 @@ export default function CustomerPage({ params }: { params: Record<string, string
           </p>
         </Ask>
       )}
-      {asking === "refund" && <Refund payments={refundable(customer)} onClose={() => setAsking(null)} onDone={changed} />}
+      {asking === "refund" && <Refund payments={refundable(customer, refunds)} onClose={() => setAsking(null)} onDone={changed} />}
     </Shell>
   );
 }

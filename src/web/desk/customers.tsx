@@ -27,7 +27,7 @@ interface Found {
 
 const READ_AS: Record<string, string> = {
   wallet: "a wallet", user_id: "a Solana wallet in lower case", transaction: "a transaction", request_id: "a request id", job_id: "the id of work", approval_id: "the id of an approval",
-  id: "one of our ids", last4: "the last four of a card", other: "nothing that has an index",
+  id: "one of our ids", last4: "the last four of a card",
 };
 const ICONS: Record<string, IconName> = {
   account: "people", card: "card", intl_order: "globe", reloadable_card: "card", gift_card: "gift", payment: "wallet", payout: "send", top_up: "route", withdrawal: "out", card_withdrawal: "out",
@@ -116,7 +116,7 @@ function Results({ q }: { q: string }) {
     <>
       <Panel title={hits.length === 0 ? `Nothing known as “${q}”` : `${hits.length} found`} aside={
           <span class="row wrap">
-            Read as {READ_AS[result.read_as] ?? result.read_as}
+            {result.read_as !== "other" && <>Read as {READ_AS[result.read_as] ?? result.read_as}</>}
             {hits.length > 0 && (
               <Export
                 name="search"
@@ -185,7 +185,7 @@ function Results({ q }: { q: string }) {
           </div>
         )}
       </Panel>
-      {result.not_searched.length > 0 && (
+      {result.not_searched.length > 0 && result.read_as !== "other" && (
         <Note tone="info" title="What this search cannot find">
           {result.not_searched.join(" ")}
         </Note>

@@ -67,7 +67,7 @@ export function Decision({ amount, what, words, requestedBy, requestedAt, openUn
             <span>
               {own ? "You asked" : `${requestedBy} asked`} <Time at={requestedAt} />
             </span>
-            <span>· ends in {span((Date.parse(openUntil) - now.value) / 1_000)}</span>
+            <span>ends in {span((Date.parse(openUntil) - now.value) / 1_000)}</span>
             {more}
           </div>
           <div class="row wrap small">{about}</div>

@@ -60,7 +60,7 @@ const ROWS: Row[] = [
   { queue: "unknown_payments", name: "Unknown payments", icon: "huh", href: "/desk/stuck", aim: HOUR / 4 },
   { queue: "approvals", name: "Approvals", icon: "hand", href: "/desk/approvals", aim: 24 * HOUR },
   { queue: "refunds", name: "Refunds to approve", icon: "undo", href: "/desk/refunds", aim: 72 * HOUR },
-  { queue: "incoming_transfers", name: "Unexplained transfers in", icon: "inbox", href: "/desk/incoming", aim: 24 * HOUR },
+  { queue: "incoming_transfers", name: "Unknown transfers in", icon: "inbox", href: "/desk/incoming", aim: 24 * HOUR },
   { queue: "untracked_transfers", name: "Transfers out without a record", icon: "out", href: "/desk/incoming", aim: 24 * HOUR },
   { queue: "discrepancies", name: "Discrepancies", icon: "books", href: "/desk/reconciliation", aim: 24 * HOUR },
   { queue: "lines_not_sold", name: "Lines not sold", icon: "lock", href: "/desk/lines", aim: 0 },
@@ -92,7 +92,7 @@ function QueueRow({ row, queue }: { row: Row; queue: Queue | undefined }) {
           ) : queue?.oldest_at ? (
             <>
               <b>{span(age)}</b>
-              {limit > 0 && <span class="quiet">{queue.limit_seconds ? ` of ${hours(limit)}` : ` aim ${hours(limit)}`}</span>}
+              {limit > 0 && <span class="quiet">{queue.limit_seconds ? ` of ${hours(limit)}` : `, aim ${hours(limit)}`}</span>}
             </>
           ) : (
             <span class="quiet">now</span>

@@ -1,4 +1,4 @@
-// Money that no book knows: transfers to the treasury that no payment explains, and after a restore transfers and orders
+// Money that the ledger does not explain: transfers to the treasury that no payment explains, and after a restore transfers and orders
 // that left without a record.
 
 import { useSignal } from "@preact/signals";
@@ -10,6 +10,7 @@ import { Export, ListBar, ListState, fits, usePaged } from "./lists";
 import { countOf, useOnChange } from "./live";
 import { providerName, spaced, upper } from "./names";
 import { PendingNote, PendingTag, usePending } from "./pending";
+import { Split } from "./split";
 
 const STATES: Record<string, readonly [Tone, string]> = {
   found: ["move", "Being looked up"],
@@ -110,7 +111,7 @@ function Detail({ transfer, pending, reload }: { transfer: IncomingTransfer; pen
           path={asked.path}
           body={{ deposit_id: transfer.deposit_id }}
           {...(asking === "funds" ? {} : { gives: transfer.amount })}
-          fields={{ note: { name: "evidence", label: "What that rests on", hint: "It goes into the audit log and cannot be changed.", least: "Say how you know." } }}
+          fields={{ note: { name: "evidence", label: "How do you know?", hint: "It goes into the audit log and cannot be changed.", least: "Say how you know." } }}
           done={asked.done}
           onDone={reload}
           onClose={() => setAsking(null)}
@@ -287,80 +288,84 @@ export default function Incoming() {
   // Reconciliation names a transfer as its chain does: the transaction, and the number within it.
   const named = query.get("transfer");
   const isNamed = (row: IncomingTransfer) => named !== null && (named === row.transaction || named === `${row.transaction}#${row.index}`);
-  const selected = rows.find((row) => row.deposit_id === query.get("id") || isNamed(row)) ?? shown[0];
+  const chosen = rows.find((row) => row.deposit_id === query.get("id") || isNamed(row));
+  const selected = chosen ?? shown[0];
   return (
     <Shell app="desk" page="incoming" title="Incoming transfers">
-      <PageHead title="Transfers that no book knows">Money came to the treasury and no payment explains it. Somebody is owed it: decide whom.</PageHead>
+      <PageHead title="Unknown transfers">Money came to the treasury and no payment explains it. Somebody is owed it: decide who.</PageHead>
       <div class="stack">
         {countOf("untracked_transfers") > 0 && <LostPanel />}
-        <div class="split">
-          <Panel>
-            <ListBar filter={filter.value} onFilter={(text) => (filter.value = text)} hint="sender, transaction, amount">
-              <Segments
-                label="State"
-                options={[
-                  { value: "all", text: "All" },
-                  { value: "waiting", text: "To decide" },
-                  { value: "found", text: "Being looked up" },
-                ]}
-                value={state.value}
-                onChange={(value) => (state.value = value)}
-              />
-              <Export
-                name="incoming-transfers"
-                rows={list.all}
-                columns={[
-                  ["deposit_id", (row) => row.deposit_id],
-                  ["network", (row) => row.network],
-                  ["transaction", (row) => row.transaction],
-                  ["sender", (row) => row.sender],
-                  ["amount", (row) => String(row.amount)],
-                  ["at", (row) => row.at],
-                  ["status", (row) => row.status],
-                ]}
-              />
-            </ListBar>
-            <ListState
-              list={list}
-              shown={shown.length}
-              empty={
-                <Empty icon="check" title="Every transfer is explained">
-                  A transfer that is sent by hand, or paid twice, comes here once its chain says that it is final.
-                </Empty>
-              }
-            >
-              <Table
-                caption="Undecided transfers, the oldest first"
-                rows={shown}
-                rowKey={(row) => row.deposit_id}
-                selected={(row) => row.deposit_id === selected?.deposit_id}
-                onRow={(row) => setQuery({ id: row.deposit_id, transfer: undefined })}
-                columns={[
-                  {
-                    title: "Transfer",
-                    cell: (row) => (
-                      <span>
-                        <a href={`/desk/incoming?id=${row.deposit_id}`} class="lead">
-                          {providerName(row.network)}
-                        </a>
-                        <span class="small quiet block">
-                          <Time at={row.at} />
+        <Split
+          open={list.rows && (chosen?.deposit_id ?? null)}
+          list={
+            <Panel>
+              <ListBar filter={filter.value} onFilter={(text) => (filter.value = text)} hint="sender, transaction, amount">
+                <Segments
+                  label="State"
+                  options={[
+                    { value: "all", text: "All" },
+                    { value: "waiting", text: "To decide" },
+                    { value: "found", text: "Being looked up" },
+                  ]}
+                  value={state.value}
+                  onChange={(value) => (state.value = value)}
+                />
+                <Export
+                  name="incoming-transfers"
+                  rows={list.all}
+                  columns={[
+                    ["deposit_id", (row) => row.deposit_id],
+                    ["network", (row) => row.network],
+                    ["transaction", (row) => row.transaction],
+                    ["sender", (row) => row.sender],
+                    ["amount", (row) => String(row.amount)],
+                    ["at", (row) => row.at],
+                    ["status", (row) => row.status],
+                  ]}
+                />
+              </ListBar>
+              <ListState
+                list={list}
+                shown={shown.length}
+                empty={
+                  <Empty icon="check" title="Every transfer is explained">
+                    A transfer that is sent by hand, or paid twice, comes here once its chain says that it is final.
+                  </Empty>
+                }
+              >
+                <Table
+                  caption="Undecided transfers, the oldest first"
+                  rows={shown}
+                  rowKey={(row) => row.deposit_id}
+                  selected={(row) => row.deposit_id === selected?.deposit_id}
+                  onRow={(row) => setQuery({ id: row.deposit_id, transfer: undefined })}
+                  columns={[
+                    {
+                      title: "Transfer",
+                      cell: (row) => (
+                        <span>
+                          <a href={`/desk/incoming?id=${row.deposit_id}`} class="lead">
+                            {providerName(row.network)}
+                          </a>
+                          <span class="small quiet block">
+                            <Time at={row.at} />
+                          </span>
                         </span>
-                      </span>
-                    ),
-                  },
-                  {
-                    title: "From",
-                    cell: (row) => <Sender transfer={row} />,
-                  },
-                  { title: "State", cell: (row) => (pendingOf(row.deposit_id) ? <PendingTag approval={pendingOf(row.deposit_id)} /> : <StatusTag tone={STATES[row.status]?.[0] ?? "off"}>{STATES[row.status]?.[1] ?? row.status}</StatusTag>), fold: "second-right" },
-                  { title: "Amount", number: true, cell: (row) => <Amount value={row.amount} />, fold: "first-right" },
-                ]}
-              />
-            </ListState>
-          </Panel>
-          <div class="stick">{selected && <Detail key={selected.deposit_id} transfer={selected} pending={pendingOf(selected.deposit_id)} reload={list.reload} />}</div>
-        </div>
+                      ),
+                    },
+                    {
+                      title: "From",
+                      cell: (row) => <Sender transfer={row} />,
+                    },
+                    { title: "State", cell: (row) => (pendingOf(row.deposit_id) ? <PendingTag approval={pendingOf(row.deposit_id)} /> : <StatusTag tone={STATES[row.status]?.[0] ?? "off"}>{STATES[row.status]?.[1] ?? row.status}</StatusTag>), fold: "second-right" },
+                    { title: "Amount", number: true, cell: (row) => <Amount value={row.amount} />, fold: "first-right" },
+                  ]}
+                />
+              </ListState>
+            </Panel>
+          }
+          item={selected && <Detail key={selected.deposit_id} transfer={selected} pending={pendingOf(selected.deposit_id)} reload={list.reload} />}
+        />
       </div>
     </Shell>
   );

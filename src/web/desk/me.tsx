@@ -130,7 +130,16 @@ export default function Me() {
               rowKey={(row) => row.passkey_id}
               columns={[
                 { title: "Name", cell: (row) => <b>{row.name}</b> },
-                { title: "Added", cell: (row) => <Time at={row.created_at} />, fold: "second" },
+                {
+                  title: "Added",
+                  fold: "second",
+                  cell: (row) => (
+                    <span>
+                      <span class="narrow-only">added </span>
+                      <Time at={row.created_at} />
+                    </span>
+                  ),
+                },
                 { title: "Last used", cell: (row) => (row.last_used_at ? <Time at={row.last_used_at} /> : <span class="quiet">not yet</span>), fold: "hidden" },
                 {
                   title: "Remove",
@@ -184,7 +193,16 @@ export default function Me() {
                     </span>
                   ),
                 },
-                { title: "Opened", cell: (row) => <Time at={row.created_at} />, fold: "second" },
+                {
+                  title: "Opened",
+                  fold: "second",
+                  cell: (row) => (
+                    <span>
+                      <span class="narrow-only">opened </span>
+                      <Time at={row.created_at} />
+                    </span>
+                  ),
+                },
                 { title: "Ends", cell: (row) => <Time at={row.expires_at} />, fold: "hidden" },
                 {
                   title: "End",

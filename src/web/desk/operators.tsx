@@ -104,7 +104,7 @@ function Everyone() {
   };
   return (
     <Panel
-      title="Everyone who may sign in"
+      title="Who may sign in"
       aside={
         <Act small needs="tokens" icon="plus" onClick={() => setAsking("add")}>
           Add a colleague…
@@ -143,7 +143,7 @@ function Everyone() {
               },
               { title: "Role", cell: (row) => row.role, fold: "second" },
               { title: "Made", cell: (row) => (row.created_at ? <Time at={row.created_at} /> : <span class="quiet">in the settings</span>), fold: "hidden" },
-              { title: "State", cell: (row) => <StatusTag tone={row.revoked ? "off" : "done"}>{row.revoked ? "Ended" : "May sign in"}</StatusTag>, fold: "hidden" },
+              { title: "State", cell: (row) => <StatusTag tone={row.revoked ? "off" : "done"}>{row.revoked ? "Ended" : "May sign in"}</StatusTag>, fold: "whole" },
               {
                 title: "End",
                 titleOnlyRead: true,

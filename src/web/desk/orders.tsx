@@ -14,6 +14,7 @@ import { countOf, useEvery, useOnChange } from "./live";
 import { type CardEntry, MaskedNumber, addsUp } from "./masked";
 import { PendingNote, PendingTag, usePending } from "./pending";
 import { alone, may, readClock } from "./session";
+import { Split } from "./split";
 
 const DAY = 24 * 3_600;
 const PAGE = 100;
@@ -27,17 +28,19 @@ export function OrderTabs({ page }: { page: "orders" | "withdrawals" | "actions"
     <Tabs
       label="Queues"
       links={[
-        { href: "/desk/orders", text: "Orders", current: page === "orders", count: countOf("intl_orders") },
-        { href: "/desk/orders/withdrawals", text: "Card withdrawals", current: page === "withdrawals", count: countOf("card_withdrawals") },
-        { href: "/desk/orders/actions", text: "Card actions", current: page === "actions", count: countOf("card_actions") },
+        { href: "/desk/orders", text: "Orders", current: page === "orders", count: countOf("intl_orders") || undefined },
+        { href: "/desk/orders/withdrawals", text: "Card withdrawals", current: page === "withdrawals", count: countOf("card_withdrawals") || undefined },
+        { href: "/desk/orders/actions", text: "Card actions", current: page === "actions", count: countOf("card_actions") || undefined },
       ]}
     />
   );
 }
 
-function Due({ order }: { order: OpenIntlOrder }) {
+/** The time left of the 24 hours. `whole` says so, where the time of a claim stands beside it. */
+function Due({ order, whole }: { order: OpenIntlOrder; whole?: boolean }) {
   const left = DAY - age(order);
   const near = left < 6 * 3_600;
+  const rest = whole ? " of 24 h" : "";
   return (
     <span class="due">
       {left <= 0 ? (
@@ -46,10 +49,12 @@ function Due({ order }: { order: OpenIntlOrder }) {
         </StatusTag>
       ) : near ? (
         <StatusTag tone="wait" icon="clock">
-          {span(left)} left
+          {span(left)} left{rest}
         </StatusTag>
       ) : (
-        <span class="small">{span(left)} left</span>
+        <span class="small">
+          {span(left)} left{rest}
+        </span>
       )}
       <AgeBar age={age(order)} limit={DAY} label={`Waited ${span(age(order))} of 24 h`} />
     </span>
@@ -188,6 +193,7 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
           {order.label && <>“{order.label}”, </>}for <a href={`/desk/customers/${encodeURIComponent(order.user_id)}`} class="mono">{short(order.user_id)}</a>. Load it with exactly {usd(order.usd_amount)}.
         </p>
       </div>
+      <Due order={order} whole />
       <FrozenNote user={order.user_id}>Ask whoever froze it before a card is made for it.</FrozenNote>
       {order.in_doubt && (
         <Note tone="wait" title="This card may exist already.">
@@ -212,7 +218,7 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
         </div>
       </fieldset>
       {errors.value.form && <ErrorLine>{errors.value.form}</ErrorLine>}
-      <div class="row wrap between">
+      <div class="row wrap between entry-acts">
         <Act kind="danger" onClick={onReject}>
           Refuse order…
         </Act>
@@ -224,8 +230,22 @@ function EntryForm({ order, onDone, onReject, onEnded }: { order: OpenIntlOrder;
   );
 }
 
-function Side({ order, orders, pending, reload }: { order: OpenIntlOrder | undefined; orders: OpenIntlOrder[]; pending: Approval | undefined; reload: () => void }) {
-  const [made, setMade] = useState<{ id: string; last4: string } | null>(null);
+interface Made {
+  id: string;
+  last4: string;
+}
+
+interface SideProps {
+  order: OpenIntlOrder | undefined;
+  orders: OpenIntlOrder[];
+  /** The order that was delivered last. */
+  made: Made | null;
+  setMade: (made: Made) => void;
+  pending: Approval | undefined;
+  reload: () => void;
+}
+
+function Side({ order, orders, made, setMade, pending, reload }: SideProps) {
   const [rejecting, setRejecting] = useState<OpenIntlOrder | null>(null);
   const mine = useRef<string | null>(null);
   if (order && isMine(order)) mine.current = order.card_id;
@@ -352,6 +372,7 @@ function Side({ order, orders, pending, reload }: { order: OpenIntlOrder | undef
 export default function Orders() {
   const { query } = useRoute();
   const filter = useSignal("");
+  const [made, setMade] = useState<Made | null>(null);
   const list = usePaged<OpenIntlOrder>(
     "orders",
     async (after) => {
@@ -386,89 +407,93 @@ export default function Orders() {
       <PageHead title="International orders">A card within 24 hours, made by hand. Claim one, enter it, and it reaches its holder at once.</PageHead>
       <div class="stack">
         <OrderTabs page="orders" />
-        <div class="split">
-          <Panel class="orders">
-            <ListBar filter={filter.value} onFilter={(text) => (filter.value = text)} hint="wallet, label, card">
-              <Export
-                name="orders"
-                rows={list.all}
-                columns={[
-                  ["card_id", (row) => row.card_id],
-                  ["user_id", (row) => row.user_id],
-                  ["usd_amount", (row) => String(row.usd_amount)],
-                  ["label", (row) => row.label],
-                  ["status", (row) => row.status],
-                  ["created_at", (row) => row.created_at],
-                  ["leased_by", (row) => row.leased_by],
-                  ["leased_until", (row) => row.leased_until],
-                ]}
-              />
-            </ListBar>
-            <ListState
-              list={list}
-              shown={shown.length}
-              foot={
-                <span class="wide-only">
-                  <kbd>j</kbd> <kbd>k</kbd> move, <kbd>c</kbd> claim
-                </span>
-              }
-              empty={
-                <Empty icon="check" title="No order waits">
-                  A new one is announced here, in the title of this tab, and with a sound if you turn it on at Home.
-                </Empty>
-              }
-            >
-              <Table
-                caption="Open orders, overdue ones first, then the oldest"
-                rows={shown}
-                rowKey={(row) => row.card_id}
-                selected={(row) => row.card_id === selected?.card_id}
-                onRow={(row) => setQuery({ id: row.card_id })}
-                columns={[
-                  {
-                    title: "Card",
-                    cell: (row) => (
-                      <span>
-                        <a href={`/desk/orders?id=${row.card_id}`} class="lead">
-                          <Amount value={row.usd_amount} />
-                        </a>
-                        <span class="small quiet block">{row.label ? `“${row.label}”` : "no label"}</span>
-                        <PendingTag approval={pendingOf(row.card_id)} />
-                      </span>
-                    ),
-                  },
-                  { title: "For", fold: "hidden", cell: (row) => <a href={`/desk/customers/${encodeURIComponent(row.user_id)}`} class="mono small">{short(row.user_id)}</a> },
-                  { title: "Due", fold: "second", cell: (row) => <Due order={row} />, class: "due-cell" },
-                  { title: "With", fold: "first-right", cell: (row) => <With leased={row} hint="the card may be on its way" /> },
-                  {
-                    title: "Claim",
-                    titleOnlyRead: true,
-                    number: true,
-                    fold: "second-right",
-                    cell: (row) =>
-                      isFree(row) &&
-                      !pendingOf(row.card_id) &&
-                      may("operate") && (
-                        <ClaimButton
-                          at="/admin/intl-orders"
-                          subject={{ card_id: row.card_id }}
-                          what={`the ${usd(row.usd_amount)} order of ${short(row.user_id)}`}
-                          onChange={(lease) => {
-                            if (lease !== null) justClaimed.value = row.card_id;
-                            if (lease !== null) navigate(`/desk/orders?id=${row.card_id}`);
-                            list.reload();
-                          }}
-                        />
+        <Split
+          open={list.rows && (selected?.card_id ?? made?.id ?? null)}
+          list={
+            <Panel class="orders claims">
+              <ListBar filter={filter.value} onFilter={(text) => (filter.value = text)} hint="wallet, label, card">
+                <Export
+                  name="orders"
+                  rows={list.all}
+                  columns={[
+                    ["card_id", (row) => row.card_id],
+                    ["user_id", (row) => row.user_id],
+                    ["usd_amount", (row) => String(row.usd_amount)],
+                    ["label", (row) => row.label],
+                    ["status", (row) => row.status],
+                    ["created_at", (row) => row.created_at],
+                    ["leased_by", (row) => row.leased_by],
+                    ["leased_until", (row) => row.leased_until],
+                  ]}
+                />
+              </ListBar>
+              <ListState
+                list={list}
+                shown={shown.length}
+                foot={
+                  <span class="wide-only">
+                    <kbd>j</kbd> <kbd>k</kbd> move, <kbd>c</kbd> claim
+                  </span>
+                }
+                empty={
+                  <Empty icon="check" title="No order waits">
+                    A new one is announced here, in the title of this tab, and with a sound if you turn it on at Home.
+                  </Empty>
+                }
+              >
+                <Table
+                  caption="Open orders, overdue ones first, then the oldest"
+                  rows={shown}
+                  rowKey={(row) => row.card_id}
+                  selected={(row) => row.card_id === selected?.card_id}
+                  onRow={(row) => setQuery({ id: row.card_id })}
+                  columns={[
+                    {
+                      title: "Card",
+                      cell: (row) => (
+                        <span class="row order">
+                          <i class="order-card" />
+                          <span>
+                            <a href={`/desk/orders?id=${row.card_id}`} class="lead">
+                              <Amount value={row.usd_amount} />
+                            </a>
+                            <span class="small quiet block">{row.label ? `“${row.label}”` : "no label"}</span>
+                            <PendingTag approval={pendingOf(row.card_id)} />
+                          </span>
+                        </span>
                       ),
-                  },
-                ]}
-              />
-            </ListState>
-          </Panel>
-          <div class="stick">
-            <Side order={selected} orders={orders} pending={selected && pendingOf(selected.card_id)} reload={list.reload} />
-          </div>
-        </div>
+                    },
+                    { title: "For", fold: "hidden", cell: (row) => <a href={`/desk/customers/${encodeURIComponent(row.user_id)}`} class="mono small nowrap">{short(row.user_id)}</a> },
+                    { title: "Due", fold: "whole", cell: (row) => <Due order={row} />, class: "due-cell" },
+                    { title: "With", fold: "whole", cell: (row) => <With leased={row} hint="the card may be on its way" /> },
+                    {
+                      title: "Claim",
+                      titleOnlyRead: true,
+                      number: true,
+                      fold: "right",
+                      cell: (row) =>
+                        isFree(row) &&
+                        !pendingOf(row.card_id) &&
+                        may("operate") && (
+                          <ClaimButton
+                            at="/admin/intl-orders"
+                            subject={{ card_id: row.card_id }}
+                            what={`the ${usd(row.usd_amount)} order of ${short(row.user_id)}`}
+                            onChange={(lease) => {
+                              if (lease !== null) justClaimed.value = row.card_id;
+                              if (lease !== null) navigate(`/desk/orders?id=${row.card_id}`);
+                              list.reload();
+                            }}
+                          />
+                        ),
+                    },
+                  ]}
+                />
+              </ListState>
+            </Panel>
+          }
+          item={<Side order={selected} orders={orders} made={made} setMade={setMade} pending={selected && pendingOf(selected.card_id)} reload={list.reload} />}
+        />
       </div>
     </Shell>
   );

@@ -60,7 +60,7 @@ export function PendingNote({ approval, children }: { approval: Approval; childr
         </Button>
       }
     >
-      {own ? "You asked" : `${approval.requested_by} asked`} <Time at={approval.requested_at} />: “{approval.words}” {own ? "Take the request back to do something else." : "Until it is decided nothing else should be done."} {children}
+      {own ? "You asked" : `${approval.requested_by} asked`} <Time at={approval.requested_at} />: “{approval.words}” {own ? "Take the request back to decide otherwise." : "Nothing else is decided until then."} {children}
     </Note>
   );
 }

@@ -1,4 +1,4 @@
-// Our books against the lists of chains and providers, and what differs, by day.
+// Our ledger against the lists of chains and providers, and what differs, by day.
 
 import { useSignal } from "@preact/signals";
 import { Empty, Id, PageHead, Panel, Segments, Shell, StatusTag, Table, Time, api, dayKey, useLoaded, withQuery, present } from "../parts";
@@ -105,7 +105,7 @@ export default function Reconciliation() {
           </>
         }
       >
-        Our books against the chains’ and the providers’ own lists, all the time.{" "}
+        Our ledger is compared with the lists of the chains and providers, all the time.{" "}
         {run && (
           <>
             {run.compared.toLocaleString("en")} entries compared so far in this run
@@ -143,7 +143,7 @@ export default function Reconciliation() {
             list={list}
             shown={shown.length}
             empty={
-              <Empty icon="check" title="Books and lists agree">
+              <Empty icon="check" title="The ledger and the lists agree">
                 A discrepancy opens when an entry differs twice, and closes by itself once both agree again.
               </Empty>
             }
@@ -165,8 +165,24 @@ export default function Reconciliation() {
                   ),
                 },
                 { title: "Source", cell: (row) => sourceName(row.source), fold: "first-right" },
-                { title: "Ours", cell: (row) => <Value text={row.internal} /> },
-                { title: "Theirs", cell: (row) => <Value text={row.external} /> },
+                {
+                  title: "Ours",
+                  cell: (row) => (
+                    <span>
+                      <span class="narrow-only">Ours: </span>
+                      <Value text={row.internal} />
+                    </span>
+                  ),
+                },
+                {
+                  title: "Theirs",
+                  cell: (row) => (
+                    <span>
+                      <span class="narrow-only">Theirs: </span>
+                      <Value text={row.external} />
+                    </span>
+                  ),
+                },
                 {
                   title: "Of",
                   cell: (row) =>
@@ -175,7 +191,7 @@ export default function Reconciliation() {
                     ) : (
                       row.subject && <a href={`/desk/customers?q=${encodeURIComponent(row.subject)}`}>Open</a>
                     ),
-                  fold: "hidden",
+                  fold: "whole",
                 },
                 { title: "Since", cell: (row) => <Time at={row.opened_at} />, fold: "second-right" },
               ]}

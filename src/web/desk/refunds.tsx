@@ -32,7 +32,7 @@ function Waiting({ refund, reload }: { refund: OperatorRefund; reload: () => voi
         requestedBy={refund.requested_by}
         requestedAt={refund.created_at}
         openUntil={refund.expires_at}
-        more={refund.holder_keeps_product && <span>· the holder keeps the product</span>}
+        more={refund.holder_keeps_product && <span>the holder keeps the product</span>}
         about={
           <>
             <Id value={refund.payment_id} /> <Id value={refund.wallet} what="wallet" />
@@ -87,7 +87,7 @@ export default function Refunds() {
     .sort((one, other) => Date.parse(other.last_updated_at) - Date.parse(one.last_updated_at));
   return (
     <Shell app="desk" page="refunds" title="Refunds">
-      <PageHead title="Refunds">Asked for at the customer. Above your limit one operator asks and another approves.</PageHead>
+      <PageHead title="Refunds">You ask for one on the page of its customer. Above your limit, a second operator approves it.</PageHead>
       <div class="stack">
         <DecisionTabs page="refunds" />
         {pending.error && !pending.rows ? (

@@ -9,6 +9,7 @@ import { Act, Ask, type AskFields, useAct } from "./act";
 import { Export, ListBar, LoadError, fits } from "./lists";
 import { useEvery, useOnChange } from "./live";
 import { PendingNote, PendingTag, usePending } from "./pending";
+import { Split } from "./split";
 import { Timeline } from "./timeline";
 import { spaced, upper } from "./names";
 import { PROVIDER_SAYS, jobTitle, otherOf } from "./words";
@@ -258,7 +259,7 @@ function Detail({ item, askedAt, pending, reload }: { item: Item; askedAt: numbe
           </p>
         </div>
         <div class="evidences">
-          <Side icon="books" title="Our books say" big={upper(spaced(item.status ?? "no record"))}>
+          <Side icon="books" title="Our ledger says" big={upper(spaced(item.status ?? "no record"))}>
             <KeyValue
               rows={[
                 item.amount !== null && { name: "Amount", value: <Amount value={item.amount} currency={item.currency} /> },
@@ -311,7 +312,7 @@ function Detail({ item, askedAt, pending, reload }: { item: Item; askedAt: numbe
                 {offered ? (
                   choice.action === "retry" ? (
                     <Act
-                      kind="primary"
+                      {...(pending ? {} : { kind: "primary" as const })}
                       icon="again"
                       busy={busy === "retry"}
                       onClick={() => void act("retry", "/admin/jobs/retry", { job_id: item.job_id }, "Tried again. The list shows what comes of it.").then(reload)}
@@ -401,8 +402,10 @@ export default function Stuck() {
           </Empty>
         </Panel>
       ) : (
-        <div class="split left">
-          <div class="stick">
+        <Split
+          narrowList
+          open={item?.job_id === chosen ? chosen : null}
+          list={
             <Panel title="Stuck and unknown">
               <ListBar filter={filter.value} onFilter={(text) => (filter.value = text)} hint="id, wallet, error">
                 <Export
@@ -465,9 +468,9 @@ export default function Stuck() {
               </ul>
               {shown.length === 0 && <p class="nothing">Nothing fits.</p>}
             </Panel>
-          </div>
-          <div class="stack">{item && <Detail key={item.job_id} item={item} askedAt={askedAt.value} pending={pendingOf(item.job_id)} reload={found.reload} />}</div>
-        </div>
+          }
+          item={<div class="stack">{item && <Detail key={item.job_id} item={item} askedAt={askedAt.value} pending={pendingOf(item.job_id)} reload={found.reload} />}</div>}
+        />
       )}
     </Shell>
   );

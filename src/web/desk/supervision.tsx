@@ -87,7 +87,7 @@ function Tree({ system, all }: { system: System; all: boolean }) {
           <summary class="leaf">
             <span class="row">
               <Icon name="down" />
-              <b>root</b> <span class="quiet small">{supervision.root}, {supervision.status}, {supervision.supervisors.length} supervisors</span>
+              <b>root</b> <span class="quiet small">{supervision.status}, {supervision.supervisors.length} supervisors</span>
             </span>
             <span class="leaf-cells" />
           </summary>

@@ -1,15 +1,16 @@
 // Webhook endpoints of all accounts, and their deliveries.
 
 import { useSignal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Button, Empty, Id, PageHead, Panel, Segments, Shell, StatusTag, Table, Time, type Tone, api, now, setQuery, short, span, useRoute, withQuery, present } from "../parts";
 import type { OperatorWebhook, WebhookAttempt, WebhookDelivery } from "../api/operator";
 import { Act, Ask, useAct } from "./act";
 import { Announcements } from "./announcements";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
+import { Tries, TriesOf } from "./tries";
 
 const DELIVERY: Record<string, readonly [Tone, string]> = {
-  pending: ["wait", "Tried again"],
+  pending: ["wait", "Next try"],
   delivered: ["done", "Delivered"],
   failed: ["bad", "Gave up"],
   dropped: ["off", "Dropped"],
@@ -60,84 +61,96 @@ function Deliveries({ row }: { row: OperatorWebhook }) {
     return { rows: page.deliveries, next: page.has_more ? (page.deliveries.at(-1)?.delivery_id ?? null) : null };
   });
   const since = new Date(present() - 24 * 3_600_000).toISOString();
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const node = place.current;
+    // It was opened in a list that is longer than the window.
+    if (node && node.getBoundingClientRect().top > innerHeight / 2) node.scrollIntoView({ block: "start" });
+  }, []);
   return (
-    <Panel
-      title={host(webhook.url)}
-      aside={
-        <Act small icon="again" disabled={webhook.status !== "active"} onClick={() => setAsking(true)}>
-          Send again…
-        </Act>
-      }
-    >
-      <div class="list-bar">
-        <Segments
-          label="Deliveries"
-          options={[
-            { value: "", text: "All" },
-            { value: "pending", text: "Waiting" },
-            { value: "failed", text: "Gave up" },
-            { value: "delivered", text: "Delivered" },
-          ]}
-          value={status.value}
-          onChange={(value) => (status.value = value)}
-        />
-        <Export
-          name={`deliveries-${webhook.webhook_id}`}
-          rows={list.all}
-          columns={[
-            ["delivery_id", (one) => one.delivery_id],
-            ["type", (one) => one.type],
-            ["seq", (one) => one.seq],
-            ["status", (one) => one.status],
-            ["attempts", (one) => one.attempt_count],
-            ["created_at", (one) => one.created_at],
-            ["next_attempt_at", (one) => one.next_attempt_at],
-          ]}
-        />
-      </div>
-      <ListState list={list} shown={list.rows?.length ?? 0} empty={<Empty icon="webhook" title="No delivery" />}>
-        <ul class="list">
-          {(list.rows ?? []).map((delivery) => (
-            <li key={delivery.delivery_id}>
-              <details class="delivery">
-                <summary class="cell delivery-cell">
-                  <span class="mono small">{delivery.type}</span>
-                  <span class="quiet small wide-only">event {delivery.seq.toLocaleString("en")}</span>
-                  <span class="row">
-                    <StatusTag tone={DELIVERY[delivery.status]?.[0] ?? "off"}>{delivery.status === "pending" && delivery.attempt_count === 0 ? "Waiting" : (DELIVERY[delivery.status]?.[1] ?? delivery.status)}</StatusTag>
-                    <span class="quiet small">
-                      <Time at={delivery.next_attempt_at ?? delivery.last_updated_at} />
+    <div ref={place}>
+      <Panel
+        title={host(webhook.url)}
+        aside={
+          <Act small icon="again" disabled={webhook.status !== "active"} onClick={() => setAsking(true)}>
+            Send again…
+          </Act>
+        }
+      >
+        <div class="list-bar">
+          <Segments
+            label="Deliveries"
+            options={[
+              { value: "", text: "All" },
+              { value: "pending", text: "Waiting" },
+              { value: "failed", text: "Gave up" },
+              { value: "delivered", text: "Delivered" },
+            ]}
+            value={status.value}
+            onChange={(value) => (status.value = value)}
+          />
+          <Export
+            name={`deliveries-${webhook.webhook_id}`}
+            rows={list.all}
+            columns={[
+              ["delivery_id", (one) => one.delivery_id],
+              ["type", (one) => one.type],
+              ["seq", (one) => one.seq],
+              ["status", (one) => one.status],
+              ["attempts", (one) => one.attempt_count],
+              ["created_at", (one) => one.created_at],
+              ["next_attempt_at", (one) => one.next_attempt_at],
+            ]}
+          />
+        </div>
+        {status.value === "" && list.rows && <TriesOf deliveries={list.rows} />}
+        <ListState list={list} shown={list.rows?.length ?? 0} empty={<Empty icon="webhook" title={status.value === "" ? "No event was sent to it yet" : "No delivery in this state"} />}>
+          <ul class="list">
+            {(list.rows ?? []).map((delivery) => (
+              <li key={delivery.delivery_id}>
+                <details class="delivery">
+                  <summary class="cell delivery-cell">
+                    <span class="mono small">{delivery.type}</span>
+                    <span class="quiet small wide-only">{delivery.attempt_count === 1 ? "1 try" : `${delivery.attempt_count.toLocaleString("en")} tries`}</span>
+                    <span class="row">
+                      <StatusTag tone={DELIVERY[delivery.status]?.[0] ?? "off"}>{delivery.status === "pending" && delivery.attempt_count === 0 ? "Waiting" : (DELIVERY[delivery.status]?.[1] ?? delivery.status)}</StatusTag>
+                      <span class="quiet small">
+                        <Time at={delivery.next_attempt_at ?? delivery.last_updated_at} />
+                      </span>
                     </span>
-                  </span>
-                </summary>
-                <div class="delivery-body">
-                  <div class="row wrap between">
-                    <Id value={delivery.delivery_id} what="delivery id" />
-                    <Act small icon="again" busy={busy === delivery.delivery_id} disabled={webhook.status !== "active"} onClick={() => void act(delivery.delivery_id, "/admin/webhooks/redeliver", { delivery_id: delivery.delivery_id }, "It is sent again, under its own id.").then(list.reload)}>
-                      Send again
-                    </Act>
+                  </summary>
+                  <div class="delivery-body">
+                    <div class="row wrap between">
+                      <span class="row wrap">
+                          <Id value={delivery.delivery_id} what="delivery id" />
+                          <span class="quiet small">event {delivery.seq}</span>
+                        </span>
+                      <Act small icon="again" busy={busy === delivery.delivery_id} disabled={webhook.status !== "active"} onClick={() => void act(delivery.delivery_id, "/admin/webhooks/redeliver", { delivery_id: delivery.delivery_id }, "It is sent again, under its own id.").then(list.reload)}>
+                        Send again
+                      </Act>
+                    </div>
+                    <Attempts attempts={delivery.attempts} />
                   </div>
-                  <Attempts attempts={delivery.attempts} />
-                </div>
-              </details>
-            </li>
-          ))}
-        </ul>
-      </ListState>
-      {asking && (
-        <Ask
-          title="Send everything undelivered again?"
-          action="Send again"
-          path="/admin/webhooks/redeliver"
-          body={{ webhook_id: webhook.webhook_id, since }}
-          done="Everything undelivered of the last 24 hours is sent again."
-          onDone={list.reload}
-          onClose={() => setAsking(false)}
-        >
-          <p>Every event of the last 24 hours that {host(webhook.url)} has not confirmed is sent again, each under its own id, by which a receiver recognises it.</p>
-        </Ask>
-      )}
-    </Panel>
+                </details>
+              </li>
+            ))}
+          </ul>
+        </ListState>
+        {asking && (
+          <Ask
+            title="Send everything undelivered again?"
+            action="Send again"
+            path="/admin/webhooks/redeliver"
+            body={{ webhook_id: webhook.webhook_id, since }}
+            done="Everything undelivered of the last 24 hours is sent again."
+            onDone={list.reload}
+            onClose={() => setAsking(false)}
+          >
+            <p>Every event of the last 24 hours that {host(webhook.url)} has not confirmed is sent again, each under its own id, by which a receiver recognises it.</p>
+          </Ask>
+        )}
+      </Panel>
+    </div>
   );
 }
 
@@ -226,6 +239,7 @@ export default function Webhooks() {
                   ),
                 },
                 { title: "Events", cell: (row) => <span class="mono small soft">{row.webhook.types.length > 0 ? row.webhook.types.join(" ") : "all"}</span>, fold: "hidden" },
+                { title: "Last tries", cell: (row) => <Tries id={row.webhook.webhook_id} row={row} />, fold: "whole" },
                 { title: "Since", cell: (row) => <Time at={row.webhook.created_at} as="day" />, fold: "hidden" },
                 {
                   title: "State",

@@ -11,6 +11,7 @@ import { OrderTabs } from "./orders";
 import { PendingNote, PendingTag, usePending } from "./pending";
 import { may } from "./session";
 import { providerName } from "./names";
+import { Split } from "./split";
 
 const waited = (row: OpenCardWithdrawal): number => Math.max(0, (now.value - Date.parse(row.created_at)) / 1_000);
 
@@ -134,73 +135,83 @@ export default function Withdrawals() {
       <PageHead title="Card withdrawals">Money that holders take from their balance at the card issuer. You pay it, and record the transaction.</PageHead>
       <div class="stack">
         <OrderTabs page="withdrawals" />
-        <div class="split">
-          <Panel>
-            <ListBar filter={filter.value} onFilter={(text) => (filter.value = text)} hint="wallet, address, id">
-              <Export
-                name="card-withdrawals"
-                rows={list.all}
-                columns={[
-                  ["withdrawal_id", (row) => row.withdrawal_id],
-                  ["user_id", (row) => row.user_id],
-                  ["amount", (row) => String(row.amount)],
-                  ["network", (row) => row.network],
-                  ["address", (row) => row.address],
-                  ["status", (row) => row.status],
-                  ["created_at", (row) => row.created_at],
-                  ["leased_by", (row) => row.leased_by],
-                ]}
-              />
-            </ListBar>
-            <ListState list={list} shown={shown.length} empty={<Empty icon="check" title="No withdrawal waits" />}>
-              <Table
-                caption="Open card withdrawals, the oldest first"
-                rows={shown}
-                rowKey={(row) => row.withdrawal_id}
-                selected={(row) => row.withdrawal_id === selected?.withdrawal_id}
-                onRow={(row) => setQuery({ id: row.withdrawal_id })}
-                columns={[
-                  {
-                    title: "Amount",
-                    cell: (row) => (
-                      <span>
-                        <a href={`/desk/orders/withdrawals?id=${row.withdrawal_id}`} class="lead">
-                          <Amount value={row.amount} />
-                        </a>{" "}
-                        <PendingTag approval={pendingOf(row.withdrawal_id)} />
-                      </span>
-                    ),
-                  },
-                  { title: "To", fold: "second", cell: (row) => <Id value={row.address} what="address" /> },
-                  { title: "Waited", fold: "hidden", cell: (row) => span(waited(row)) },
-                  { title: "With", fold: "first-right", cell: (row) => <With leased={row} /> },
-                  {
-                    title: "Claim",
-                    titleOnlyRead: true,
-                    number: true,
-                    fold: "second-right",
-                    cell: (row) =>
-                      isFree(row) &&
-                      may("operate") && (
-                        <ClaimButton
-                          at="/admin/card-withdrawals"
-                          subject={{ withdrawal_id: row.withdrawal_id }}
-                          what={`the withdrawal of ${usd(row.amount)}`}
-                          onChange={() => {
-                            navigate(`/desk/orders/withdrawals?id=${row.withdrawal_id}`);
-                            list.reload();
-                          }}
-                        />
+        <Split
+          open={list.rows && (selected?.withdrawal_id ?? null)}
+          list={
+            <Panel class="claims">
+              <ListBar filter={filter.value} onFilter={(text) => (filter.value = text)} hint="wallet, address, id">
+                <Export
+                  name="card-withdrawals"
+                  rows={list.all}
+                  columns={[
+                    ["withdrawal_id", (row) => row.withdrawal_id],
+                    ["user_id", (row) => row.user_id],
+                    ["amount", (row) => String(row.amount)],
+                    ["network", (row) => row.network],
+                    ["address", (row) => row.address],
+                    ["status", (row) => row.status],
+                    ["created_at", (row) => row.created_at],
+                    ["leased_by", (row) => row.leased_by],
+                  ]}
+                />
+              </ListBar>
+              <ListState list={list} shown={shown.length} empty={<Empty icon="check" title="No withdrawal waits" />}>
+                <Table
+                  caption="Open card withdrawals, the oldest first"
+                  rows={shown}
+                  rowKey={(row) => row.withdrawal_id}
+                  selected={(row) => row.withdrawal_id === selected?.withdrawal_id}
+                  onRow={(row) => setQuery({ id: row.withdrawal_id })}
+                  columns={[
+                    {
+                      title: "Amount",
+                      cell: (row) => (
+                        <span>
+                          <a href={`/desk/orders/withdrawals?id=${row.withdrawal_id}`} class="lead">
+                            <Amount value={row.amount} />
+                          </a>{" "}
+                          <PendingTag approval={pendingOf(row.withdrawal_id)} />
+                        </span>
                       ),
-                  },
-                ]}
-              />
-            </ListState>
-          </Panel>
-          <div class="stick">
-            <Side row={selected} pending={selected && pendingOf(selected.withdrawal_id)} reload={list.reload} />
-          </div>
-        </div>
+                    },
+                    { title: "To", fold: "second", cell: (row) => <Id value={row.address} what="address" /> },
+                    {
+                      title: "Waited",
+                      fold: "whole",
+                      cell: (row) => (
+                        <span>
+                          <span class="narrow-only">waited </span>
+                          {span(waited(row))}
+                        </span>
+                      ),
+                    },
+                    { title: "With", fold: "whole", cell: (row) => <With leased={row} /> },
+                    {
+                      title: "Claim",
+                      titleOnlyRead: true,
+                      number: true,
+                      fold: "right",
+                      cell: (row) =>
+                        isFree(row) &&
+                        may("operate") && (
+                          <ClaimButton
+                            at="/admin/card-withdrawals"
+                            subject={{ withdrawal_id: row.withdrawal_id }}
+                            what={`the withdrawal of ${usd(row.amount)}`}
+                            onChange={() => {
+                              navigate(`/desk/orders/withdrawals?id=${row.withdrawal_id}`);
+                              list.reload();
+                            }}
+                          />
+                        ),
+                    },
+                  ]}
+                />
+              </ListState>
+            </Panel>
+          }
+          item={<Side row={selected} pending={selected && pendingOf(selected.withdrawal_id)} reload={list.reload} />}
+        />
       </div>
     </Shell>
   );

@@ -3,7 +3,7 @@
 import "./browser";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AuditLogEntry } from "../api/operator";
+import type { AuditLogEntry, WebhookDelivery } from "../api/operator";
 import { aboveLimit } from "../desk/act";
 import { parts } from "../desk/below";
 import { paidSentence, rateOf, ratesOf, timesOf } from "../desk/home";
@@ -11,6 +11,7 @@ import { expiryText, month, wholeExpiry } from "../desk/orders";
 import { stories } from "../desk/story";
 import { subjectWord } from "../desk/subject";
 import type { TimelineEntry } from "../desk/timeline";
+import { halfWithin, lastTries, triesText } from "../desk/tries";
 import { sentence } from "../parts/sentences";
 
 const WALLET = "0x5ba092ad3425c5582b9a26732d8f53bec019a141";
@@ -135,13 +136,13 @@ test("a dialog says why a second operator is needed", () => {
 
 test("a treasury below zero is not a debt, and fees are not owed", () => {
   const found = parts([
-    { account: "treasury_base", side: "held", amount: "500.01" },
-    { account: "treasury_solana", side: "owed", amount: "0.002109" },
-    { account: "customers", side: "owed", amount: "400" },
-    { account: "provider_card_issuer", side: "held", amount: "25" },
-    { account: "provider_bank", side: "owed", amount: "100" },
-    { account: "fee_revenue", side: "owed", amount: "25.01" },
-    { account: "operating_costs", side: "held", amount: "0.002109" },
+    { account: "treasury_base", side: "debit", amount: "500.01" },
+    { account: "treasury_solana", side: "credit", amount: "0.002109" },
+    { account: "customers", side: "credit", amount: "400" },
+    { account: "provider_card_issuer", side: "debit", amount: "25" },
+    { account: "provider_bank", side: "credit", amount: "100" },
+    { account: "fee_revenue", side: "credit", amount: "25.01" },
+    { account: "operating_costs", side: "debit", amount: "0.002109" },
   ]);
   const names = (lines: { account: string; value: bigint }[]) => lines.map((line) => [line.account, line.value]);
   assert.deepEqual(names(found.hold), [["treasury_base", 500_010_000n], ["treasury_solana", -2_109n], ["provider_card_issuer", 25_000_000n]]);
@@ -174,4 +175,25 @@ test("the curve of paid calls ends where its sentence says, and its last part is
   assert.equal(paidSentence(points, rate).current, "3/min");
   assert.deepEqual(timesOf(points), ["20:48", "20:49", "20:50", "now"]);
   assert.deepEqual(timesOf(points.slice(0, 3)), ["20:48", "20:49", "20:50"]);
+});
+
+test("the tries of an endpoint are said in words, the oldest first", () => {
+  const attempt = (second: number, status: number | null, ms: number) => ({ at: `2026-11-20T10:00:${String(second).padStart(2, "0")}Z`, duration_ms: ms, error: status === null ? "it cannot be reached" : null, response_excerpt: null, status });
+  const delivery = (seq: number, attempts: ReturnType<typeof attempt>[]): WebhookDelivery => ({
+    attempt_count: attempts.length, attempts, created_at: "2026-11-20T10:00:00Z", delivery_id: `whd_${seq}`, dropped_reason: null, event_id: `evt_${seq}`, last_updated_at: "2026-11-20T10:00:00Z", next_attempt_at: null, seq, status: "delivered", type: "card.ready", webhook_id: "wh_1",
+  });
+  // Newest delivery first, as they are listed.
+  const tries = lastTries([delivery(2, [attempt(2, 204, 30)]), delivery(1, [attempt(1, 503, 5), attempt(3, 200, 10)])]);
+  assert.deepEqual(tries.map((one) => [one.seq, one.status]), [[1, 503], [2, 204], [1, 200]]);
+  assert.equal(triesText(tries), "2 of 3 accepted");
+  assert.equal(halfWithin(tries), 10);
+  assert.equal(triesText([]), "Not tried yet");
+  assert.equal(halfWithin([]), null);
+  const failed = lastTries([delivery(3, [attempt(4, null, 1), attempt(5, 302, 1)])]);
+  assert.equal(triesText(failed), "None of 2 accepted");
+  assert.equal(triesText(lastTries([delivery(4, [attempt(6, 200, 1), attempt(7, 299, 1)])])), "All 2 accepted");
+  assert.equal(triesText(failed.slice(0, 1)), "The only try failed");
+  // Only so many are drawn: the last.
+  const many = lastTries([delivery(5, Array.from({ length: 30 }, (_, index) => attempt(index, 200, 1)))]);
+  assert.deepEqual([many.length, many[0]?.at], [24, "2026-11-20T10:00:06Z"]);
 });

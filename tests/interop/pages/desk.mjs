@@ -72,6 +72,37 @@ export const scenarios = {
     await visitor.close()
   },
 
+  async 'on a phone an opened order is above the queue, and its claim and its button stay in view'({ browser, service }) {
+    const agent = service.agent('commuter')
+    for (const amount of [130, 170]) await agent.pay(`/order-intl-card?amount=${amount}`)
+    const { visitor } = await asOperator({ browser, service })
+    await visitor.looks('phone', 'light')
+    await visitor.open(`${service.deskUrl}/desk/orders`)
+    await visitor.sees('.orders', '$170.00')
+    const top = (selector) => visitor.page.$eval(selector, (element) => element.getBoundingClientRect().top)
+    check((await top('.orders')) < (await top('.stick')), 'the queue is first')
+    await visitor.press('.orders a', '$170.00')
+    await visitor.sees('.stick', 'Order of $170.00')
+    await until('the order is first', async () => (await top('.stick')) < (await top('.orders')))
+    check((await top('.stick')) >= 0 && (await top('.stick')) < 400, 'the page goes to the order')
+    await visitor.press('.stick button', 'Claim')
+    await visitor.sees('.stick h2', 'Enter the card for $170.00')
+    await visitor.inspect('desk-order-phone')
+    await visitor.looks('phone', 'light')
+    await visitor.page.focus('.entry fieldset .field:last-child input')
+    await visitor.settled()
+    const inView = (selector) =>
+      visitor.page.$eval(selector, (element) => {
+        const box = element.getBoundingClientRect()
+        return element.contains(document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2))
+      })
+    for (const selector of ['.claim-clock', '.entry input:focus', '.entry [type=submit]']) check(await inView(selector), `${selector} is in view`)
+    await visitor.press('.stick button', 'Release')
+    await visitor.sees('.stick', 'no one')
+    visitor.assertClean(service.deskUrl)
+    await visitor.close()
+  },
+
   async 'a second operator approves, and every state of the desk is accessible'({ browser, service }) {
     const customer = service.agent('refunded')
     const bought = await customer.pay('/get-card?amount=300')
@@ -116,6 +147,13 @@ export const scenarios = {
       await visitor.settled()
       await visitor.inspect(name)
     }
+    // Each endpoint has its last tries as bars and in words.
+    await visitor.open(`${service.deskUrl}/desk/webhooks`)
+    await until('a failed try', async () => /(The only try failed|None of \d+ accepted), last: /.test(await visitor.text('.tries')) || null)
+    await visitor.press('main tr a', 'hooks.unused.example')
+    await visitor.press('main summary', 'Show as a table')
+    await visitor.sees('.as-table-box', 'failed, ')
+    await visitor.inspect('desk-webhook-tries')
     await visitor.open(`${service.deskUrl}/desk/refunds`)
     await visitor.sees('main', '“The shop never sent it.”')
     await visitor.inspect('desk-refund-waiting')

@@ -165,7 +165,7 @@ export const scenarios = {
     const [first, second] = [await ask({ agent_name: `Courier ${HOSTILE}`.slice(0, 80) }), await ask({})]
     const visitor = await browser.visitor({ size: 'phone' })
     await visitor.open(first.claim_url)
-    await visitor.sees('main', 'You are not signed in')
+    await visitor.sees('main', 'If you are signed in in this browser, go on')
     await visitor.sees('#code', first.claim_code)
     await visitor.inspect('public-claim-signed-out')
     await signIn(visitor, service.agent('owner'))
