@@ -1,1 +1,0 @@
-import{a,b}from"/assets/chunk-RNEJVNJZ.js";import"/assets/chunk-2JJQNQCU.js";import"/assets/chunk-3M4GDXQ3.js";import"/assets/chunk-W2SU5HMB.js";import"/assets/chunk-SIR6DEIU.js";import"/assets/chunk-PB3FLFDM.js";import"/assets/chunk-NLBKV4FL.js";export{a as ApprovalDialog,b as DeclineDialog};

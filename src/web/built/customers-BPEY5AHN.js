@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-QODBQHFF.js";import"/assets/chunk-MIFWRAP6.js";import"/assets/chunk-7VSTQ3GI.js";import"/assets/chunk-NN3DC4TN.js";import"/assets/chunk-5YHJRPRH.js";import"/assets/chunk-NLBKV4FL.js";export{c as default,a as pageOfHit,b as remember};

@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h,i,j,k}from"/assets/chunk-3M4GDXQ3.js";import"/assets/chunk-NLBKV4FL.js";export{f as archiveRecipient,k as deleteAddress,i as deleteBankRecipient,g as deleteRecipient,d as readAddressBook,a as readAppRecipients,b as readBankRecipients,c as readNames,h as renameDestination,e as renameRecipient,j as saveAddress};
