@@ -202,7 +202,10 @@ async fn series_has_provider_health_and_balanced_sums() {
     })
     .await;
     let money = &series["money"];
-    assert_eq!((&money["complete"], &money["debits"]), (&json!(true), &money["credits"]));
+    assert_eq!(
+        (&money["complete"], &money["debits"]),
+        (&json!(true), &money["credits"])
+    );
     let accounts = money["accounts"].as_array().unwrap();
     for treasury in ["treasury_base", "treasury_solana"] {
         let account = accounts.iter().find(|account| account["account"] == treasury).unwrap();

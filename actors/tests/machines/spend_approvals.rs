@@ -267,11 +267,11 @@ fn views_name_the_spend_and_its_limits() {
     for member in ["network", "pay_to", "host", "wallet_payment_id"] {
         assert!(json[member].is_null(), "{member}");
     }
-    let reasons = approvals().iter().map(|approval| {
+    let reason = |approval: SpendApproval| {
         let json: serde_json::Value = serde_json::from_str(&to_json(&approval.view(&ID))).unwrap();
         json.get("decline_reason").cloned()
-    });
-    let reasons: Vec<_> = reasons.collect();
+    };
+    let reasons: Vec<_> = approvals().into_iter().map(reason).collect();
     assert!(reasons[..6].iter().all(Option::is_none), "{reasons:?}");
     assert_eq!(reasons[6..], [Some("agent_ended".into())]);
     for approval in approvals() {
