@@ -443,6 +443,7 @@ export type ApprovalResource = {
   created_at: string;
   /** Time of the owner's decision (RFC 3339). */
   decided_at: string | null;
+  decline_reason?: DeclineReason | null;
   /** End of the wait for the owner, or of the approval (RFC 3339). */
   expires_at: string;
   /** `host:port` of a paid call, or `route` for this service. */
@@ -488,6 +489,7 @@ export type ApprovalResourceChanges = {
   created_at?: string;
   /** Time of the owner's decision (RFC 3339). */
   decided_at?: string | null;
+  decline_reason?: DeclineReason | null;
   /** End of the wait for the owner, or of the approval (RFC 3339). */
   expires_at?: string;
   /** `host:port` of a paid call, or `route` for this service. */
@@ -1067,6 +1069,9 @@ export type CardWithdrawalEvent = {
 /** Type of a customer of the bank. */
 export type CustomerType = "individual" | "business";
 
+/** Why a spend counts as declined without the owner's decision. */
+export type DeclineReason = "agent_ended";
+
 /** Network of deposit addresses. */
 export type DepositNetwork = "base";
 
@@ -1089,7 +1094,10 @@ export type EventActor = {
   in_browser: boolean;
   /** The payment that opened the session, or that bought the resource. */
   payment_id?: string | null;
-  /** `ses_…` is the id of the session, if a request of a session caused it. */
+  /**
+   * `ses_…` is the id of the session, if a request of a session caused it. An agent sees this and the following members
+   * of its own requests only.
+   */
   session_id?: string | null;
   /**
    * What opened the session of the request: `wallet`, `payment`, `api_key` or `passkey`. Without a session: the
@@ -1587,7 +1595,10 @@ export type PasskeyResource = {
   name: string;
   /** `pk_…` is the id of the passkey. */
   passkey_id: string;
-  /** `active` or `removed`. */
+  /**
+   * `active` or `removed`. Lists say `suspended` after a restore without the revocation log: the passkey is refused
+   * until an operator confirms it. The operator of the service does that when you ask.
+   */
   status: PasskeyStatus;
   /** Whether it can be copied to other devices of its owner, as passkeys of a password manager can. */
   synced: boolean;
@@ -1603,14 +1614,17 @@ export type PasskeyResourceChanges = {
   name?: string;
   /** `pk_…` is the id of the passkey. */
   passkey_id?: string;
-  /** `active` or `removed`. */
+  /**
+   * `active` or `removed`. Lists say `suspended` after a restore without the revocation log: the passkey is refused
+   * until an operator confirms it. The operator of the service does that when you ask.
+   */
   status?: PasskeyStatus;
   /** Whether it can be copied to other devices of its owner, as passkeys of a password manager can. */
   synced?: boolean;
 };
 
 /** Status of a passkey. */
-export type PasskeyStatus = "active" | "removed";
+export type PasskeyStatus = "suspended" | "active" | "removed";
 
 /** A payment as its payer sees it. */
 export type Payment = {

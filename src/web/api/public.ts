@@ -428,6 +428,7 @@ export type Approval = {
   createdAt: string;
   /** Time of the owner's decision (RFC 3339). */
   decidedAt?: string | null;
+  declineReason?: DeclineReason | null;
   /** End of the wait for the owner, or of the approval (RFC 3339). */
   expiresAt: string;
   /** `host:port`, or `route` for this service; null for a transfer. */
@@ -533,6 +534,7 @@ export type ApprovalResource = {
   created_at: string;
   /** Time of the owner's decision (RFC 3339). */
   decided_at: string | null;
+  decline_reason?: DeclineReason | null;
   /** End of the wait for the owner, or of the approval (RFC 3339). */
   expires_at: string;
   /** `host:port` of a paid call, or `route` for this service. */
@@ -578,6 +580,7 @@ export type ApprovalResourceChanges = {
   created_at?: string;
   /** Time of the owner's decision (RFC 3339). */
   decided_at?: string | null;
+  decline_reason?: DeclineReason | null;
   /** End of the wait for the owner, or of the approval (RFC 3339). */
   expires_at?: string;
   /** `host:port` of a paid call, or `route` for this service. */
@@ -1561,16 +1564,6 @@ export type CardList = {
   has_more: boolean;
 };
 
-/** A card of a page. */
-export type CardListItem = Card | GiftCard | IntlCard | ReloadableCard;
-
-/** What became of the payment that bought a card. The card's own status does not show it. */
-export type CardPaymentChanges = {
-  /** `true` if the chain reversed the payment. Absent otherwise. */
-  payment_reversed?: boolean;
-  refunded_usd_amount?: ExactDecimal | null;
-};
-
 /** A purchased card with the payment. */
 export type CardPurchase = {
   auth?: Credentials | null;
@@ -1844,6 +1837,9 @@ export type CustomerType = "individual" | "business";
 
 export type CustomerTypeParam = "individual" | "business";
 
+/** Why a spend counts as declined without the owner's decision. */
+export type DeclineReason = "agent_ended";
+
 /** A deleted entry of the address book. */
 export type DeleteAddressResult = {
   /** Id of the deleted entry. */
@@ -1943,7 +1939,7 @@ export type Error = {
 };
 
 /** Code of an error. */
-export type ErrorCodeName = "parameter_missing" | "parameter_invalid" | "query_malformed" | "parameter_duplicated" | "parameter_unrecognized" | "amount_invalid" | "country_not_served" | "invalid_display_name" | "invalid_archived" | "amount_out_of_range" | "webhook_url_not_allowed" | "body_malformed" | "invalid_request" | "multiple_payments" | "payment_identifier_invalid" | "payment_identifier_reused" | "idempotency_key_invalid" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "refresh_token_invalid" | "refresh_token_revoked" | "payment_required" | "payment_invalid" | "settlement_failed" | "sign_in_required" | "api_key_missing" | "api_key_invalid" | "api_key_suspended" | "api_key_revoked" | "api_key_access_denied" | "api_key_not_found" | "confirmation_required" | "passkey_required" | "passkeys_unavailable" | "passkey_malformed" | "passkey_algorithm_unsupported" | "passkey_challenge_invalid" | "passkey_origin_mismatch" | "passkey_user_not_verified" | "passkey_signature_invalid" | "passkey_counter_regressed" | "passkey_unknown" | "passkey_removed" | "passkey_suspended" | "passkey_not_found" | "passkey_already_added" | "passkey_limit_reached" | "recovery_not_needed" | "recovery_not_found" | "api_key_limit_reached" | "claim_token_invalid" | "signup_expired" | "signup_rejected" | "api_key_no_longer_available" | "signup_not_found" | "signup_already_claimed" | "account_frozen" | "agents_stopped" | "host_not_allowed" | "payout_access_denied" | "recipient_access_denied" | "wallet_payment_access_denied" | "policy_filtered" | "approval_access_denied" | "approval_declined" | "approval_mismatch" | "approval_expired" | "approval_used" | "approval_key_revoked" | "bank_account_access_denied" | "user_id_mismatch" | "wrong_wallet" | "product_unavailable" | "exchange_rate_unavailable" | "cap_exceeded" | "identity_verification_required" | "issuer_not_linked" | "banking_profile_not_found" | "bank_account_not_found" | "transaction_not_found" | "document_type_not_supported" | "token_account_missing" | "insufficient_card_balance" | "card_creation_declined" | "card_not_open" | "card_action_in_progress" | "withdrawal_declined" | "withdrawal_not_open" | "withdrawal_closed_at_issuer" | "held_frozen" | "withdrawal_hold_missing" | "withdrawal_leased" | "transaction_already_used" | "out_of_stock" | "card_access_denied" | "payment_access_denied" | "role_not_permitted" | "refund_self_approval" | "approval_own" | "callback_signature_invalid" | "top_up_access_denied" | "withdrawal_access_denied" | "webhook_access_denied" | "delivery_access_denied" | "origin_not_allowed" | "route_not_found" | "account_not_found" | "card_not_found" | "top_up_not_found" | "session_not_found" | "payment_not_found" | "identity_check_not_found" | "merchant_not_found" | "destination_not_found" | "payout_not_found" | "recipient_differs" | "recipient_not_found" | "product_not_found" | "job_not_found" | "incoming_transfer_not_found" | "suspension_not_found" | "line_not_found" | "approval_not_found" | "refund_not_found" | "transfer_not_found" | "operator_token_not_found" | "agent_wallet_not_found" | "wallet_payment_not_found" | "address_not_found" | "withdrawal_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "address_limit_reached" | "wallet_payment_failed" | "unsettled" | "banking_profile_exists" | "application_incomplete" | "application_locked" | "application_not_approved" | "document_limit_reached" | "bank_account_limit_reached" | "destination_limit_reached" | "bank_account_not_open" | "bank_account_receive_only" | "destination_type_not_supported" | "webhook_limit_reached" | "webhook_disabled" | "webhook_deleted" | "insufficient_balance" | "payment_already_used" | "payment_resolved" | "challenge_already_used" | "refresh_in_progress" | "card_not_ready" | "not_cancellable" | "order_not_open" | "order_leased" | "lease_stale" | "chain_unchanged" | "line_unchanged" | "approval_differs" | "job_not_dead_lettered" | "job_not_resolvable" | "provider_disagrees" | "outcome_not_proven" | "payment_may_still_settle" | "deposit_not_waiting" | "second_operator_needed" | "refund_amount_too_large" | "product_not_returned" | "refund_not_pending" | "refund_amount_mismatch" | "transfer_mismatch" | "transfer_ambiguous" | "order_not_carried_out" | "product_delivered" | "transfer_may_still_settle" | "operator_session_not_found" | "operator_token_name_taken" | "operator_token_in_config" | "identity_already_verified" | "identity_check_already_decided" | "wallet_id_collision" | "idempotency_key_in_progress" | "cursor_expired" | "cursor_ahead" | "body_too_large" | "url_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "stream_limit_reached" | "headers_too_large" | "internal_error" | "not_ready" | "overloaded" | "settlement_unavailable" | "issuer_unavailable" | "catalog_unavailable" | "stream_capacity_reached" | "identity_check_not_open" | "clock_not_adjustable" | "provider_is_remote" | "sandbox_unavailable" | "processing_timeout" | "withdrawals_paused" | "insufficient_liquidity" | "service_unavailable" | "chain_unavailable" | "wallet_payment_limit_reached" | "fetch_failed" | "http_error";
+export type ErrorCodeName = "parameter_missing" | "parameter_invalid" | "query_malformed" | "parameter_duplicated" | "parameter_unrecognized" | "amount_invalid" | "country_not_served" | "invalid_display_name" | "invalid_archived" | "amount_out_of_range" | "webhook_url_not_allowed" | "body_malformed" | "invalid_request" | "multiple_payments" | "payment_identifier_invalid" | "payment_identifier_reused" | "idempotency_key_invalid" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "refresh_token_invalid" | "refresh_token_revoked" | "payment_required" | "payment_invalid" | "settlement_failed" | "sign_in_required" | "api_key_missing" | "api_key_invalid" | "api_key_suspended" | "api_key_revoked" | "api_key_access_denied" | "api_key_not_found" | "confirmation_required" | "passkey_required" | "passkeys_unavailable" | "passkey_malformed" | "passkey_algorithm_unsupported" | "passkey_challenge_invalid" | "passkey_origin_mismatch" | "passkey_user_not_verified" | "passkey_signature_invalid" | "passkey_counter_regressed" | "passkey_unknown" | "passkey_removed" | "passkey_suspended" | "passkey_not_found" | "passkey_already_added" | "passkey_limit_reached" | "recovery_not_needed" | "recovery_not_found" | "api_key_limit_reached" | "claim_token_invalid" | "signup_expired" | "signup_rejected" | "api_key_no_longer_available" | "signup_not_found" | "signup_already_claimed" | "account_frozen" | "agents_stopped" | "host_not_allowed" | "payout_access_denied" | "recipient_access_denied" | "wallet_payment_access_denied" | "policy_filtered" | "approval_access_denied" | "approval_declined" | "approval_mismatch" | "approval_expired" | "approval_used" | "approval_key_revoked" | "bank_account_access_denied" | "user_id_mismatch" | "wrong_wallet" | "product_unavailable" | "exchange_rate_unavailable" | "cap_exceeded" | "identity_verification_required" | "issuer_not_linked" | "banking_profile_not_found" | "bank_account_not_found" | "transaction_not_found" | "document_type_not_supported" | "token_account_missing" | "insufficient_card_balance" | "card_creation_declined" | "card_not_open" | "card_action_in_progress" | "withdrawal_declined" | "withdrawal_not_open" | "withdrawal_closed_at_issuer" | "held_frozen" | "withdrawal_hold_missing" | "withdrawal_leased" | "transaction_already_used" | "out_of_stock" | "card_access_denied" | "payment_access_denied" | "role_not_permitted" | "refund_self_approval" | "approval_own" | "callback_signature_invalid" | "top_up_access_denied" | "withdrawal_access_denied" | "webhook_access_denied" | "delivery_access_denied" | "origin_not_allowed" | "route_not_found" | "account_not_found" | "card_not_found" | "top_up_not_found" | "session_not_found" | "payment_not_found" | "identity_check_not_found" | "merchant_not_found" | "destination_not_found" | "payout_not_found" | "recipient_differs" | "recipient_not_found" | "product_not_found" | "job_not_found" | "incoming_transfer_not_found" | "suspension_not_found" | "line_not_found" | "approval_not_found" | "refund_not_found" | "transfer_not_found" | "operator_token_not_found" | "agent_wallet_not_found" | "wallet_payment_not_found" | "address_not_found" | "withdrawal_not_found" | "webhook_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "address_limit_reached" | "wallet_payment_failed" | "unsettled" | "banking_profile_exists" | "application_incomplete" | "application_locked" | "application_not_approved" | "document_limit_reached" | "bank_account_limit_reached" | "destination_limit_reached" | "bank_account_not_open" | "bank_account_receive_only" | "destination_type_not_supported" | "webhook_limit_reached" | "webhook_disabled" | "webhook_deleted" | "insufficient_balance" | "payment_already_used" | "payment_resolved" | "challenge_already_used" | "refresh_in_progress" | "card_not_ready" | "not_cancellable" | "order_not_open" | "order_leased" | "lease_stale" | "chain_unchanged" | "line_unchanged" | "approval_differs" | "job_not_dead_lettered" | "job_not_resolvable" | "provider_disagrees" | "outcome_not_proven" | "payment_may_still_settle" | "deposit_not_waiting" | "second_operator_needed" | "refund_amount_too_large" | "product_not_returned" | "refund_not_pending" | "refund_amount_mismatch" | "transfer_mismatch" | "transfer_ambiguous" | "order_not_carried_out" | "product_delivered" | "transfer_may_still_settle" | "operator_session_not_found" | "operator_token_name_taken" | "operator_token_in_config" | "last_administrator" | "identity_already_verified" | "identity_check_already_decided" | "wallet_id_collision" | "idempotency_key_in_progress" | "cursor_expired" | "cursor_ahead" | "body_too_large" | "url_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "stream_limit_reached" | "headers_too_large" | "internal_error" | "not_ready" | "overloaded" | "settlement_unavailable" | "issuer_unavailable" | "catalog_unavailable" | "stream_capacity_reached" | "identity_check_not_open" | "clock_not_adjustable" | "provider_is_remote" | "sandbox_unavailable" | "processing_timeout" | "withdrawals_paused" | "insufficient_liquidity" | "service_unavailable" | "chain_unavailable" | "wallet_payment_limit_reached" | "fetch_failed" | "http_error";
 
 /** An event of the account. */
 export type Event = AccountEvent | AgentWalletEvent | ApiKeyEvent | ApprovalEvent | BalanceEvent | BankAccountEvent | BankDestinationEvent | BankTransferEvent | BankingApplicationEvent | BankingProfileEvent | CardEvent | CardWithdrawalEvent | GiftCardEvent | IdentityEvent | IntlOrderEvent | IssuerLinkEvent | LateReturnEvent | PasskeyEvent | PaymentEvent | PaymentRecipientEvent | PayoutEvent | RecoveryEvent | RefundEvent | ReloadableCardEvent | SessionEvent | TopUpEvent | WalletPaymentEvent | WebhookEvent | WithdrawalEvent;
@@ -1958,7 +1954,10 @@ export type EventActor = {
   in_browser: boolean;
   /** The payment that opened the session, or that bought the resource. */
   payment_id?: string | null;
-  /** `ses_…` is the id of the session, if a request of a session caused it. */
+  /**
+   * `ses_…` is the id of the session, if a request of a session caused it. An agent sees this and the following members
+   * of its own requests only.
+   */
   session_id?: string | null;
   /**
    * What opened the session of the request: `wallet`, `payment`, `api_key` or `passkey`. Without a session: the
@@ -3022,7 +3021,10 @@ export type PasskeyResource = {
   name: string;
   /** `pk_…` is the id of the passkey. */
   passkey_id: string;
-  /** `active` or `removed`. */
+  /**
+   * `active` or `removed`. Lists say `suspended` after a restore without the revocation log: the passkey is refused
+   * until an operator confirms it. The operator of the service does that when you ask.
+   */
   status: PasskeyStatus;
   /** Whether it can be copied to other devices of its owner, as passkeys of a password manager can. */
   synced: boolean;
@@ -3038,14 +3040,17 @@ export type PasskeyResourceChanges = {
   name?: string;
   /** `pk_…` is the id of the passkey. */
   passkey_id?: string;
-  /** `active` or `removed`. */
+  /**
+   * `active` or `removed`. Lists say `suspended` after a restore without the revocation log: the passkey is refused
+   * until an operator confirms it. The operator of the service does that when you ask.
+   */
   status?: PasskeyStatus;
   /** Whether it can be copied to other devices of its owner, as passkeys of a password manager can. */
   synced?: boolean;
 };
 
 /** Status of a passkey. */
-export type PasskeyStatus = "active" | "removed";
+export type PasskeyStatus = "suspended" | "active" | "removed";
 
 /** API key of an agent that paid. */
 export type PayingKey = {

@@ -128,7 +128,7 @@ export const scenarios = {
       await visitor.settled()
       await visitor.inspect(name)
     }
-    // Nobody answers at the address of the endpoint.
+    // No one answers at the address of the endpoint.
     await until('an attempt', async () => {
       await visitor.press('.deliveries button', 'Look again')
       return (await visitor.count('.deliveries details')) > 0 || null

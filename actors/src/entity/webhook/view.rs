@@ -58,7 +58,7 @@ mod tests {
 
     // Checks: nothing of a URL but its scheme, host and port.
     #[test]
-    fn agents_see_the_url_origin_a_url_only() {
+    fn agents_see_the_origin_of_a_url_only() {
         for (url, origin) in [
             ("https://hooks.example/T0/B0/secret?key=1#x", "https://hooks.example"),
             ("http://127.0.0.1:9000/a", "http://127.0.0.1:9000"),
