@@ -68,7 +68,7 @@ function Deliveries({ row }: { row: OperatorWebhook }) {
     if (node && node.getBoundingClientRect().top > innerHeight / 2) node.scrollIntoView({ block: "start" });
   }, []);
   return (
-    <div ref={place}>
+    <div ref={place} class="stack">
       <Panel
         title={host(webhook.url)}
         aside={
