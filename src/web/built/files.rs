@@ -4,12 +4,12 @@ use super::{File, Page};
 
 pub(super) static DESK: Page = Page {
     html: include_str!("desk.html"),
-    digest: "807ada9339cf5191a61f8c0654b6593e",
+    digest: "d2fc956d40cb3781de860ea785dcb4a0",
 };
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "4db47d6da1d378271a1b692fe4f4698a",
+    digest: "4849973d7b694bcb64df966426328bbb",
 };
 
 pub(super) static LINK_USED: Page = Page {
@@ -65,18 +65,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("add-passkey-5EN3OGAE.js.gz")),
     },
     File {
-        name: "agents-3U4JKL6Z.js",
+        name: "agents-YMUBX6BR.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "88b7cb062fef7bfa0a005ec5081af4a9",
-        bytes: include_bytes!("agents-3U4JKL6Z.js"),
-        gzip: Some(include_bytes!("agents-3U4JKL6Z.js.gz")),
+        digest: "039498a70b176cf2b26b256755827ba6",
+        bytes: include_bytes!("agents-YMUBX6BR.js"),
+        gzip: Some(include_bytes!("agents-YMUBX6BR.js.gz")),
     },
     File {
-        name: "approval-dialog-YL25B2QH.js",
+        name: "approval-dialog-NGOHR5QK.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "29eacabd00f66b0e2e2b17c5c348727b",
-        bytes: include_bytes!("approval-dialog-YL25B2QH.js"),
-        gzip: Some(include_bytes!("approval-dialog-YL25B2QH.js.gz")),
+        digest: "67222bb38fbd66fce45e6b643b77e032",
+        bytes: include_bytes!("approval-dialog-NGOHR5QK.js"),
+        gzip: Some(include_bytes!("approval-dialog-NGOHR5QK.js.gz")),
     },
     File {
         name: "approvals-2BQ6IBSB.js",
@@ -107,11 +107,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("below-VK6JS4FG.js.gz")),
     },
     File {
-        name: "card-WEIPVWVG.js",
+        name: "card-WXSSEPZW.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "e0aac7e589bf37d1dd65d0afde50bc07",
-        bytes: include_bytes!("card-WEIPVWVG.js"),
-        gzip: Some(include_bytes!("card-WEIPVWVG.js.gz")),
+        digest: "eb713412132fe61eff8b4e99f9c6114f",
+        bytes: include_bytes!("card-WXSSEPZW.js"),
+        gzip: Some(include_bytes!("card-WXSSEPZW.js.gz")),
     },
     File {
         name: "card-actions-AFFVK2FR.js",
@@ -121,11 +121,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("card-actions-AFFVK2FR.js.gz")),
     },
     File {
-        name: "cards-B4TIPRPS.js",
+        name: "cards-YKY6JWDV.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "169639aac3c530c826d57ef5020185e3",
-        bytes: include_bytes!("cards-B4TIPRPS.js"),
-        gzip: Some(include_bytes!("cards-B4TIPRPS.js.gz")),
+        digest: "411b63d95cd7074098911799fd778e90",
+        bytes: include_bytes!("cards-YKY6JWDV.js"),
+        gzip: Some(include_bytes!("cards-YKY6JWDV.js.gz")),
     },
     File {
         name: "chunk-2PCZM2ZY.js",
@@ -135,11 +135,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-2PCZM2ZY.js.gz")),
     },
     File {
-        name: "chunk-56JYTYPU.js",
+        name: "chunk-636NUHL6.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "beb447db080c9b83be40a31d2d0797d7",
-        bytes: include_bytes!("chunk-56JYTYPU.js"),
-        gzip: Some(include_bytes!("chunk-56JYTYPU.js.gz")),
+        digest: "443bc30dde159b8f0c249effb307246c",
+        bytes: include_bytes!("chunk-636NUHL6.js"),
+        gzip: Some(include_bytes!("chunk-636NUHL6.js.gz")),
     },
     File {
         name: "chunk-6MUVA6IE.js",
@@ -149,18 +149,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-6MUVA6IE.js.gz")),
     },
     File {
-        name: "chunk-6XUHB4PG.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "5a0710855a579901b7f3e4f7526aedf4",
-        bytes: include_bytes!("chunk-6XUHB4PG.js"),
-        gzip: Some(include_bytes!("chunk-6XUHB4PG.js.gz")),
-    },
-    File {
         name: "chunk-6YVOEIEO.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "f9529a38fdb6a83065c4948b9c3f875f",
         bytes: include_bytes!("chunk-6YVOEIEO.js"),
         gzip: Some(include_bytes!("chunk-6YVOEIEO.js.gz")),
+    },
+    File {
+        name: "chunk-74KQGJFJ.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "2219540db3d2fd72fd45d2a29b5d2b6c",
+        bytes: include_bytes!("chunk-74KQGJFJ.js"),
+        gzip: Some(include_bytes!("chunk-74KQGJFJ.js.gz")),
     },
     File {
         name: "chunk-7VSTQ3GI.js",
@@ -196,13 +196,6 @@ pub(super) static FILES: &[File] = &[
         digest: "7eb34760a33bdae899487a2612bd64a9",
         bytes: include_bytes!("chunk-DIK3LCD7.js"),
         gzip: Some(include_bytes!("chunk-DIK3LCD7.js.gz")),
-    },
-    File {
-        name: "chunk-EO3LFYJJ.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "871af107e95c3f91e71ae3c55d87c399",
-        bytes: include_bytes!("chunk-EO3LFYJJ.js"),
-        gzip: Some(include_bytes!("chunk-EO3LFYJJ.js.gz")),
     },
     File {
         name: "chunk-F37VVXN2.js",
@@ -282,11 +275,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-N7KEYTVL.js.gz")),
     },
     File {
-        name: "chunk-NGMRQOMK.js",
+        name: "chunk-NBTPCD2O.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "b691f8074e72e055a381a63062ea84da",
-        bytes: include_bytes!("chunk-NGMRQOMK.js"),
-        gzip: Some(include_bytes!("chunk-NGMRQOMK.js.gz")),
+        digest: "bd55169087d5e45277c37ee71dea0d92",
+        bytes: include_bytes!("chunk-NBTPCD2O.js"),
+        gzip: Some(include_bytes!("chunk-NBTPCD2O.js.gz")),
     },
     File {
         name: "chunk-NKC4FABD.js",
@@ -331,11 +324,25 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-PYIXQIUE.js.gz")),
     },
     File {
+        name: "chunk-QO5HUI3S.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "6d679347ff1e8194092bf5e736cd0fd4",
+        bytes: include_bytes!("chunk-QO5HUI3S.js"),
+        gzip: Some(include_bytes!("chunk-QO5HUI3S.js.gz")),
+    },
+    File {
         name: "chunk-R7MQSL52.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "aba2700ae5398c3a787986b9133ad51c",
         bytes: include_bytes!("chunk-R7MQSL52.js"),
         gzip: Some(include_bytes!("chunk-R7MQSL52.js.gz")),
+    },
+    File {
+        name: "chunk-RN5HFFNR.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "afb452f38593002dd1950a49f8329257",
+        bytes: include_bytes!("chunk-RN5HFFNR.js"),
+        gzip: Some(include_bytes!("chunk-RN5HFFNR.js.gz")),
     },
     File {
         name: "chunk-TIY7B6OL.js",
@@ -371,13 +378,6 @@ pub(super) static FILES: &[File] = &[
         digest: "91ebfa7d84a746b23855da2aa634e4a3",
         bytes: include_bytes!("chunk-VW5P7KFL.js"),
         gzip: Some(include_bytes!("chunk-VW5P7KFL.js.gz")),
-    },
-    File {
-        name: "chunk-WDJVVCQX.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "8b741e81a9cf73c31408eece5e8628a8",
-        bytes: include_bytes!("chunk-WDJVVCQX.js"),
-        gzip: Some(include_bytes!("chunk-WDJVVCQX.js.gz")),
     },
     File {
         name: "chunk-WGCKD3W3.js",
@@ -443,11 +443,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("desk-JZTOM6G6.css.gz")),
     },
     File {
-        name: "desk-KZJOVKCT.js",
+        name: "desk-LPJKMBX7.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "92628d05d5316e4f0995770939f103d1",
-        bytes: include_bytes!("desk-KZJOVKCT.js"),
-        gzip: Some(include_bytes!("desk-KZJOVKCT.js.gz")),
+        digest: "7af58ee0cadee7f74744eff88304917a",
+        bytes: include_bytes!("desk-LPJKMBX7.js"),
+        gzip: Some(include_bytes!("desk-LPJKMBX7.js.gz")),
     },
     File {
         name: "dot-OCYNQVI7.woff2",
@@ -464,18 +464,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("frozen-AJTQBQMW.js.gz")),
     },
     File {
+        name: "holder-5HG472V3.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "808dabff3d85d2dddf32caa9722ffead",
+        bytes: include_bytes!("holder-5HG472V3.js"),
+        gzip: Some(include_bytes!("holder-5HG472V3.js.gz")),
+    },
+    File {
         name: "holder-B726DHPX.css",
         content_type: "text/css; charset=utf-8",
         digest: "e35ae4d9a3ef319e4a26e564e5ea9aee",
         bytes: include_bytes!("holder-B726DHPX.css"),
         gzip: Some(include_bytes!("holder-B726DHPX.css.gz")),
-    },
-    File {
-        name: "holder-CPXCJCA4.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "d9716212441f4a695f6f69b6eb0d0035",
-        bytes: include_bytes!("holder-CPXCJCA4.js"),
-        gzip: Some(include_bytes!("holder-CPXCJCA4.js.gz")),
     },
     File {
         name: "home-6ORFAVS7.js",
@@ -485,11 +485,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("home-6ORFAVS7.js.gz")),
     },
     File {
-        name: "home-S7LYK5RX.js",
+        name: "home-SPXLCGCX.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "e38d8a626bf3d727738dffd17af62d05",
-        bytes: include_bytes!("home-S7LYK5RX.js"),
-        gzip: Some(include_bytes!("home-S7LYK5RX.js.gz")),
+        digest: "74ac4c8ce8701f18924152396e8cdd52",
+        bytes: include_bytes!("home-SPXLCGCX.js"),
+        gzip: Some(include_bytes!("home-SPXLCGCX.js.gz")),
     },
     File {
         name: "icon-LON4Y3IE.svg",
@@ -555,11 +555,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("orders-WJJV5V4C.js.gz")),
     },
     File {
-        name: "payment-XSOAJEZ5.js",
+        name: "payment-6QLHRFAB.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "888b6dc31fa2a05923a862f783d0445a",
-        bytes: include_bytes!("payment-XSOAJEZ5.js"),
-        gzip: Some(include_bytes!("payment-XSOAJEZ5.js.gz")),
+        digest: "114f52f5c75f1d2f3d0d55353545f4fc",
+        bytes: include_bytes!("payment-6QLHRFAB.js"),
+        gzip: Some(include_bytes!("payment-6QLHRFAB.js.gz")),
     },
     File {
         name: "people-WQJPEQS6.js",
@@ -660,11 +660,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("spending-VRIRPTZJ.js.gz")),
     },
     File {
-        name: "statement-5JF4E3XZ.js",
+        name: "statement-QSTAKJW2.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "530cf1435ffbfe52cd3281497f7d3846",
-        bytes: include_bytes!("statement-5JF4E3XZ.js"),
-        gzip: Some(include_bytes!("statement-5JF4E3XZ.js.gz")),
+        digest: "59d91580114bfb12d15d58bc5482dd54",
+        bytes: include_bytes!("statement-QSTAKJW2.js"),
+        gzip: Some(include_bytes!("statement-QSTAKJW2.js.gz")),
     },
     File {
         name: "stuck-JKAZXHS6.js",
@@ -688,11 +688,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("today-WHKVOYIS.js.gz")),
     },
     File {
-        name: "transfer-BZ6Q44V4.js",
+        name: "transfer-24OGYCL6.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "ff696fa25df38ba0e969b869c08257ac",
-        bytes: include_bytes!("transfer-BZ6Q44V4.js"),
-        gzip: Some(include_bytes!("transfer-BZ6Q44V4.js.gz")),
+        digest: "7a0f78064ecc0184635a2ced0c74411e",
+        bytes: include_bytes!("transfer-24OGYCL6.js"),
+        gzip: Some(include_bytes!("transfer-24OGYCL6.js.gz")),
     },
     File {
         name: "transfers-GEDAMNUC.js",
@@ -702,11 +702,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("transfers-GEDAMNUC.js.gz")),
     },
     File {
-        name: "webhooks-6KFV44MF.js",
+        name: "webhooks-LTJB3SBR.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "b4c33364dd81c76d90f81ade65cbcf37",
-        bytes: include_bytes!("webhooks-6KFV44MF.js"),
-        gzip: Some(include_bytes!("webhooks-6KFV44MF.js.gz")),
+        digest: "0c2d3de5c93ca9796bd2a8782a713c74",
+        bytes: include_bytes!("webhooks-LTJB3SBR.js"),
+        gzip: Some(include_bytes!("webhooks-LTJB3SBR.js.gz")),
     },
     File {
         name: "withdraw-to-NY35J3M5.js",

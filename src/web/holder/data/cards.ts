@@ -11,20 +11,20 @@ import type {
   CardCharge,
   CardDetails,
   CardHistoryEntry,
-  CardPaymentChanges,
   CardTransactionsResponse,
   ExactDecimal,
   GiftCard,
   GiftCardOffer,
   GiftCardSearchResponse,
   IntlCard,
+  ListedUsaCard,
   Payment,
   ReloadableCard,
 } from "../../api/public";
 import { type Place, type Slice, type Source, mergedSlice } from "./load";
 
 /** A card, in a list with what became of its payment. */
-export type AnyCard = (Card | IntlCard | ReloadableCard | GiftCard) & CardPaymentChanges;
+export type AnyCard = (Card | IntlCard | ReloadableCard | GiftCard) & Pick<ListedUsaCard, "payment_reversed" | "refunded_usd_amount">;
 export type CardKind = "us" | "intl" | "reloadable" | "gift";
 
 /** The kinds with the name that the API has for each. */
