@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use purser_actors::port::{ErrorKind, PortError};
+use purser_actors::port::PortError;
 use purser_chains::rpc::{BoxFuture, EndpointUrl, Response, Transport, TransportError};
+
+use super::errors::temporary;
 
 /// The reason of a gate that is closed from the start.
 pub const UNREACHABLE: &str = "its endpoints have not answered since the start: the chain is used once it was found to be the one of the \
@@ -50,11 +52,7 @@ impl Gate {
     pub fn if_open(&self, operation: &'static str) -> Result<(), PortError> {
         match self.closed_reason() {
             None => Ok(()),
-            Some(why) => Err(PortError {
-                kind: ErrorKind::Temporary,
-                operation,
-                message: why.into_owned(),
-            }),
+            Some(why) => Err(temporary(operation, why)),
         }
     }
 

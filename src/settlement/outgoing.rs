@@ -2,10 +2,11 @@
 //! payer's.
 
 use purser_actors::id::{Network, Wallet};
-use purser_actors::port::{Authorization, ErrorKind, EvmAuthorization, OutgoingTransferRequest, PortError, Timestamp};
+use purser_actors::port::{Authorization, EvmAuthorization, OutgoingTransferRequest, PortError, Timestamp};
 use sha2::{Digest as _, Sha256};
 
 use super::chain::{Blockhash, BlockhashSource, ChainParts, ChainTime, FeePayers};
+use super::errors::{permanent, temporary};
 use purser_protocol::payment::chains::Chains;
 use purser_protocol::payment::solana::address::Pubkey;
 use purser_protocol::payment::solana::parse_own_transfer;
@@ -66,19 +67,11 @@ pub fn sign_transfer(
 
 /// Nothing is signed on Solana without a fresh blockhash; a later attempt may have one.
 pub fn no_blockhash(operation: &'static str) -> PortError {
-    PortError {
-        kind: ErrorKind::Temporary,
-        operation,
-        message: "no recent blockhash is known".into(),
-    }
+    temporary(operation, "no recent blockhash is known")
 }
 
 fn no_fee_payer() -> PortError {
-    PortError {
-        kind: ErrorKind::Temporary,
-        operation: "sign",
-        message: "no fee payer is known".into(),
-    }
+    temporary("sign", "no fee payer is known")
 }
 
 /// An EIP-3009 authorization of the wallet. Its nonce is derived from the key, so the chain accepts only one, however
@@ -125,19 +118,12 @@ fn solana_authorization(
     };
     let draft = wallet
         .draft_transfer(&draft)
-        .ok_or_else(|| permanent("the address has no token account"))?;
+        .ok_or_else(|| permanent("sign", "the address has no token account"))?;
     let wire = wallet.sign_draft(&draft);
-    let mut signed = parse_own_transfer(&wire).ok_or_else(|| permanent("the draft is not read as a transfer"))?;
+    let mut signed =
+        parse_own_transfer(&wire).ok_or_else(|| permanent("sign", "the draft is not read as a transfer"))?;
     signed.not_before_slot = recent.not_before_slot;
     Ok(Authorization::Solana(signed))
-}
-
-fn permanent(message: &str) -> PortError {
-    PortError {
-        kind: ErrorKind::Permanent,
-        operation: "sign",
-        message: message.into(),
-    }
 }
 
 #[cfg(test)]
@@ -146,6 +132,7 @@ mod tests {
     use std::sync::Arc;
 
     use purser_actors::money::Usdc;
+    use purser_actors::port::ErrorKind;
 
     use super::super::chain::Blockhash;
     use super::*;
@@ -164,11 +151,7 @@ mod tests {
 
     impl ChainTime for FixedChains {
         fn now_on(&self, _: Network) -> Result<Timestamp, PortError> {
-            self.0.ok_or_else(|| PortError {
-                kind: ErrorKind::Temporary,
-                operation: "time",
-                message: "no block was read".into(),
-            })
+            self.0.ok_or_else(|| temporary("time", "no block was read"))
         }
     }
 

@@ -2,15 +2,14 @@
 
 use purser_actors::id::Wallet;
 use purser_actors::port::{
-    Authorization, ChainStatus, Decline, ErrorKind, OutgoingTransferRequest, PortError, PortFuture, Preparation,
-    Settlement as _, Timestamp,
+    Authorization, ChainStatus, Decline, OutgoingTransferRequest, PortFuture, Preparation, Settlement as _, Timestamp,
 };
 use purser_chains::solana::Pubkey;
 use serde_json::Value;
 
 use super::BaseSettlement;
 use super::paying::payment;
-use crate::errors::temporary;
+use crate::errors::{permanent, temporary};
 use crate::facilitator::{ChainReader, LookupDepth, Presented, base_body};
 use crate::gate::Gate;
 
@@ -42,11 +41,7 @@ impl ChainReader for BaseSettlement {
     fn request_body<'a>(&'a self, authorization: &'a Authorization, chain: &'a Presented) -> PortFuture<'a, Value> {
         let body = match (authorization, chain) {
             (Authorization::Evm(signed), Presented::Base(chain)) => Ok(base_body(chain, signed)),
-            _ => Err(PortError {
-                kind: ErrorKind::Permanent,
-                operation: "present",
-                message: "not a payment on Base".into(),
-            }),
+            _ => Err(permanent("present", "not a payment on Base")),
         };
         Box::pin(std::future::ready(body))
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStatus, ChainTransactionStatus, Decline, ErrorKind, EvmAuthorization, EvmSignature,
-    Finality, OutgoingTransfer, OutgoingTransferRequest, PortError, PortFuture, Preparation, PreparedTransaction,
-    Settlement, SubmitResult, Timestamp,
+    Authorization, BoxFuture, ChainStatus, ChainTransactionStatus, Decline, EvmAuthorization, EvmSignature, Finality,
+    OutgoingTransfer, OutgoingTransferRequest, PortError, PortFuture, Preparation, PreparedTransaction, Settlement,
+    SubmitResult, Timestamp,
 };
 use purser_chains::evm::Address;
 use purser_chains::evm::node::{BalanceAt, BlockTag};
@@ -22,7 +22,7 @@ use super::gas_key;
 use super::job::Job;
 use super::payer_funds::{PREPARED_TTL_MS, insufficient_with_pending};
 use super::rows::{MovementRow, Payment};
-use crate::errors::{temporary, unknown};
+use crate::errors::{permanent, temporary, unknown};
 
 /// Status of a payment, from the rows.
 pub(super) enum PaymentStatus {
@@ -46,11 +46,7 @@ pub(super) fn payment(operation: &'static str, authorization: &Authorization) ->
             nonce: signed.nonce,
             signature: signed.signature.as_bytes().to_vec(),
         }),
-        Authorization::Solana(_) => Err(PortError {
-            kind: ErrorKind::Permanent,
-            operation,
-            message: "the port for Base was given a payment on Solana".into(),
-        }),
+        Authorization::Solana(_) => Err(permanent(operation, "the port for Base was given a payment on Solana")),
     }
 }
 
@@ -217,11 +213,10 @@ impl BaseSettlement {
 
     async fn sign_transfer(&self, transfer: &OutgoingTransferRequest) -> Result<Authorization, PortError> {
         let Wallet::Evm(to) = transfer.to else {
-            return Err(PortError {
-                kind: ErrorKind::Permanent,
-                operation: "sign",
-                message: "the port for Base was asked for a transfer on Solana".into(),
-            });
+            return Err(permanent(
+                "sign",
+                "the port for Base was asked for a transfer on Solana",
+            ));
         };
         let now = self.newest_time("sign")?;
         let mut nonce = Sha256::new();

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{ChainMovement, ErrorKind, PortError, PortFuture, Timestamp};
+use purser_actors::port::{ChainMovement, PortError, PortFuture, Timestamp};
 use purser_chains::solana::status::Commitment;
 
 use crate::chain::{Blockhash, BlockhashSource, ChainTime, FeePayers, Holdings, ListedTransfer, TransferList};
+use crate::errors::permanent;
 use crate::evm::{BaseSettlement, StoredTransfer};
 use crate::facilitator::FacilitatorList;
 use crate::solana::SolanaSettlement;
@@ -15,11 +16,7 @@ use purser_protocol::payment::solana::address::Pubkey;
 
 /// The port of the other network was called.
 fn wrong_network(operation: &'static str) -> PortError {
-    PortError {
-        kind: ErrorKind::Permanent,
-        operation,
-        message: "this port is of another network".into(),
-    }
+    permanent(operation, "this port is of another network")
 }
 
 impl Holdings for BaseSettlement {
