@@ -43,20 +43,20 @@ export function FrozenPage({ message }: { message: string }) {
           {message || "The service gives no reason."}
         </Note>
         <Panel title="What that means" padded>
-          <ul class="stack tight">
-            <li class="row">
+          <ul class="does">
+            <li>
               <Icon name="off" />
               <span>Your agents are told that the account is frozen, with the message above. They cannot buy, pay or read card numbers.</span>
             </li>
-            <li class="row">
+            <li>
               <Icon name="check" />
               <span>Your money is still yours. Nothing is taken while the account is frozen.</span>
             </li>
-            <li class="row">
+            <li>
               <Icon name="check" />
               <span>Withdrawals, top-ups and payouts that have not left wait. They go on when the account works again.</span>
             </li>
-            <li class="row">
+            <li>
               <Icon name="info" />
               <span>Open cards still work in shops: the freeze does not reach them.</span>
             </li>

@@ -214,7 +214,7 @@ function Lines({ lines, bought, opening, marked }: { lines: Line[]; bought: Boug
                   <span class="no-print">
                     <Id value={line.wallet_payment?.tx_hash ?? line.cause} />
                   </span>
-                  <span class="print-only mono">{line.wallet_payment?.tx_hash ?? line.cause}</span>
+                  <span class="print-only mono anywhere">{line.wallet_payment?.tx_hash ?? line.cause}</span>
                   <span class="narrow-only no-print">
                     <Day at={line.created_at} />
                   </span>

@@ -64,6 +64,12 @@ export const scenarios = {
     await visitor.page.emulateMediaType('print')
     await visitor.sees('.print-head', 'Statement of all purchases')
     check(!(await visitor.page.$eval('.period', (bar) => bar.checkVisibility())), 'paper has no choice of the period')
+    // Paper is narrower than the width at which rows are folded.
+    const screen = visitor.page.viewport()
+    await visitor.page.setViewport({ width: 680, height: 900 })
+    const columns = (row) => visitor.page.$$eval(`main ${row} > *`, (cells) => cells.filter((cell) => cell.checkVisibility()).length)
+    check((await columns('thead tr')) === 4 && (await columns('tbody tr:first-child')) === 4, 'paper has all columns')
+    await visitor.page.setViewport(screen)
     await visitor.page.emulateMediaType('screen')
     await visitor.open(`${service.url}/dashboard`)
     await visitor.sees('main', 'Today $2.00')
