@@ -161,7 +161,7 @@ pub(crate) async fn complete_signup(site: &ServiceClient<'_>, owner: &Owner, nam
     assert!(!page.text.contains("<script"), "{}", page.text);
     // Only an account owner who can confirm gets the form; others must sign in.
     assert!(
-        !page.text.contains("<button") && page.text.contains("not signed in"),
+        !page.text.contains("<button") && page.text.contains("I am signed in: go on"),
         "{}",
         page.text
     );
@@ -169,7 +169,7 @@ pub(crate) async fn complete_signup(site: &ServiceClient<'_>, owner: &Owner, nam
         .await
         .unwrap();
     assert!(
-        own.text.contains("<button type=\"submit\">Yes") && !own.text.contains("not signed in"),
+        own.text.contains("<button type=\"submit\">Yes") && !own.text.contains("I am signed in"),
         "{}",
         own.text
     );

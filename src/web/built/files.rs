@@ -9,7 +9,7 @@ pub(super) static DESK: Page = Page {
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "4849973d7b694bcb64df966426328bbb",
+    digest: "97c608ad9a1e323339e8bb4d264056e8",
 };
 
 pub(super) static LINK_USED: Page = Page {
@@ -457,25 +457,25 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "frozen-AJTQBQMW.js",
+        name: "frozen-VZ3SWYC3.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "c034431236a8ef7e8bdeafd250f7398a",
-        bytes: include_bytes!("frozen-AJTQBQMW.js"),
-        gzip: Some(include_bytes!("frozen-AJTQBQMW.js.gz")),
+        digest: "134b8fa95d4dc7de28d8ea7cf1f7185a",
+        bytes: include_bytes!("frozen-VZ3SWYC3.js"),
+        gzip: Some(include_bytes!("frozen-VZ3SWYC3.js.gz")),
     },
     File {
-        name: "holder-5HG472V3.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "808dabff3d85d2dddf32caa9722ffead",
-        bytes: include_bytes!("holder-5HG472V3.js"),
-        gzip: Some(include_bytes!("holder-5HG472V3.js.gz")),
-    },
-    File {
-        name: "holder-B726DHPX.css",
+        name: "holder-A733W4TR.css",
         content_type: "text/css; charset=utf-8",
-        digest: "e35ae4d9a3ef319e4a26e564e5ea9aee",
-        bytes: include_bytes!("holder-B726DHPX.css"),
-        gzip: Some(include_bytes!("holder-B726DHPX.css.gz")),
+        digest: "aa1e0aba18190e618a3cf099d02eb635",
+        bytes: include_bytes!("holder-A733W4TR.css"),
+        gzip: Some(include_bytes!("holder-A733W4TR.css.gz")),
+    },
+    File {
+        name: "holder-JHS3BN5H.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "32ed763467852a81b31cf1f07832fd34",
+        bytes: include_bytes!("holder-JHS3BN5H.js"),
+        gzip: Some(include_bytes!("holder-JHS3BN5H.js.gz")),
     },
     File {
         name: "home-6ORFAVS7.js",
@@ -660,11 +660,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("spending-VRIRPTZJ.js.gz")),
     },
     File {
-        name: "statement-QSTAKJW2.js",
+        name: "statement-OLLIUAT4.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "59d91580114bfb12d15d58bc5482dd54",
-        bytes: include_bytes!("statement-QSTAKJW2.js"),
-        gzip: Some(include_bytes!("statement-QSTAKJW2.js.gz")),
+        digest: "16bf7b094d3e1010aa6cf5abe3dd9b1a",
+        bytes: include_bytes!("statement-OLLIUAT4.js"),
+        gzip: Some(include_bytes!("statement-OLLIUAT4.js.gz")),
     },
     File {
         name: "stuck-JKAZXHS6.js",
