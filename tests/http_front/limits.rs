@@ -309,7 +309,7 @@ async fn bodies_are_bounded_in_size_and_time() {
 // connection stays usable. A refusal that leaves a body unread announces that the connection closes.
 #[tokio::test]
 async fn refusal_leaves_the_connection_usable_or_announces_its_end() {
-    let world = Harness::with(&[("limits.requests_per_window", "1"), ("server.max_url_bytes", "100")]).await;
+    let world = Harness::with(&[("limits.requests_per_window", "1"), ("server.max_url_bytes", "300")]).await;
     let host = world.addr;
     assert_eq!(world.get("/get-pricing").await.status, 200);
     let mut stream = tokio::net::TcpStream::connect(host).await.unwrap();
@@ -333,7 +333,7 @@ async fn refusal_leaves_the_connection_usable_or_announces_its_end() {
         1,
         "only the last: {answers}"
     );
-    let long = format!("/echo?{}", "a".repeat(100));
+    let long = format!("/echo?{}", "a".repeat(300));
     let head = format!("POST {long} HTTP/1.1\r\nhost: {host}\r\ncontent-length: 2\r\n\r\n");
     let unread = world.raw(head.as_bytes()).await;
     assert_eq!((unread.status, unread.header("connection")), (414, "close"));
