@@ -89,9 +89,14 @@ class Keyboard {
 
   /** Confirms with the passkey if the page asks for it, until it shows this. */
   async confirmed(selector, text) {
+    let confirmed = false
     await until(text, async () => {
       if ((await this.visitor.text(selector)).replaceAll(/\s+/g, ' ').includes(text)) return true
-      if ((await this.visitor.text('dialog button')).includes('Continue with passkey')) await this.enter('dialog button', 'Continue with passkey')
+      // Once: the dialog is shown until the passkey has answered.
+      if (!confirmed && (await this.visitor.text('dialog button')).includes('Continue with passkey')) {
+        await this.enter('dialog button', 'Continue with passkey')
+        confirmed = true
+      }
       return null
     })
   }

@@ -45,9 +45,14 @@ export async function assertNotReloaded(visitor) {
 
 /** Confirms with the passkey if the page asks for it, until it shows this. A sign-in counts as a confirmation for a while. */
 export async function confirmIfAsked(visitor, selector, text) {
+  let confirmed = false
   await until(text, async () => {
     if ((await visitor.text(selector)).replaceAll(/\s+/g, ' ').includes(text)) return true
-    if ((await visitor.text('dialog button')).includes('Continue with passkey')) await visitor.press('dialog button', 'Continue with passkey')
+    // Once: the dialog is shown until the passkey has answered.
+    if (!confirmed && (await visitor.text('dialog button')).includes('Continue with passkey')) {
+      await visitor.press('dialog button', 'Continue with passkey')
+      confirmed = true
+    }
     return null
   })
 }
