@@ -287,6 +287,16 @@ pub struct OperatorToken {
     pub revoked: bool,
 }
 
+impl OperatorToken {
+    /// Revision of its row while it is valid. A settings token has no row, which counts as this revision.
+    pub(crate) const VALID: u64 = 0;
+
+    /// Revision of its row: a batch that relies on the token fails once it is revoked.
+    pub(crate) fn revision(&self) -> u64 {
+        Self::VALID + u64::from(self.revoked)
+    }
+}
+
 impl Stored for OperatorToken {
     const SCHEMA: u16 = 81;
 }

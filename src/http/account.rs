@@ -189,7 +189,7 @@ async fn get_payment(
         view = view.object("payment", &payment.view(&id));
         view = with_product(&app.engine, view, &payment, false).await?;
         view = with_refund(&app.engine, view, id).await?;
-        view = with_key(&app.engine, view, &payment).await?;
+        view = with_key(&app.engine, view, &payment, claims.amr).await?;
     }
     Ok(json::private_ok(&view))
 }

@@ -9,6 +9,8 @@ use purser_actors::engine::Engine;
 use purser_actors::entity::api_key::ApiKey;
 use purser_actors::entity::payment::{Payment, Status};
 use purser_actors::entity::refund;
+use purser_actors::entity::session::AuthMethod;
+use purser_actors::entity::spend_approval::sees_request_of;
 use purser_actors::id::{PaymentId, RefundId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
@@ -74,7 +76,7 @@ async fn list_payments(
     let (found, has_more) = found.map_err(|_| ApiError::internal())?;
     let mut payments = Vec::with_capacity(found.len());
     for (id, payment) in &found {
-        payments.push(app.render_payment(*id, payment).await?);
+        payments.push(app.render_payment(*id, payment, claims.amr).await?);
     }
     Ok(json::private_ok(&PaymentList { payments, has_more }))
 }
@@ -92,12 +94,17 @@ impl App {
         Err(ApiError::new(ErrorCode::PaymentAccessDenied, error))
     }
 
-    async fn render_payment(&self, id: PaymentId, payment: &Payment) -> Result<JsonObject, ApiError> {
+    async fn render_payment(
+        &self,
+        id: PaymentId,
+        payment: &Payment,
+        reader: AuthMethod,
+    ) -> Result<JsonObject, ApiError> {
         let view = JsonObject::of(&payment.view(&id)).boolean("terminal", payment.is_final());
         let view = view.member("receipt", &receipt(payment));
         let view = with_product(&self.engine, view, payment, true).await?;
         let view = with_refund(&self.engine, view, id).await?;
-        with_key(&self.engine, view, payment).await
+        with_key(&self.engine, view, payment, reader).await
     }
 }
 
@@ -115,12 +122,18 @@ pub(super) async fn with_refund(engine: &Engine, view: JsonObject, id: PaymentId
     })
 }
 
-/// Adds the API key whose token came with the payment, if one did.
+/// Adds the API key whose token came with the payment, if one did. Agents see their own key only.
 ///
 /// # Errors
 /// 500 when storage fails.
-pub(super) async fn with_key(engine: &Engine, view: JsonObject, payment: &Payment) -> Result<JsonObject, ApiError> {
-    let Some(api_key_id) = payment.claim.session.presented_key else {
+pub(super) async fn with_key(
+    engine: &Engine,
+    view: JsonObject,
+    payment: &Payment,
+    reader: AuthMethod,
+) -> Result<JsonObject, ApiError> {
+    let presented = payment.claim.session.presented_key;
+    let Some(api_key_id) = presented.filter(|key| sees_request_of(reader, Some(*key))) else {
         return Ok(view);
     };
     let key = engine.api_key(&api_key_id).await.map_err(|_| ApiError::internal())?;

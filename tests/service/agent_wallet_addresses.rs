@@ -294,6 +294,26 @@ async fn tokens_of_a_purchase_beside_a_key_end_with_the_key() {
         assert_eq!(listed[0].get("api_key"), None, "paid without the key's token");
         let key = json!({"api_key_id": made["key"]["apiKeyId"], "name": "Agent"});
         assert_eq!(listed[1]["api_key"], key);
+        // Agents see their own key only: here this one, another one, and a payment.
+        let other = result(&site, &own, "createAgentApiKey", json!({"name": "Other"})).await;
+        let other = result(&site, other["apiKey"].as_str().unwrap(), "agentAuth", json!({})).await;
+        let other = other["idToken"].as_str().unwrap();
+        let one = format!("/get-payment?payment_id={}", listed[1]["payment_id"].as_str().unwrap());
+        for (reader, seen) in [
+            (&own[..], true),
+            (&bearer[7..], true),
+            (other, false),
+            (&alone[0], false),
+        ] {
+            let list = site.get_as(reader, "/list-payments").await.body["payments"].clone();
+            let read = site.get_as(reader, &one).await.body;
+            let expected = seen.then_some(&key);
+            assert_eq!(
+                (list[1].get("api_key"), read.get("api_key")),
+                (expected, expected),
+                "{list}"
+            );
+        }
         let renewed = super::access::refresh(&site, &beside[1]).await;
         assert_eq!(renewed.status, 200, "{}", renewed.text);
         let renewed = ["id_token", "refresh_token"].map(|name| renewed.str(name).unwrap().to_owned());

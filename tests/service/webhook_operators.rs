@@ -111,6 +111,22 @@ async fn read_only_operators_see_no_whole_webhook_url() {
     }
     let list = reader.get("/admin/webhooks").await.body;
     assert_eq!(list["webhooks"][0]["webhook"]["url"], origin, "{list}");
+    // A response can quote the URL, so it is not shown either.
+    let (failing, _) = register(&site, &token, &receiver.url("/500"), &["refund.*"]).await;
+    let sent = delivery(&site, &token, &failing, "", 1).await;
+    assert!(sent["attempts"][0]["response_excerpt"].is_string(), "{sent}");
+    for path in [
+        format!("/admin/webhooks/deliveries?webhook_id={failing}"),
+        format!("/admin/customers?q={}", sent["delivery_id"].as_str().unwrap()),
+    ] {
+        let text = |answer: &super::http::Response| {
+            let excerpt = format!("\"response_excerpt\":{}", sent["attempts"][0]["response_excerpt"]);
+            answer.text.contains(&excerpt)
+        };
+        let (whole, seen) = (support.get(&path).await, reader.get(&path).await);
+        assert!(text(&whole) && !text(&seen), "{path}: {} {}", whole.text, seen.text);
+        assert!(seen.text.contains("\"response_excerpt\":null"), "{}", seen.text);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use tokio::sync::MutexGuard;
 
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::kernel::idempotency::{ExtraRows, ExtraWrite};
-use crate::kernel::{AskError, Entity, EntityRegistry, IdempotencyRecorder, OutboxJob, audit_log};
+use crate::kernel::{AskError, Entity, EntityRegistry, IdempotencyRecorder, OutboxJob, audit_log, request_context};
 use crate::operator::{AuditAction, AuditExtras, AuditPosition, AuditRecord, AuditedAction, OperatorAction};
 
 /// The right to act, until it is dropped.
@@ -186,7 +186,12 @@ impl Engine {
                 .map_err(|_| CommitError::Stopped)?;
             let note = self.audit_rows(words, link);
             let batch = Batch {
-                conditions: [conditions.to_vec(), note.conditions].concat(),
+                conditions: [
+                    conditions.to_vec(),
+                    note.conditions,
+                    request_context::operator_conditions(),
+                ]
+                .concat(),
                 writes: [writes(link), note.writes].concat(),
                 ..Batch::default()
             };

@@ -14,7 +14,7 @@ use crate::entity::intl_order::{self, EnteredCard, IntlOrder, Status};
 use crate::entity::late_return::LateReturn;
 use crate::entity::refund::Refunded;
 use crate::id::{CardId, LateReturnId};
-use crate::kernel::{AskError, IdempotencyRecorder, audit_log, table};
+use crate::kernel::{AskError, IdempotencyRecorder, audit_log, request_context, table};
 use crate::lease::Lease;
 use crate::money::Usdc;
 use crate::operator::{
@@ -416,7 +416,6 @@ impl Engine {
         if known.iter().any(|known| known.name == token.name) {
             return Err(OperationError::AlreadyUsed);
         }
-        let key = table::operator(&hash);
         let words = AuditEntry {
             act,
             action: AuditAction::TokenCreate,
@@ -424,9 +423,9 @@ impl Engine {
             note: None,
             extras: AuditExtras::default(),
         };
-        let new = vec![Condition::Absent(key.clone())];
+        let new = vec![Condition::Absent(table::operator(&hash))];
         match self
-            .commit_with_audit(&one, &words, new, vec![put_row(key, &token)])
+            .commit_with_audit(&one, &words, new, vec![put_token(&hash, &token)])
             .await
         {
             Ok(()) => Ok(()),
@@ -465,11 +464,13 @@ impl Engine {
             .delete_approvals_requested_by(name)
             .await
             .map_err(|_| OperationError::Unavailable)?;
-        writes.push(put_row(table::operator(&hash), &revoked));
+        writes.push(put_token(&hash, &revoked));
         let done = self.commit_with_audit(&one, &words, Vec::new(), writes);
         done.await.map_err(|_| OperationError::Unavailable)?;
         // The token is revoked whatever happens here, and the caller must learn it. A start ends what is left.
-        if let Err(error) = self.end_leases(&one, |holder| holder == name).await {
+        // It needs no operator's access: this request may have revoked its own.
+        let leases = self.end_leases(&one, |holder| holder == name);
+        if let Err(error) = request_context::with_request(request_context::current_request(), leases).await {
             tracing::error!(%error, operator = name, "leases of a revoked operator could not be ended");
         }
         Ok(hash)
@@ -605,6 +606,15 @@ impl Engine {
             }
         }
         Ok(found)
+    }
+}
+
+/// The row of a token.
+pub(super) fn put_token(hash: &[u8; 32], token: &OperatorToken) -> Write {
+    Write::Put {
+        key: table::operator(hash),
+        revision: token.revision(),
+        value: codec::encode(token),
     }
 }
 

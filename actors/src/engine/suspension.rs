@@ -8,7 +8,7 @@ use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write};
 
 use super::operator_actions::AuditEntry;
-use super::operators::{corrupt, put_row};
+use super::operators::{corrupt, put_token};
 use super::{Engine, OperationError, commit};
 use crate::entity::api_key;
 use crate::entity::passkey;
@@ -266,7 +266,7 @@ impl Engine {
         };
         let revoked = OperatorToken { revoked: true, ..token };
         let batch = Batch {
-            writes: vec![put_row(table::operator(hash), &revoked)],
+            writes: vec![put_token(hash, &revoked)],
             ..Batch::default()
         };
         commit(&*self.0.store, batch).await.map_err(corrupt)

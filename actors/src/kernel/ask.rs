@@ -157,6 +157,8 @@ pub(crate) struct Ask<E: Entity> {
     agent_of: Option<Wallet>,
     /// Account whose access the sender has, and the revision of its cutoff when that was checked.
     access: Option<(Wallet, u64)>,
+    /// What its batch needs if an operator sends the command.
+    of_operator: Vec<Condition>,
     /// Who sent the request.
     actor: Option<Arc<EventActor>>,
     /// `None` until it is decided.
@@ -178,6 +180,7 @@ impl<E: Entity> Ask<E> {
             extra,
             agent_of: request_context::agent_account(),
             access: request_context::access(),
+            of_operator: request_context::operator_conditions(),
             actor: request_context::current_actor(),
             result: None,
             reply,
@@ -229,6 +232,8 @@ impl<E: Entity> Task for Ask<E> {
             let cutoff = table::access_cutoff(account);
             batch.conditions.push(Condition::Revision(cutoff, *revision));
         }
+        // And for the end of an operator's token or session.
+        batch.conditions.append(&mut self.of_operator);
         batch.writes.append(&mut decision.writes);
         batch.writes.extend(decision.jobs.iter().map(OutboxJob::put));
         open(E::KIND, decision.new_entities, request_id, &mut batch);

@@ -5,8 +5,12 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::sync::Arc;
 
+use purser_storage::Condition;
+
 use crate::id::{RequestId, Wallet};
 use crate::kernel::event_actor::EventActor;
+use crate::kernel::table;
+use crate::operator::OperatorToken;
 
 #[derive(Clone)]
 struct Origin {
@@ -18,8 +22,28 @@ struct Origin {
     agent_of: Cell<Option<Wallet>>,
     /// Account whose access the request has, and the revision of its cutoff when that was checked.
     access: Cell<Option<(Wallet, u64)>>,
+    /// With what an operator was authenticated.
+    operator: Cell<Option<OperatorAccess>>,
     /// Who sent the request, once that is known.
     actor: RefCell<Option<Arc<EventActor>>>,
+}
+
+/// With what an operator was authenticated.
+#[derive(Clone, Copy, Debug)]
+pub struct OperatorAccess {
+    /// Hash of the token, or of the one that vouched for the session.
+    pub token: [u8; 32],
+    /// Hash of the cookie of the session at the desk, if the request has one.
+    pub session: Option<[u8; 32]>,
+}
+
+impl OperatorAccess {
+    /// The token is not revoked, and the session has not ended.
+    fn conditions(self) -> impl Iterator<Item = Condition> {
+        let token = Condition::Revision(table::operator(&self.token), OperatorToken::VALID);
+        let session = self.session.map(|hash| table::operator_session(&hash));
+        std::iter::once(token).chain(session.map(Condition::Present))
+    }
 }
 
 impl Origin {
@@ -29,6 +53,7 @@ impl Origin {
             answers,
             agent_of: Cell::new(None),
             access: Cell::new(None),
+            operator: Cell::new(None),
             actor: RefCell::new(None),
         }
     }
@@ -87,6 +112,20 @@ pub(crate) fn rely_on_access(account: Wallet, cutoff_revision: u64) {
 /// Account whose access the running task has, and the revision of its cutoff when that was checked.
 pub(crate) fn access() -> Option<(Wallet, u64)> {
     ORIGIN.try_with(|origin| origin.access.get()).ok().flatten()
+}
+
+/// States with what the operator who sent the request was authenticated. What the running task and those that continue it
+/// commit from then on needs that this is still valid: a request can wait for others of operators, of which one ends it.
+/// Outside of a request it does nothing.
+pub fn rely_on_operator(access: OperatorAccess) {
+    // An error means that there is no request.
+    let _ = ORIGIN.try_with(|origin| origin.operator.set(Some(access)));
+}
+
+/// Conditions of what the running task commits for an operator; none for other requests.
+pub(crate) fn operator_conditions() -> Vec<Condition> {
+    let access = ORIGIN.try_with(|origin| origin.operator.get()).ok().flatten();
+    access.into_iter().flat_map(OperatorAccess::conditions).collect()
 }
 
 /// States who sent the request: the events of the commands that follow name the sender. Outside of a request it does

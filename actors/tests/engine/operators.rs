@@ -2,9 +2,10 @@
 
 use purser_actors::engine::{JobOutcome, JobResolution, OperationError, ResolveError};
 use purser_actors::entity::card::Status;
-use purser_actors::id::{JobId, RequestId};
-use purser_actors::operator::{AuditPosition, OperatorAction, OperatorToken, Role};
-use purser_actors::port::Clock;
+use purser_actors::id::{JobId, OperatorSessionId, RequestId};
+use purser_actors::kernel::request_context::{self, OperatorAccess};
+use purser_actors::operator::{AuditPosition, OperatorAction, OperatorSession, OperatorToken, Role};
+use purser_actors::port::{Clock, Timestamp};
 use purser_actors::reconciliation::EntryStatus;
 
 use crate::support::harness::{Harness, bought_card, card_for, evm};
@@ -171,6 +172,62 @@ async fn tokens_are_found_by_hash_and_names_are_unique() {
     let again = world.engine.create_operator_token([77; 32], taken, &act()).await;
     assert!(matches!(again, Err(OperationError::AlreadyUsed)), "{again:?}");
     assert_eq!(audit_lines(&world).await, ["token.create", "token.revoke"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn request_that_waited_while_its_operator_was_ended_does_nothing() {
+    // Checks: requests were authenticated with a token or with a session that has ended by the time they act. They commit
+    // nothing, neither writes of the engine nor a command of an entity, and are in no audit record. Those of a token in
+    // the settings, which has no row, and of the token behind an ended session go on.
+    let world = Harness::new().await;
+    let engine = &world.engine;
+    let token = |name: &str| OperatorToken {
+        name: name.into(),
+        role: Role::Administrator,
+        created_at: Timestamp(0),
+        revoked: false,
+    };
+    for (hash, name) in [([1; 32], "ben"), ([2; 32], "eva")] {
+        engine.create_operator_token(hash, token(name), &act()).await.unwrap();
+    }
+    let session = OperatorSession {
+        id: OperatorSessionId(5),
+        token: [2; 32],
+        passkey: None,
+        created_at: Timestamp(0),
+        expires_at: world.clock.now().plus_ms(1_000_000_000),
+        confirmation: None,
+    };
+    let opened = engine.open_operator_session(&[5; 32], session, None, &act()).await;
+    opened.unwrap();
+    let acts = async |access: OperatorAccess, n: u8| {
+        let work = async {
+            request_context::rely_on_operator(access);
+            let made = engine
+                .create_operator_token([n; 32], token(&format!("of {n}")), &act())
+                .await;
+            let frozen = engine.set_frozen(evm(n), Some("call us".into()), Some(act())).await;
+            (made.is_ok(), frozen.is_ok())
+        };
+        request_context::in_request(RequestId(9), work).await
+    };
+    let access = |token: u8, session: Option<u8>| OperatorAccess {
+        token: [token; 32],
+        session: session.map(|cookie| [cookie; 32]),
+    };
+    assert_eq!(acts(access(1, None), 11).await, (true, true));
+    assert_eq!(acts(access(2, Some(5)), 12).await, (true, true));
+    engine.revoke_operator_token("ben", &act(), false).await.unwrap();
+    assert!(engine.end_operator_session(OperatorSessionId(5), &act()).await.unwrap());
+    let before = audit_lines(&world).await;
+    assert_eq!(acts(access(1, None), 13).await, (false, false));
+    assert_eq!(acts(access(2, Some(5)), 14).await, (false, false));
+    assert_eq!(audit_lines(&world).await, before);
+    for n in [13, 14] {
+        assert!(!engine.is_frozen(&evm(n)).await.unwrap());
+    }
+    assert_eq!(acts(access(2, None), 15).await, (true, true));
+    assert_eq!(acts(access(3, None), 16).await, (true, true), "a token of the settings");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

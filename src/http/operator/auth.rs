@@ -6,6 +6,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method};
 use purser_actors::engine::Engine;
 use purser_actors::id;
+use purser_actors::kernel::request_context::{self, OperatorAccess};
 use purser_actors::operator::{OperatorAction, OperatorSession, Permission, Role};
 use purser_actors::port::{Clock, Timestamp};
 use std::sync::Arc;
@@ -197,6 +198,10 @@ impl OperatorAuth {
             role,
             request_id: id::RequestId(request.0),
         };
+        request_context::rely_on_operator(OperatorAccess {
+            token,
+            session: session.as_ref().map(|(cookie, _)| *cookie),
+        });
         Ok(Caller { act, token, session })
     }
 

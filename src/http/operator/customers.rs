@@ -10,6 +10,7 @@ use purser_actors::id::{RequestId, Wallet};
 use purser_actors::kernel::{EntityKind, JsonObject};
 use purser_actors::operator::{Permission, Role};
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::AdminState;
@@ -229,6 +230,7 @@ fn resources(found: Vec<customers::CustomerResource>, reader: Role) -> Result<Ve
 fn resource(found: customers::CustomerResource, reader: Role) -> Result<CustomerResource, ApiError> {
     let object = match found.kind {
         EntityKind::Webhook if !reader.allows(Permission::ReadWebhookUrls) => without_url(&found.view)?,
+        EntityKind::WebhookDelivery if !reader.allows(Permission::ReadWebhookUrls) => without_excerpts(&found.view)?,
         _ => as_owner_sees(&found.view)?,
     };
     Ok(CustomerResource {
@@ -247,6 +249,21 @@ fn without_url(view: &JsonObject) -> Result<Box<RawValue>, ApiError> {
     if let Some(url) = object.get_mut("url") {
         let text: String = serde_json::from_str(url.get()).map_err(|_| ApiError::internal())?;
         *url = to_raw_value(&url_origin(&text)).map_err(|_| ApiError::internal())?;
+    }
+    to_raw_value(&object).map_err(|_| ApiError::internal())
+}
+
+/// A webhook delivery without the beginnings of responses, which can quote the URL.
+fn without_excerpts(view: &JsonObject) -> Result<Box<RawValue>, ApiError> {
+    let mut object: BTreeMap<String, Value> =
+        serde_json::from_str(&view.to_json()).map_err(|_| ApiError::internal())?;
+    for attempt in object
+        .get_mut("attempts")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        attempt["response_excerpt"] = Value::Null;
     }
     to_raw_value(&object).map_err(|_| ApiError::internal())
 }

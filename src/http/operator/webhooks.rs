@@ -14,7 +14,7 @@ use serde::Serialize;
 
 #[cfg(feature = "documents")]
 use super::api_doc::{Operation, OperationDoc, of};
-use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, ReadByRole};
+use super::extractors::{AuthorizedRequest, OperatorRequest, ReadByRole};
 use super::{AdminState, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
@@ -131,7 +131,7 @@ async fn get_webhooks(ReadByRole { admin, role, query }: ReadByRole) -> Result<R
     }))
 }
 
-async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+async fn get_deliveries(ReadByRole { admin, role, query }: ReadByRole) -> Result<Response, ApiError> {
     let query = Query::parse(
         query.as_deref(),
         &["wallet", "webhook_id", "status", "limit", "starting_after"],
@@ -161,7 +161,11 @@ async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRead) -> Resu
     };
     let page = admin.engine.webhook_deliveries_of(&owner, &request).await;
     let page = page.map_err(|_| ApiError::internal())?;
-    Ok(json::private_ok(&WebhookDeliveryList::from(&page)))
+    let list = WebhookDeliveryList::from(&page);
+    Ok(json::private_ok(&match role.allows(Permission::ReadWebhookUrls) {
+        true => list,
+        false => list.without_excerpts(),
+    }))
 }
 
 impl OperatorRequest for RedeliverWebhookRequest {}

@@ -8,7 +8,7 @@ use super::ExactDecimal;
 use super::{Payment, PaymentStatus, ProductStatus};
 use purser_actors::id::ApiKeyId;
 
-/// API key of an agent that paid.
+/// API key of an agent that paid. Agents see their own only.
 #[derive(Clone, Serialize)]
 #[cfg_attr(feature = "documents", derive(utoipa::ToSchema))]
 pub struct PayingKey {

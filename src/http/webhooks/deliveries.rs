@@ -71,6 +71,17 @@ impl<'a> From<&'a DeliveryPage> for WebhookDeliveryList<'a> {
     }
 }
 
+impl WebhookDeliveryList<'_> {
+    /// The list for those who do not see the URLs of endpoints.
+    pub(in crate::http) fn without_excerpts(self) -> Self {
+        let deliveries = self.deliveries.into_iter().map(WebhookDeliveryView::without_excerpts);
+        Self {
+            deliveries: deliveries.collect(),
+            ..self
+        }
+    }
+}
+
 /// List webhook deliveries
 ///
 /// The deliveries of the account, newest first: each event to each endpoint, with its last ten attempts. A page may be

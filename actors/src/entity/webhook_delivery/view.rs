@@ -52,7 +52,18 @@ pub struct WebhookAttemptView<'a> {
     /// Error of the attempt.
     #[cfg_attr(feature = "documents", schema(required))]
     pub error: Option<&'a str>,
-    /// Beginning of the response, with long numbers and long words masked.
+    /// Beginning of the response, with long numbers and long words masked. Null for operators with the role `read-only`.
     #[cfg_attr(feature = "documents", schema(required))]
     pub response_excerpt: Option<&'a str>,
+}
+
+impl WebhookDeliveryView<'_> {
+    /// The view for those who do not see the URL of the endpoint: a response can quote it.
+    #[must_use]
+    pub fn without_excerpts(mut self) -> Self {
+        for attempt in &mut self.attempts {
+            attempt.response_excerpt = None;
+        }
+        self
+    }
 }
