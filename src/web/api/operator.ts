@@ -1216,7 +1216,7 @@ export type WebhookAttempt = {
   duration_ms: number;
   /** Error of the attempt. */
   error: string | null;
-  /** Beginning of the response, with long numbers and long words masked. */
+  /** Beginning of the response, with long numbers and long words masked. Null for operators with the role `read-only`. */
   response_excerpt: string | null;
   /** HTTP status of the response. */
   status: number | null;

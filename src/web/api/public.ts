@@ -3052,7 +3052,7 @@ export type PasskeyResourceChanges = {
 /** Status of a passkey. */
 export type PasskeyStatus = "suspended" | "active" | "removed";
 
-/** API key of an agent that paid. */
+/** API key of an agent that paid. Agents see their own only. */
 export type PayingKey = {
   /** Id of the key. */
   api_key_id: string;
@@ -4673,7 +4673,7 @@ export type WebhookAttempt = {
   duration_ms: number;
   /** Error of the attempt. */
   error: string | null;
-  /** Beginning of the response, with long numbers and long words masked. */
+  /** Beginning of the response, with long numbers and long words masked. Null for operators with the role `read-only`. */
   response_excerpt: string | null;
   /** HTTP status of the response. */
   status: number | null;

@@ -190,6 +190,8 @@ const LEG: Record<string, string> = { solana: "Solana", base: "Base" };
 // Of a charge, what the card's transactions say and its event does not.
 const shop = (object: Values): string => text(object.merchant) || "A shop";
 const charge = (object: Values): string => (text(object.charge_usd) ? ` ${usd(object.charge_usd)}` : "");
+// Not the change of what is on the card: one answer of the issuer can bring several charges, and a closed card has nothing.
+const chargedAmount = (object: Values): { value: string; moves: Moves } | null => (text(object.charge_usd) ? { value: text(object.charge_usd), moves: "own" } : null);
 
 // What happens to every kind of card after it is open.
 function cardRows(name: (object: Values) => string): Record<
@@ -197,9 +199,9 @@ function cardRows(name: (object: Values) => string): Record<
   Row
 > {
   return {
-    charged: { says: (o) => `${shop(o)} charged${charge(o)} ${text(o.merchant) ? "to " : ""}${name(o)}.`, amount: changeOf("available_usd_amount", "own") },
+    charged: { says: (o) => `${shop(o)} charged${charge(o)} ${text(o.merchant) ? "to " : ""}${name(o)}.`, amount: chargedAmount },
     charge_settled: { says: (o) => `${shop(o)}'s charge to ${name(o)} was settled.`, quiet: true },
-    charge_refunded: { says: (o) => `${shop(o)} gave${charge(o) || " money"} back to ${name(o)}.`, amount: changeOf("available_usd_amount", "own") },
+    charge_refunded: { says: (o) => `${shop(o)} gave${charge(o) || " money"} back to ${name(o)}.`, amount: chargedAmount },
     charge_declined: { says: (o) => (text(o.merchant) ? `${shop(o)} was declined: it wanted${charge(o)} of ${name(o)}. Nothing was taken.` : `A charge to ${name(o)} was declined, so nothing was taken.`) },
     pause_requested: { does: (o) => `asked to pause ${name(o)}.`, step: "pause" },
     paused: { does: (o) => `paused ${name(o)}.`, says: (o, e) => `${by(e)} paused ${name(o)}: shops are refused until it is resumed.`, step: "pause" },
@@ -512,12 +514,14 @@ export interface Begun {
   /** Who asked for what a card's issuer then did, by the number of the event that says that it was done. */
   asked: Map<number, string>;
   /** Charges of cards, as their transactions say. */
-  charges: readonly Charge[];
+  /** The charge of each event of one, by the event's number. */
+  charged: ReadonlyMap<number, Charge>;
   /** Names of those who were paid, by recipient and destination. */
   names: ReadonlyMap<string, string>;
 }
 
 export interface Charge {
+  transaction_id: string;
   card_id: string;
   merchant: string;
   usd_amount: string | number;
@@ -578,28 +582,44 @@ export function begunBy(events: readonly StreamEvent[], ours: readonly string[] 
   }
   // The only wallet of an account needs no name.
   if (outside.size === 1) for (const [id, wallet] of paidWith) if (wallet.startsWith("wallet ")) paidWith.delete(id);
-  return { who, paidWith, bought, asked: askedBy(events), charges, names };
+  return { who, paidWith, bought, asked: askedBy(events), charged: chargesOf(events, charges), names };
 }
 
-/** The transaction that a charge's event is about: of the same card and kind, the last one before the event. */
-function chargeOf(event: StreamEvent, charges: readonly Charge[]): Charge | undefined {
-  const kind = /\.(charged|charge_(?:settled|declined|refunded))$/.exec(event.type)?.[1];
-  if (!kind) return undefined;
-  const at = Date.parse(event.created_at);
-  const moved = kind === "charge_declined" || kind === "charge_settled" ? null : change(event.data.object, event, "available_usd_amount");
-  let found: Charge | undefined;
-  for (const one of charges) {
-    if (one.card_id !== event.data.object.card_id || Date.parse(one.at) > at) continue;
-    if ((one.status === "declined") !== (kind === "charge_declined")) continue;
-    if (moved !== null && units(moved) !== units(one.usd_amount)) continue;
-    if (!found || Date.parse(one.at) > Date.parse(found.at)) found = one;
+/** What a transaction is by now, if such an event is about it. */
+const CHARGE_STATES: Record<string, readonly string[]> = {
+  charged: ["pending", "settled", "refunded"],
+  charge_settled: ["settled", "refunded"],
+  charge_refunded: ["refunded"],
+  charge_declined: ["declined"],
+};
+
+/**
+ * The transactions that the events of charges are about, which name none. Read from the newest on, so that each event has
+ * its own: the one of the amount that left the card with it, or else the last one before it.
+ */
+function chargesOf(events: readonly StreamEvent[], charges: readonly Charge[]): Map<number, Charge> {
+  const found = new Map<number, Charge>();
+  const taken = new Set<string>();
+  const newest = charges.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  for (const event of events) {
+    const kind = /\.(charged|charge_(?:settled|declined|refunded))$/.exec(event.type)?.[1] ?? "";
+    const states = CHARGE_STATES[kind];
+    if (!states) continue;
+    const at = Date.parse(event.created_at);
+    const moved = kind === "charge_declined" || kind === "charge_settled" ? null : change(event.data.object, event, "available_usd_amount");
+    const key = (one: Charge): string => `${kind} ${one.transaction_id}`;
+    const open = newest.filter((one) => one.card_id === event.data.object.card_id && Date.parse(one.at) <= at && states.includes(one.status) && !taken.has(key(one)));
+    const charged = open.find((one) => moved !== null && units(moved) === units(one.usd_amount)) ?? open[0];
+    if (!charged) continue;
+    taken.add(key(charged));
+    found.set(event.seq, charged);
   }
   return found;
 }
 
 /** The same event, with what other events say of its beginning, and what is known of its charge. */
 export function withBeginning(event: StreamEvent, begun: Begun): StreamEvent {
-  const charged = chargeOf(event, begun.charges);
+  const charged = begun.charged.get(event.seq);
   if (charged) return { ...event, data: { object: { ...event.data.object, merchant: charged.merchant, charge_usd: String(charged.usd_amount) } } };
   const object = event.data.object;
   const payment = text(object.payment_id);

@@ -127,19 +127,50 @@ test("the end of a wait says its day", () => {
 });
 
 test("a charge names its shop, once the card's transactions say it", () => {
-  const charged = event("card.charged", { ...FULL, card_id: "card_1" }, { previous: { available_usd_amount: 40 } });
   const at = "2026-11-27T10:00:01.000Z";
   const charges = [
-    { card_id: "card_2", merchant: "Other card", usd_amount: 6.6, status: "settled", at },
-    { card_id: "card_1", merchant: "Other amount", usd_amount: 7, status: "settled", at },
-    { card_id: "card_1", merchant: "Later", usd_amount: 6.6, status: "settled", at: "2026-11-27T11:00:00.000Z" },
-    { card_id: "card_1", merchant: "Declined", usd_amount: 6.6, status: "declined", at },
-    { card_id: "card_1", merchant: "Calanque Ferries", usd_amount: "6.60", status: "pending", at },
+    { transaction_id: "txn_1", card_id: "card_2", merchant: "Other card", usd_amount: 6.6, status: "settled", at },
+    { transaction_id: "txn_2", card_id: "card_1", merchant: "Other amount", usd_amount: 7, status: "settled", at },
+    { transaction_id: "txn_3", card_id: "card_1", merchant: "Later", usd_amount: 6.6, status: "settled", at: "2026-11-27T11:00:00.000Z" },
+    { transaction_id: "txn_4", card_id: "card_1", merchant: "Declined", usd_amount: 6.6, status: "declined", at },
+    { transaction_id: "txn_5", card_id: "card_1", merchant: "Calanque Ferries", usd_amount: "6.60", status: "pending", at },
   ];
-  const said = (of: StreamEvent) => sentenceText(withBeginning(of, begunBy([], [], charges)));
+  const said = (of: StreamEvent) => sentenceText(withBeginning(of, begunBy([of], [], charges)));
+  const charged = event("card.charged", { ...FULL, card_id: "card_1" }, { previous: { available_usd_amount: 40 } });
   assert.equal(said(charged), "Calanque Ferries charged $6.60 to US card •••• 2717.");
-  assert.equal(sentenceText(charged), "A shop charged US card •••• 2717.");
   assert.equal(said(event("card.charge_declined", { ...FULL, card_id: "card_1" })), "Declined was declined: it wanted $6.60 of US card •••• 2717. Nothing was taken.");
+  assert.equal(said(event("card.charge_refunded", { ...FULL, card_id: "card_1" })), "A shop gave money back to US card •••• 2717.");
+  // Without the transactions, what left the card is not said to be the charge.
+  assert.equal(sentenceText(charged), "A shop charged US card •••• 2717.");
+  assert.equal(sentence(charged).amount, undefined);
+});
+
+test("each of several charges in one answer of the issuer has its own shop and amount", () => {
+  // The events carry the card after all changes: here 28.60 less, and then a closed card with nothing left.
+  const left = { ...FULL, card_id: "card_1", available_usd_amount: 31.4 };
+  const events = [
+    event("card.charged", { ...left, card_id: "card_2", available_usd_amount: 0 }, { seq: 4, previous: { available_usd_amount: 35 } }),
+    event("card.charge_refunded", left, { seq: 3, previous: { available_usd_amount: 31 } }),
+    event("card.charged", left, { seq: 2 }),
+    event("card.charged", left, { seq: 1, previous: { available_usd_amount: 60 } }),
+  ];
+  const charge = (transaction_id: string, card_id: string, merchant: string, usd_amount: string, status: string, second: number) => ({ transaction_id, card_id, merchant, usd_amount, status, at: `2026-11-27T10:00:0${second}.000Z` });
+  const charges = [
+    charge("txn_1", "card_1", "Calanque Ferries", "16.60", "refunded", 0),
+    charge("txn_2", "card_1", "Hotel du Port", "12.00", "pending", 1),
+    charge("txn_3", "card_2", "Broken Shop", "10.00", "settled", 1),
+  ];
+  const begun = begunBy(events, [], charges);
+  const said = events.map((one) => sentence(withBeginning(one, begun)));
+  assert.deepEqual(
+    said.map((one) => [one.text, one.amount?.value]),
+    [
+      ["Broken Shop charged $10.00 to US card •••• 2717.", "10.00"],
+      ["Calanque Ferries gave $16.60 back to US card •••• 2717.", "16.60"],
+      ["Hotel du Port charged $12.00 to US card •••• 2717.", "12.00"],
+      ["Calanque Ferries charged $16.60 to US card •••• 2717.", "16.60"],
+    ],
+  );
 });
 
 test("a paid call of Purser itself is told by what it bought", () => {
@@ -159,8 +190,8 @@ test("a purchase says who, what and how it stands", () => {
 });
 
 test("what changed by an event is its amount", () => {
-  const said = sentence(event("reloadable_card.charged", { ...FULL, card_id: "card_1" }, { previous: { available_usd_amount: 40 } }));
-  assert.deepEqual(said.amount, { currency: "USD", value: "6.60", moves: "own" });
+  const said = sentence(event("balance.credited", { ...FULL, balance: "46.60" }, { previous: { balance: "40.00" } }));
+  assert.deepEqual(said.amount, { currency: "USD", value: "6.60", moves: "in" });
 });
 
 test("what a person did at a page is theirs", () => {

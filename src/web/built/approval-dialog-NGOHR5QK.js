@@ -1,1 +1,0 @@
-import{a,b}from"/assets/chunk-636NUHL6.js";import"/assets/chunk-RN5HFFNR.js";import"/assets/chunk-AHSSPBLU.js";import"/assets/chunk-7ZIY2GY3.js";import"/assets/chunk-GWTHZ35E.js";import"/assets/chunk-VW5P7KFL.js";import"/assets/chunk-N7KEYTVL.js";export{a as ApprovalDialog,b as DeclineDialog};

@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-WVH6EMGY.js";import"/assets/chunk-I6VULLJV.js";import"/assets/chunk-7VSTQ3GI.js";import"/assets/chunk-JZTZ2XW6.js";import"/assets/chunk-WIRGYFDV.js";import"/assets/chunk-N7KEYTVL.js";export{c as default,a as pageOfHit,b as remember};
