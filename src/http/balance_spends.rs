@@ -34,7 +34,8 @@ pub(super) fn agent_spend(claims: &AuthClaims, call: BalanceCall<'_>) -> Result<
     if claims.is_owner_at_page() {
         return Ok(None);
     }
-    let key = claims.amr.key();
+    // Also of a token for a payment that was sent with the key's token: it is the same agent.
+    let key = claims.key;
     Ok(Some(AgentSpend {
         terms: SpendTerms {
             payee: call.payee,

@@ -431,8 +431,8 @@ async fn declined_and_expired_approvals_are_refused_by_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_of_an_api_key_hold_for_wallet_and_balance() {
     // Checks: Only the owner's page sets them. Per call and per day, for transfers and withdrawals of the key together,
-    // also of many at once; another key and the wallet's own session are not counted. What was spent is shown. A
-    // consent to a spend of a key that is revoked in between is not given.
+    // also of many at once, and of a token for a payment that was sent with the key's. Another key and the wallet's own
+    // session are not counted. What was spent is shown. A consent to a spend of a key that is revoked in between is not given.
     let host = Host::new().with("PURSER_AGENT_WALLET__MAX_CALLS_PER_MINUTE", "1000");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -472,6 +472,17 @@ async fn limits_of_an_api_key_hold_for_wallet_and_balance() {
     let paid = answers.iter().filter(|answer| answer.status == 200).count();
     assert_eq!(paid, 5, "{answers:?}");
     let withdrawn = withdraw(&site, &token, None, &json!({"amount": 1})).await;
+    assert_error(&withdrawn, 403, "policy_filtered");
+    // The token of a payment that was sent with the key's token is the same agent's.
+    let (card, bearer) = ("/get-card?amount=5", format!("Bearer {token}"));
+    let payment = agent.payment(&site, card).await;
+    let headers = [
+        ("payment-signature", payment.as_str()),
+        ("authorization", bearer.as_str()),
+    ];
+    let bought = site.get(card, &headers).await;
+    let beside = bought.body["auth"]["id_token"].as_str().unwrap();
+    let withdrawn = withdraw(&site, beside, None, &json!({"amount": 1})).await;
     assert_error(&withdrawn, 403, "policy_filtered");
     for free in [&own, &other] {
         let sent = call(&site, free, "agentWalletTransfer", transfer(3)).await;

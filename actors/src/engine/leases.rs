@@ -4,7 +4,6 @@ use purser_storage::StoreError;
 
 use super::Engine;
 use super::operator_actions::OperatorLock;
-use super::operators::corrupt;
 use crate::entity::{card_withdrawal, intl_order};
 use crate::id::{CardId, WithdrawalId};
 use crate::kernel::table;
@@ -25,35 +24,51 @@ impl Engine {
         self.end_leases(&one, |holder| !is_operator(holder)).await
     }
 
-    /// Ends the leases of orders and card withdrawals whose holder has been ended. The lock keeps new claims out.
+    /// Ends the leases of orders and card withdrawals whose holder has been ended. The lock keeps new claims out. One that
+    /// cannot be read or ended keeps its lease until that runs out, and stops neither the others nor a start.
+    ///
+    /// # Errors
+    /// When a queue cannot be read.
     pub(super) async fn end_leases(
         &self,
         _one: &OperatorLock<'_>,
         is_ended: impl Fn(&str) -> bool + Send + Sync,
     ) -> Result<(), StoreError> {
-        let registries = &self.0.registries;
         for id in self.ids_in_queue(table::INTL_ORDER_QUEUE).await? {
-            let id = CardId(id);
-            let order = self.intl_order(&id).await.map_err(corrupt)?;
-            let held = order.filter(|order| order.lease_holder().is_some_and(|holder| is_ended(&holder.by)));
-            if let Some(order) = held {
-                let command = intl_order::Command::EndLease { lease: order.lease };
-                let ended = registries.intl_orders.ask(id, command).await;
-                ended.map_err(|error| corrupt(format!("{id}: {error:?}")))?;
+            if let Err(error) = self.end_lease_of_order(CardId(id), &is_ended).await {
+                tracing::error!(order = %CardId(id), error, "a lease could not be ended");
             }
         }
         for id in self.ids_in_queue(table::CARD_WITHDRAWAL_QUEUE).await? {
-            let id = WithdrawalId(id);
-            let withdrawal = self.card_withdrawal(&id).await.map_err(corrupt)?;
-            let held = withdrawal.filter(|asked| asked.holder().is_some_and(|holder| is_ended(&holder.by)));
-            if let Some(withdrawal) = held {
-                let lease = withdrawal.lease;
-                let command = card_withdrawal::Command::EndLease { lease };
-                let ended = registries.card_withdrawals.ask(id, command).await;
-                ended.map_err(|error| corrupt(format!("{id}: {error:?}")))?;
+            if let Err(error) = self.end_lease_of_withdrawal(WithdrawalId(id), &is_ended).await {
+                tracing::error!(withdrawal = %WithdrawalId(id), error, "a lease could not be ended");
             }
         }
         Ok(())
+    }
+
+    async fn end_lease_of_order(&self, id: CardId, is_ended: &(impl Fn(&str) -> bool + Sync)) -> Result<(), String> {
+        let order = self.intl_order(&id).await.map_err(|error| error.to_string())?;
+        let held = order.filter(|order| order.lease_holder().is_some_and(|holder| is_ended(&holder.by)));
+        let Some(order) = held else { return Ok(()) };
+        let command = intl_order::Command::EndLease { lease: order.lease };
+        let ended = self.0.registries.intl_orders.ask(id, command).await;
+        ended.map(drop).map_err(|error| format!("{error:?}"))
+    }
+
+    async fn end_lease_of_withdrawal(
+        &self,
+        id: WithdrawalId,
+        is_ended: &(impl Fn(&str) -> bool + Sync),
+    ) -> Result<(), String> {
+        let withdrawal = self.card_withdrawal(&id).await.map_err(|error| error.to_string())?;
+        let held = withdrawal.filter(|asked| asked.holder().is_some_and(|holder| is_ended(&holder.by)));
+        let Some(withdrawal) = held else { return Ok(()) };
+        let command = card_withdrawal::Command::EndLease {
+            lease: withdrawal.lease,
+        };
+        let ended = self.0.registries.card_withdrawals.ask(id, command).await;
+        ended.map(drop).map_err(|error| format!("{error:?}"))
     }
 
     async fn ids_in_queue(&self, queue: u8) -> Result<Vec<u128>, StoreError> {

@@ -142,7 +142,7 @@ test("a charge names its shop, once the card's transactions say it", () => {
   assert.equal(said(event("card.charge_refunded", { ...FULL, card_id: "card_1" })), "A shop gave money back to US card •••• 2717.");
   // Without the transactions, what left the card is not said to be the charge.
   assert.equal(sentenceText(charged), "A shop charged US card •••• 2717.");
-  assert.equal(sentence(charged).amount, undefined);
+  assert.equal(sentence(charged).amount, null);
 });
 
 test("each of several charges in one answer of the issuer has its own shop and amount", () => {
