@@ -116,7 +116,7 @@ function Loaded({ payment }: { payment: Paid }) {
               ]}
             />
           </Panel>
-          {took && <Receipt bought={null} price={payment.amount} fee={null} payment={payment} isOfPayment creditedAt={payment.last_updated_at} cause={payment.product_id ?? payment.payment_id} />}
+          {took && <Receipt bought={null} price={payment.amount} fee={null} payment={payment} isOfPayment creditedAt={payment.last_updated_at} refundedAt={events.data?.find((one) => one.type === "refund.credited")?.created_at} cause={payment.product_id ?? payment.payment_id} />}
         </div>
       </div>
     </>

@@ -21,6 +21,8 @@ export interface ReceiptProps {
   credited?: Value | null;
   /** When the newest of it came back. */
   creditedAt?: string;
+  /** When operators refunded. */
+  refundedAt?: string | undefined;
   /** The id that the statement has for what came back. */
   cause: string;
 }
@@ -64,7 +66,7 @@ export function costInTheEnd(price: Value, ...back: (Value | null | undefined)[]
   return left.startsWith("-") ? "0" : left;
 }
 
-export function Receipt({ bought, price, fee, payment, isOfPayment, credited, creditedAt, cause }: ReceiptProps) {
+export function Receipt({ bought, price, fee, payment, isOfPayment, credited, creditedAt, refundedAt, cause }: ReceiptProps) {
   const came = payment && !isZero(payment.credited) ? payment.credited : (credited ?? 0);
   const refunded = payment?.refunded ?? 0;
   const end = costInTheEnd(price, came, refunded);
@@ -110,6 +112,11 @@ export function Receipt({ bought, price, fee, payment, isOfPayment, credited, cr
             value: (
               <>
                 <Amount value={refunded} sign /> to your balance
+                {refundedAt && payment && (
+                  <>
+                    , <a href={dayLink(refundedAt, payment.payment_id.replace(/^pay_/, "rf_"))}>in your statement</a>
+                  </>
+                )}
               </>
             ),
           },

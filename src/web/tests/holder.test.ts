@@ -11,7 +11,7 @@ const { Bought } = await import("../holder/data/bought");
 const { exportPurchases, readPurchaseSums } = await import("../holder/data/purchases");
 const { stopsOf, timesOf } = await import("../holder/data/route");
 const { isOpen, moneyOf, ofTopUp, troubleWord, ofPayout, ofWithdrawal, updated } = await import("../holder/data/transfers");
-const { afterPayment, cardStatus } = await import("../holder/data/cards");
+const { afterPayment, cameBack, cameBackWords, cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
 const { onWay } = await import("../holder/in-flight");
 const { legsOf } = await import("../holder/transfer");
@@ -58,10 +58,16 @@ test("a listed card says what became of its payment, from the list and from even
   const event = (type: string, payment_id: string) => ({ type, data: { object: { payment_id, amount: 4.99 } } }) as never;
   assert.deepEqual(cardStatus(card), { tone: "done", word: "Ready" });
   assert.deepEqual(cardStatus(afterPayment(card, event("payment.reversed", "pay_1"))), { tone: "bad", word: "Ready, payment taken back" });
-  assert.deepEqual(cardStatus(afterPayment(card, event("refund.credited", "pay_1"))), { tone: "done", word: "Ready, refunded" });
+  assert.deepEqual(cardStatus(afterPayment(card, event("refund.credited", "pay_1"))), { tone: "done", word: "Ready, $4.99 refunded" });
   assert.equal(afterPayment(card, event("payment.reversed", "pay_2")), card);
   const gift = { card_type: "Gift Card", status: "completed", refunded_usd_amount: 5 } as never;
-  assert.equal(cardStatus(gift).word, "Delivered, refunded");
+  assert.equal(cardStatus(gift).word, "Delivered, $5.00 refunded");
+  const closed = { card_type: "Non-Reloadable U.S.", status: "closed", credited_usd_amount: "25.00", refunded_usd_amount: "10.00" } as never;
+  assert.equal(cardStatus(closed).word, "Closed, $10.00 refunded");
+  assert.equal(money(cameBack(closed)), "$35.00");
+  assert.equal(cameBack(card), 0);
+  assert.equal(cameBackWords("25.00", "10.00"), "$25.00 that was left and $10.00 that Purser refunded are on your balance.");
+  assert.equal(cameBackWords(0, "10.00"), "Purser refunded $10.00 to your balance.");
 });
 
 test("a transfer that came back says how much did, and others what they cost with the fee", () => {
