@@ -16,7 +16,7 @@ const { retryWords, whereOf } = await import("../holder/data/where");
 const { onWay } = await import("../holder/in-flight");
 const { legsOf } = await import("../holder/transfer");
 const { lines } = await import("../holder/feed");
-const { termsOf } = await import("../holder/data/fees");
+const { feeIn } = await import("../holder/data/fees");
 const { waits } = await import("../holder/approvals");
 const { spenders } = await import("../holder/today");
 const { costWords, loadSpending } = await import("../holder/spending");
@@ -79,11 +79,13 @@ test("a transfer that came back says how much did, and others what they cost wit
   assert.equal(moneyOf(ofTopUp({ top_up_id: "top_1", status: "credited", funded_usd: 21.07 } as never)).back, null);
 });
 
-test("the fee and the rate of a price in dollars follow from the fee schedule", () => {
+test("the fee in a price in dollars follows from the fee schedule, and the rate is that of the receipt", () => {
   // 26.50 EUR at 1.0844 are 28.7366, rounded up to the cent.
-  assert.deepEqual(termsOf("25", 28.74, { fee_rate: 0.0025, min_fee: 1.5 }), { fee: "1.50", rate: "1.0845" });
-  assert.deepEqual(termsOf("1000", 1090, { fee_rate: 0.0025, min_fee: 1.5 }), { fee: "2.50", rate: "1.0873" });
-  assert.deepEqual([termsOf("abc", 1, { fee_rate: 0, min_fee: 0 }), termsOf("0", 1, { fee_rate: 0, min_fee: 0 })], [null, null]);
+  const fee = feeIn(28.74, "25", { fee_rate: 0.0025, min_fee: 1.5 });
+  assert.equal(fee, "1.63");
+  assert.equal(worthWords("25", "EUR", 28.74, fee ?? 0), "€25.00 for $27.11, at 1.0844 USD for 1 EUR");
+  assert.equal(feeIn(1090, "1000", { fee_rate: 0.0025, min_fee: 1.5 }), "2.72");
+  assert.deepEqual([feeIn(1, "abc", { fee_rate: 0, min_fee: 0 }), feeIn(1, "0", { fee_rate: 0, min_fee: 0 })], [null, null]);
 });
 
 test("what an agent asked for waits no more once its key has ended", () => {
