@@ -11,7 +11,7 @@ import { expiryText, month, wholeExpiry } from "../desk/orders";
 import { stories } from "../desk/story";
 import { subjectWord } from "../desk/subject";
 import { type TimelineEntry, readOn } from "../desk/timeline";
-import { halfWithin, lastTries, triesText } from "../desk/tries";
+import { halfWithin, lastTries, triedText, triesText } from "../desk/tries";
 import { sentence } from "../parts/sentences";
 
 const WALLET = "0x5ba092ad3425c5582b9a26732d8f53bec019a141";
@@ -205,6 +205,9 @@ test("the tries of an endpoint are said in words, the oldest first", () => {
   assert.equal(triesText(failed), "None of 2 accepted");
   assert.equal(triesText(lastTries([delivery(4, [attempt(6, 200, 1), attempt(7, 299, 1)])])), "All 2 accepted");
   assert.equal(triesText(failed.slice(0, 1)), "The only try failed");
+  assert.equal(triedText({ attempt_count: 0, attempts: [] }), "not tried yet");
+  assert.equal(triedText({ attempt_count: 1, attempts: [attempt(8, 204, 1)] }), "1 try: 204");
+  assert.equal(triedText({ attempt_count: 1_200, attempts: [attempt(8, 503, 1), attempt(9, null, 1)] }), "1,200 tries, the last: it cannot be reached");
   // Only so many are drawn: the last.
   const many = lastTries([delivery(5, Array.from({ length: 30 }, (_, index) => attempt(index, 200, 1)))]);
   assert.deepEqual([many.length, many[0]?.at], [24, "2026-11-20T10:00:06Z"]);
