@@ -11,7 +11,7 @@ import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, NO_CARD, type
 import { type PastEvent, readBuyer, readEvents } from "./data/events";
 import { isAbsent, useLoad } from "./data/load";
 import { reasonSentence, reasonWords } from "./data/words";
-import { webAddress } from "./chain";
+import { chainName, webAddress } from "./chain";
 import { Contact } from "./contact";
 import { CardStatus, Face } from "./face";
 import { LoadError } from "./pager";
@@ -106,6 +106,11 @@ function Loaded({ card }: { card: AnyCard }) {
       <div class="columns-card">
         <div class="stack">
           {kind === "gift" ? <GiftFace card={card as GiftCard} title={title} reveal={reveal} /> : <NumberFace card={card} reveal={reveal} />}
+          {paid?.status === "reversed" && (
+            <Note tone="wait" title="Nothing was paid for this card">
+              {chainName(paid.network)} took the payment back. What comes back of the card is credited only if an operator decides so. <Contact>to settle it</Contact>
+            </Note>
+          )}
           {kind === "intl" && <IntlOrder card={card as IntlCard} takenAt={events.data?.find((one) => one.type === "intl_order.claimed")?.created_at} />}
           {kind !== "gift" && !["queued", "claimed", "pending", "creating"].includes(card.status) && <OnCard card={card as Card} refunded={paid?.refunded ?? 0} />}
           <Details card={card} payment={payment.data ?? null} buyer={boughtBy} views={(events.data ?? []).filter((one) => one.type.endsWith(".details_viewed")).map((one) => one.created_at)} />

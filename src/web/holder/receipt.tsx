@@ -69,7 +69,8 @@ export function costInTheEnd(price: Value, ...back: (Value | null | undefined)[]
 export function Receipt({ bought, price, fee, payment, isOfPayment, credited, creditedAt, refundedAt, cause }: ReceiptProps) {
   const came = payment && !isZero(payment.credited) ? payment.credited : (credited ?? 0);
   const refunded = payment?.refunded ?? 0;
-  const end = costInTheEnd(price, came, refunded);
+  const isReversed = payment?.status === "reversed";
+  const end = isReversed ? "0" : costInTheEnd(price, came, refunded);
   return (
     <Panel title="Receipt" padded id="receipt">
       <KeyValue
@@ -82,8 +83,8 @@ export function Receipt({ bought, price, fee, payment, isOfPayment, credited, cr
             name: "Paid",
             value: (
               <>
-                <Amount value={payment.amount} currency={payment.asset} places={6} struck={payment.status === "reversed"} />
-                {payment.status === "reversed" && (
+                <Amount value={payment.amount} currency={payment.asset} places={6} struck={isReversed} />
+                {isReversed && (
                   <>
                     , taken back by the chain <Time at={payment.last_updated_at} />
                   </>
@@ -120,7 +121,7 @@ export function Receipt({ bought, price, fee, payment, isOfPayment, credited, cr
               </>
             ),
           },
-          (!isZero(came) || !isZero(refunded)) && { name: "Cost in the end", value: <b>{money(end)}</b> },
+          (isReversed || !isZero(came) || !isZero(refunded)) && { name: "Cost in the end", value: <b>{money(end)}</b> },
         ]}
       />
     </Panel>
