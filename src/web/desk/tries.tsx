@@ -35,6 +35,13 @@ export function answerText({ status, error }: WebhookAttempt): string {
   return error ?? "no answer";
 }
 
+/** How often a delivery was tried, and what came back at last: `3 tries, the last: 500`. */
+export function triedText({ attempt_count: count, attempts }: Pick<WebhookDelivery, "attempt_count" | "attempts">): string {
+  const last = attempts.at(-1);
+  if (!last) return "not tried yet";
+  return count === 1 ? `1 try: ${answerText(last)}` : `${count.toLocaleString("en")} tries, the last: ${answerText(last)}`;
+}
+
 /** The time within which half of the accepted tries were answered, in milliseconds. */
 export function halfWithin(tries: Try[]): number | null {
   const times = tries.filter(isAccepted).map((one) => one.duration_ms).sort((one, other) => one - other);

@@ -7,7 +7,7 @@ import type { OperatorWebhook, WebhookAttempt, WebhookDelivery } from "../api/op
 import { Act, Ask, useAct } from "./act";
 import { Announcements } from "./announcements";
 import { Export, ListBar, ListState, fits, usePaged } from "./lists";
-import { Tries, TriesOf } from "./tries";
+import { Tries, TriesOf, triedText } from "./tries";
 
 const DELIVERY: Record<string, readonly [Tone, string]> = {
   pending: ["wait", "Next try"],
@@ -70,7 +70,7 @@ function Deliveries({ row }: { row: OperatorWebhook }) {
   return (
     <div ref={place} class="stack">
       <Panel
-        title={host(webhook.url)}
+        title={<span class="anywhere">{address(webhook.url)}</span>}
         aside={
           <Act small icon="again" disabled={webhook.status !== "active"} onClick={() => setAsking(true)}>
             Send again…
@@ -110,8 +110,12 @@ function Deliveries({ row }: { row: OperatorWebhook }) {
               <li key={delivery.delivery_id}>
                 <details class="delivery">
                   <summary class="cell delivery-cell">
-                    <span class="mono small">{delivery.type}</span>
-                    <span class="quiet small wide-only">{delivery.attempt_count === 1 ? "1 try" : `${delivery.attempt_count.toLocaleString("en")} tries`}</span>
+                    <span>
+                      <span class="mono small anywhere">{delivery.type}</span>
+                      <span class="quiet small block anywhere">
+                        <Time at={delivery.created_at} />, {triedText(delivery)}
+                      </span>
+                    </span>
                     <span class="row">
                       <StatusTag tone={DELIVERY[delivery.status]?.[0] ?? "off"}>{delivery.status === "pending" && delivery.attempt_count === 0 ? "Waiting" : (DELIVERY[delivery.status]?.[1] ?? delivery.status)}</StatusTag>
                       <span class="quiet small">
@@ -122,9 +126,9 @@ function Deliveries({ row }: { row: OperatorWebhook }) {
                   <div class="delivery-body">
                     <div class="row wrap between">
                       <span class="row wrap">
-                          <Id value={delivery.delivery_id} what="delivery id" />
-                          <span class="quiet small">event {delivery.seq}</span>
-                        </span>
+                        <Id value={delivery.delivery_id} what="delivery id" />
+                        <span class="quiet small">event {delivery.seq}</span>
+                      </span>
                       <Act small icon="again" busy={busy === delivery.delivery_id} disabled={webhook.status !== "active"} onClick={() => void act(delivery.delivery_id, "/admin/webhooks/redeliver", { delivery_id: delivery.delivery_id }, "It is sent again, under its own id.").then(list.reload)}>
                         Send again
                       </Act>
@@ -153,6 +157,9 @@ function Deliveries({ row }: { row: OperatorWebhook }) {
     </div>
   );
 }
+
+/** An endpoint as its row names it. */
+const address = (url: string): string => url.replace(/^https?:\/\//, "");
 
 function host(url: string): string {
   try {
@@ -228,7 +235,7 @@ export default function Webhooks() {
                   cell: (row) => (
                     <span>
                       <a class="lead anywhere" href={`/desk/webhooks?id=${row.webhook.webhook_id}`}>
-                        {row.webhook.url.replace(/^https?:\/\//, "")}
+                        {address(row.webhook.url)}
                       </a>
                       <span class="small block">
                         <a class="mono quiet" href={`/desk/customers/${row.user_id}`}>

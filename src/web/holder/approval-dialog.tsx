@@ -5,9 +5,10 @@ import { Amount, Button, Confirm, Dialog, ErrorLine, Icon, Id, KeyValue, Time, f
 import { account } from "./account";
 import { productWords } from "../parts/sentences";
 import { readOffer } from "./data/cards";
-import { readTerms } from "./data/fees";
+import { readFee } from "./data/fees";
 import { useLoad } from "./data/load";
-import { readNames } from "./data/people";
+import { readPayee } from "./data/people";
+import { worthWords } from "./receipt";
 import { type Approval, LIMITS, actWords, answer, approvalAgent, approvalAgentInside, payee, sourceWords } from "./approvals";
 
 /** What is left of today's limit of the agents' wallet, where the approval does not say it. */
@@ -23,31 +24,26 @@ function dayLeft(approval: Approval): { name: string; value: string } | null {
 /** What the price is for, and who gets it: the approval has ids, and names are with those. */
 function usePurchase({ purchase, amount }: Approval): { name: string; value: string }[] {
   const { product_id: product, destination_id: destination, recipient_id: recipient } = purchase ?? {};
-  const payee = destination ?? recipient;
+  const payeeId = destination ?? recipient;
   const offer = useLoad(`offer ${product}`, () => (product ? readOffer(product) : Promise.resolve(null)));
-  const names = useLoad(`names ${payee}`, () => (payee ? readNames() : Promise.resolve(new Map<string, string>())));
+  const payee = useLoad(`payee ${payeeId}`, () => (payeeId ? readPayee(payeeId) : Promise.resolve(null)));
   // The amount of a gift card is in the currency of the product, which only the catalog knows.
   const currency = product ? offer.data?.currency : (purchase?.currency ?? "USD");
   const isConverted = currency !== undefined && currency !== "USD";
-  const terms = useLoad(`terms ${isConverted && purchase?.route} ${purchase?.amount}`, () => (isConverted && purchase ? readTerms(purchase.route, purchase.amount, amount) : Promise.resolve(null)));
+  const fee = useLoad(`fee ${isConverted && purchase?.route} ${purchase?.amount}`, () => (isConverted && purchase ? readFee(purchase.route, amount, purchase.amount) : Promise.resolve(null))).data;
   if (!purchase?.amount) return [];
-  const converted = terms.data
-    ? [
-        { name: "Fee", value: money(terms.data.fee, currency) },
-        { name: "Rate", value: `about ${terms.data.rate} USD for 1 ${currency}` },
-      ]
-    : [{ name: "Fee", value: "in the price" }];
+  // As on the receipt, but from the fees of now.
+  const gets = isConverted && fee ? worthWords(purchase.amount, currency, amount, fee, ", about") : money(purchase.amount, currency);
+  const fees = { name: "Fee", value: !isConverted ? money(less(String(amount), purchase.amount)) : fee ? `about ${money(fee)}` : "in the price" };
   if (product) {
-    const worth = offer.data ? [{ name: "Worth", value: money(purchase.amount, offer.data.currency) }] : [];
     const country = purchase.country ? `, for ${purchase.country}` : "";
-    return [{ name: "Gift card", value: `${offer.data?.name ?? productWords(product)}${country}` }, ...worth, ...(isConverted ? converted : [])];
+    return [{ name: "Gift card", value: `${offer.data?.name ?? productWords(product)}${country}` }, ...(offer.data ? [{ name: "Worth", value: gets }] : []), ...(isConverted ? [fees] : [])];
   }
   if (!PAYOUTS.includes(purchase.route)) return [];
-  const name = payee ? names.data?.get(payee) : undefined;
   return [
-    ...(name ? [{ name: "Recipient", value: name }] : []),
-    { name: "Recipient gets", value: money(purchase.amount, currency) },
-    ...(isConverted ? converted : [{ name: "Fee", value: money(less(String(amount), purchase.amount)) }]),
+    ...(payee.data ? [{ name: "Recipient", value: payee.data.name }, { name: "Account", value: payee.data.account }] : []),
+    { name: "Recipient gets", value: gets },
+    fees,
   ];
 }
 
@@ -94,7 +90,7 @@ export function ApprovalDialog({ approval, now, onClose, onAnswered }: { approva
           ...bought,
           { name: "From", value: sourceWords(approval) },
           approval.note ? { name: "For", value: `“${approval.note}”` } : null,
-          { name: "To", value: approval.pay_to && !approval.host ? <Id value={approval.pay_to} what="address" /> : payee(approval) },
+          { name: "To", value: approval.pay_to && !approval.host ? <Id value={approval.pay_to} what="address" /> : PAYOUTS.includes(approval.purchase?.route ?? "") ? "Purser, which pays it out" : payee(approval) },
           approval.network ? { name: "Network", value: approval.network.replace(/^./, (letter) => letter.toUpperCase()) } : null,
           // Nothing is left or used up of a limit on one payment.
           ...(approval.limits ?? []).map((limit) => ({ name: "Your limit", value: `${money(limit.cap_usd)} ${LIMITS[limit.limit] ?? ""}${limit.limit.endsWith("per_call_usd") ? "" : `, ${money(limit.left_usd)} left`}` })),

@@ -7,11 +7,11 @@ import {
 } from "../parts";
 import type { Card, CardCharge, GiftCard, GiftCardOffer, IntlCard, ReloadableCard } from "../api/public";
 import { account, mayAct } from "./account";
-import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, NO_CARD, type Paid as Payment, cardLabel, cardName, cardOf, cardWorth, hasSecret, isEnded, isUsable, isWaiting, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
+import { type AnyCard, type CardHistory, EVENT_PREFIX, KIND_WORDS, NO_CARD, type Paid as Payment, cameBackWords, cardLabel, cardName, cardOf, cardWorth, hasSecret, isEnded, isUsable, isWaiting, kindOf, readCard, readHistory, readOffer, readPayment } from "./data/cards";
 import { type PastEvent, readBuyer, readEvents } from "./data/events";
 import { isAbsent, useLoad } from "./data/load";
 import { reasonSentence, reasonWords } from "./data/words";
-import { webAddress } from "./chain";
+import { chainName, webAddress } from "./chain";
 import { Contact } from "./contact";
 import { CardStatus, Face } from "./face";
 import { LoadError } from "./pager";
@@ -69,15 +69,14 @@ function Loaded({ card }: { card: AnyCard }) {
     types: [`${prefix}.*`],
     after: (shown, event) => (isMine(event.data.object) ? "reload" : shown),
   });
-  const events = useLoad(
-    `events ${id}`,
-    () => readEvents({ types: [`${prefix}.*`], since: card.created_at, about: isMine }),
-    {
-      types: [`${prefix}.*`],
-      after: (lines, event) => (isMine(event.data.object) && !lines.some((one) => one.seq === event.seq) ? [{ ...event, fresh: true }, ...lines] : lines),
-    },
-  );
   const paymentId = "payment_id" in card ? card.payment_id : null;
+  // A refund is of the payment, and its event does not name the card.
+  const types = [`${prefix}.*`, "refund.credited"];
+  const isOfThis = (object: Record<string, unknown>) => isMine(object) || (paymentId !== null && object.payment_id === paymentId);
+  const events = useLoad(`events ${id}`, () => readEvents({ types, since: card.created_at, about: isOfThis }), {
+    types,
+    after: (lines, event) => (isOfThis(event.data.object) && !lines.some((one) => one.seq === event.seq) ? [{ ...event, fresh: true }, ...lines] : lines),
+  });
   const payment = useLoad<Payment | null>(`payment ${paymentId}`, () => (paymentId ? readPayment(paymentId) : Promise.resolve(null)), {
     types: ["payment.*", "refund.*"],
     after: (shown, event) => (event.data.object.payment_id === paymentId ? "reload" : shown),
@@ -107,8 +106,13 @@ function Loaded({ card }: { card: AnyCard }) {
       <div class="columns-card">
         <div class="stack">
           {kind === "gift" ? <GiftFace card={card as GiftCard} title={title} reveal={reveal} /> : <NumberFace card={card} reveal={reveal} />}
+          {paid?.status === "reversed" && (
+            <Note tone="wait" title="Nothing was paid for this card">
+              {chainName(paid.network)} took the payment back. What comes back of the card is credited only if an operator decides so. <Contact>to settle it</Contact>
+            </Note>
+          )}
           {kind === "intl" && <IntlOrder card={card as IntlCard} takenAt={events.data?.find((one) => one.type === "intl_order.claimed")?.created_at} />}
-          {kind !== "gift" && !["queued", "claimed", "pending", "creating"].includes(card.status) && <OnCard card={card as Card} />}
+          {kind !== "gift" && !["queued", "claimed", "pending", "creating"].includes(card.status) && <OnCard card={card as Card} refunded={paid?.refunded ?? 0} />}
           <Details card={card} payment={payment.data ?? null} buyer={boughtBy} views={(events.data ?? []).filter((one) => one.type.endsWith(".details_viewed")).map((one) => one.created_at)} />
         </div>
         <div class="stack">
@@ -120,7 +124,7 @@ function Loaded({ card }: { card: AnyCard }) {
               <Log label="What happened to this card, the newest first" lines={timeline(card, history.data, events.data ?? [], payment.data ?? null)} />
             )}
           </Panel>
-          {paymentId !== null && <Price card={card} payment={payment.data ?? null} />}
+          {paymentId !== null && <Price card={card} payment={payment.data ?? null} refundedAt={events.data?.find((one) => one.type === "refund.credited")?.created_at} />}
         </div>
       </div>
     </>
@@ -330,7 +334,7 @@ function ActDialog({ title, action, cancel = "Cancel", path, cardId, done, child
 
 const ASKED: Record<string, string> = { pause: "Pausing", resume: "Resuming", close: "Closing" };
 
-function OnCard({ card }: { card: Card | IntlCard | ReloadableCard }) {
+function OnCard({ card, refunded }: { card: Card | IntlCard | ReloadableCard; refunded: Payment["refunded"] }) {
   const kind = kindOf(card);
   const [busy, setBusy] = useState<string | null>(null);
   const [closing, setClosing] = useState(false);
@@ -356,7 +360,7 @@ function OnCard({ card }: { card: Card | IntlCard | ReloadableCard }) {
         {isEnded(card) ? (
           <p class="soft">
             {isNeverMade(card) ? "No card was made. " : "The card has ended. "}
-            {isZero(credited) ? "" : `${money(credited)} was credited to your balance.`}
+            {cameBackWords(credited, refunded)}
             {"failure_reason" in card && card.failure_reason ? ` ${reasonSentence(card.failure_reason)}` : ""}
             {"rejection_reason" in card && card.rejection_reason ? ` The operator said: “${card.rejection_reason}”.` : ""}
           </p>
@@ -367,6 +371,7 @@ function OnCard({ card }: { card: Card | IntlCard | ReloadableCard }) {
               <span class="quiet">{compare(card.available_usd_amount, card.usd_amount) === 0 ? "all of it is left" : `of ${money(card.usd_amount)}`}</span>
             </div>
             <Meter calm value={String(card.available_usd_amount)} max={String(card.usd_amount)} label={`${money(card.available_usd_amount)} of ${money(card.usd_amount)} left`} />
+            {!isZero(refunded) && <p class="small soft">Purser refunded {money(refunded)} of its price to your balance.</p>}
           </>
         )}
         {card.pending_action && (
@@ -407,7 +412,7 @@ function OnCard({ card }: { card: Card | IntlCard | ReloadableCard }) {
 }
 
 /** What the card cost, and what came back of it: the whole price of a card that was not made, or what was not spent. */
-function Price({ card, payment }: { card: AnyCard; payment: Payment | null }) {
+function Price({ card, payment, refundedAt }: { card: AnyCard; payment: Payment | null; refundedAt: string | undefined }) {
   if (!("charged_usd_amount" in card)) return null;
   const worth = cardWorth(card);
   const credited = "credited_usd_amount" in card ? card.credited_usd_amount : card.status === "failed" ? card.charged_usd_amount : 0;
@@ -419,6 +424,7 @@ function Price({ card, payment }: { card: AnyCard; payment: Payment | null }) {
       payment={payment}
       credited={credited}
       creditedAt={card.last_updated_at}
+      refundedAt={refundedAt}
       cause={card.card_id}
     />
   );
@@ -521,7 +527,7 @@ function Charges({ card, history }: { card: Card | IntlCard | ReloadableCard; hi
               title: "Amount",
               number: true,
               fold: "first-right",
-              cell: (charge) => (charge.status === "declined" ? <Amount value={charge.usd_amount} struck /> : charge.status === "refunded" ? <Amount value={charge.usd_amount} sign /> : <Amount value={less("0", String(charge.usd_amount))} />),
+              cell: (charge) => (charge.status === "declined" || charge.status === "refunded" ? <Amount value={charge.usd_amount} struck /> : <Amount value={less("0", String(charge.usd_amount))} />),
             },
           ]}
         />
@@ -620,13 +626,18 @@ function timeline(card: AnyCard, history: CardHistory | undefined, events: PastE
         </>
       ) : (
         <>
-          <b>{charge.merchant}</b> {charge.status === "refunded" ? "refunded" : "charged"} {money(charge.usd_amount)}
+          <b>{charge.merchant}</b> charged {money(charge.usd_amount)}
+          {charge.status === "refunded" && " and gave it back"}
         </>
       ),
       at: charge.at,
     });
   }
   for (const event of events) {
+    if (event.type === "refund.credited") {
+      lines.push({ key: `event ${event.seq}`, tone: "done", icon: "undo", text: `Purser refunded ${money(String(event.data.object.amount))} to your balance`, at: event.created_at, fresh: event.fresh === true });
+      continue;
+    }
     const what = event.type.slice(event.type.indexOf(".") + 1);
     const words = HAPPENED[what];
     if (!words) continue;

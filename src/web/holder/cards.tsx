@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Amount, Button, Check, Confirm, CopyLine, Dialog, Empty, MoneyField, PageHead, Panel, Segments, Shell, Skeleton, Table, Time, api, amountProblem, classes, fieldErrors, isZero, money, navigate, setQuery, useRoute } from "../parts";
-import { type AnyCard, type CardKind, CARD_EVENTS, CARD_PAYMENT_EVENTS, KINDS, KIND_WORDS, afterPayment, cardLabel, cardLeft, cardName, cardOf, cardWorth, cardsSlice, isEnded, isUsable, isWaiting, kindOf } from "./data/cards";
+import { type AnyCard, type CardKind, CARD_EVENTS, CARD_PAYMENT_EVENTS, KINDS, KIND_WORDS, afterPayment, cameBack, cardLabel, cardLeft, cardName, cardOf, cardWorth, cardsSlice, isEnded, isUsable, isWaiting, kindOf } from "./data/cards";
 import { type Place, usePages } from "./data/load";
 import { mayAct, serviceUrl } from "./account";
 import { useKeyOf } from "./once";
@@ -49,8 +49,7 @@ async function readPage(kinds: CardKind[], state: State, place: Place | undefine
 function LeftOn({ card }: { card: AnyCard }) {
   const worth = cardWorth(card);
   const left = cardLeft(card);
-  // Of a card that was never made, what came back.
-  const back = !isEnded(card) ? 0 : card.card_type === "Gift Card" ? card.charged_usd_amount : "credited_usd_amount" in card ? card.credited_usd_amount : 0;
+  const back = cameBack(card);
   if (!isZero(back)) {
     return (
       <>

@@ -1,6 +1,6 @@
 // One payment: what it bought, what it cost, and what came back of it.
 
-import { Button, Empty, Id, KeyValue, Log, type LogLine, PageHead, type PageProps, Panel, Shell, Skeleton, Status, type StreamEvent, Time, begunBy, money, pageOf, sentence, withBeginning } from "../parts";
+import { Amount, Button, Empty, Id, KeyValue, Log, type LogLine, PageHead, type PageProps, Panel, Shell, Skeleton, Status, type StreamEvent, Time, begunBy, money, pageOf, sentence, withBeginning } from "../parts";
 import { PRODUCT_WORDS, type Paid, readPayment } from "./data/cards";
 import { type PastEvent, readEvents } from "./data/events";
 import { useLoad } from "./data/load";
@@ -66,7 +66,7 @@ function moneyOf(payment: Paid): string {
     case "resolved":
       return "An operator decided what happened with its transfer.";
     case "reversed":
-      return "The chain took the payment back.";
+      return "The chain took the payment back, so nothing was paid.";
     case "fulfilled":
       return isUndelivered(payment) ? `What it was paid for was not delivered, so ${money(payment.credited)} is back on your balance.` : "It bought what it was paid for.";
     default:
@@ -92,7 +92,7 @@ function Loaded({ payment }: { payment: Paid }) {
             <Status kind="payment" value={payment.status} tag />
           </span>
         }
-        actions={<span class="sum">{money(payment.amount)}</span>}
+        actions={<span class="sum"><Amount value={payment.amount} struck={payment.status === "reversed"} /></span>}
       >
         {moneyOf(payment)}
       </PageHead>
@@ -116,7 +116,7 @@ function Loaded({ payment }: { payment: Paid }) {
               ]}
             />
           </Panel>
-          {took && <Receipt bought={null} price={payment.amount} fee={null} payment={payment} isOfPayment creditedAt={payment.last_updated_at} cause={payment.product_id ?? payment.payment_id} />}
+          {took && <Receipt bought={null} price={payment.amount} fee={null} payment={payment} isOfPayment creditedAt={payment.last_updated_at} refundedAt={events.data?.find((one) => one.type === "refund.credited")?.created_at} cause={payment.product_id ?? payment.payment_id} />}
         </div>
       </div>
     </>

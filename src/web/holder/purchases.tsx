@@ -25,7 +25,7 @@ function What({ row }: { row: Purchase }) {
       )}
       <div class="small quiet row wrap">
         {row.agent && <span>by {row.agent}</span>}
-        <span class="print-only mono anywhere">{row.transaction || row.id}</span>
+        <span class="print-only mono anywhere">{row.transaction || (row.cause ?? row.id)}</span>
         {row.status && <Status kind={row.status[0]} value={row.status[1]} />}
         <span class="narrow-only no-print">
           <Day at={row.at} />

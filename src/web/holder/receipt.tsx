@@ -21,6 +21,8 @@ export interface ReceiptProps {
   credited?: Value | null;
   /** When the newest of it came back. */
   creditedAt?: string;
+  /** When operators refunded. */
+  refundedAt?: string | undefined;
   /** The id that the statement has for what came back. */
   cause: string;
 }
@@ -48,14 +50,14 @@ export function paidLines(payment: Paid, paidAt = payment.created_at): (LogLine 
   return [{ key: "reversed", tone: "bad", icon: "undo", text: `${chain} took the payment of ${money(payment.amount, payment.asset)} back`, at: payment.last_updated_at }, paid];
 }
 
-/** “€25.00 for $27.11, at 1.0844 USD for 1 EUR”: an amount in another currency, with what it cost and the rate of that. */
-export function worthWords(amount: Value, currency: string, price: Value, fee: Value): string {
+/** “€25.00 for $27.11, at 1.0844 USD for 1 EUR”: an amount in another currency, with what it cost and the rate of that. `cost` is the words before it. */
+export function worthWords(amount: Value, currency: string, price: Value, fee: Value, cost = " for"): string {
   const worth = money(amount, currency);
   const got = units(amount) ?? 0n;
   if (currency === "USD" || got <= 0n) return worth;
-  const cost = less(String(price), String(fee));
-  const rate = ((units(cost) ?? 0n) * 10_000n + got / 2n) / got;
-  return `${worth} for ${money(cost)}, at ${rate / 10_000n}.${String(rate % 10_000n).padStart(4, "0")} USD for 1 ${currency}`;
+  const paid = less(String(price), String(fee));
+  const rate = ((units(paid) ?? 0n) * 10_000n + got / 2n) / got;
+  return `${worth}${cost} ${money(paid)}, at ${rate / 10_000n}.${String(rate % 10_000n).padStart(4, "0")} USD for 1 ${currency}`;
 }
 
 /** What a purchase cost in the end. Never below nothing: a credit in another currency is rounded by the service. */
@@ -64,10 +66,11 @@ export function costInTheEnd(price: Value, ...back: (Value | null | undefined)[]
   return left.startsWith("-") ? "0" : left;
 }
 
-export function Receipt({ bought, price, fee, payment, isOfPayment, credited, creditedAt, cause }: ReceiptProps) {
+export function Receipt({ bought, price, fee, payment, isOfPayment, credited, creditedAt, refundedAt, cause }: ReceiptProps) {
   const came = payment && !isZero(payment.credited) ? payment.credited : (credited ?? 0);
   const refunded = payment?.refunded ?? 0;
-  const end = costInTheEnd(price, came, refunded);
+  const isReversed = payment?.status === "reversed";
+  const end = isReversed ? "0" : costInTheEnd(price, came, refunded);
   return (
     <Panel title="Receipt" padded id="receipt">
       <KeyValue
@@ -80,8 +83,8 @@ export function Receipt({ bought, price, fee, payment, isOfPayment, credited, cr
             name: "Paid",
             value: (
               <>
-                <Amount value={payment.amount} currency={payment.asset} places={6} struck={payment.status === "reversed"} />
-                {payment.status === "reversed" && (
+                <Amount value={payment.amount} currency={payment.asset} places={6} struck={isReversed} />
+                {isReversed && (
                   <>
                     , taken back by the chain <Time at={payment.last_updated_at} />
                   </>
@@ -110,10 +113,15 @@ export function Receipt({ bought, price, fee, payment, isOfPayment, credited, cr
             value: (
               <>
                 <Amount value={refunded} sign /> to your balance
+                {refundedAt && payment && (
+                  <>
+                    , <a href={dayLink(refundedAt, payment.payment_id.replace(/^pay_/, "rf_"))}>in your statement</a>
+                  </>
+                )}
               </>
             ),
           },
-          (!isZero(came) || !isZero(refunded)) && { name: "Cost in the end", value: <b>{money(end)}</b> },
+          (isReversed || !isZero(came) || !isZero(refunded)) && { name: "Cost in the end", value: <b>{money(end)}</b> },
         ]}
       />
     </Panel>

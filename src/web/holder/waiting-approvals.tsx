@@ -1,6 +1,6 @@
 // Spends over a limit: those that wait for the owner, and those that were decided.
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Avatar, Button, Empty, ErrorLine, Panel, Skeleton, Status, Time, now, span } from "../parts";
 import { mayAct } from "./account";
 import { ApprovalDialog, DeclineDialog } from "./approval-dialog";
@@ -26,6 +26,17 @@ export interface WaitingProps {
 export function WaitingApprovals({ approvals, failed, reload }: WaitingProps) {
   const [shown, setShown] = useState<Approval | null>(null);
   const [declining, setDeclining] = useState<Approval | null>(null);
+  const list = useRef<HTMLUListElement>(null);
+  const answered = useRef(false);
+  // Otherwise the nearest control takes the focus: the button that declines the next.
+  useEffect(() => {
+    if (answered.current) list.current?.querySelector<HTMLElement>(".primary")?.focus();
+    answered.current = false;
+  }, [approvals?.length]);
+  const onAnswered = () => {
+    answered.current = true;
+    reload();
+  };
   if (!approvals) {
     return failed ? null : (
       <Panel title="Waits for your yes">
@@ -44,7 +55,7 @@ export function WaitingApprovals({ approvals, failed, reload }: WaitingProps) {
   }
   return (
     <Panel tone="ask" title="Waits for your yes" aside={String(approvals.length)}>
-      <ul class="list">
+      <ul class="list" ref={list}>
         {approvals.map((one) => (
           <li class="cell ask" key={one.approval_id}>
             <Avatar name={approvalAgent(one)} large />
@@ -67,8 +78,8 @@ export function WaitingApprovals({ approvals, failed, reload }: WaitingProps) {
           </li>
         ))}
       </ul>
-      {shown && <ApprovalDialog approval={shown} now={now.value} onClose={() => setShown(null)} onAnswered={reload} />}
-      {declining && <DeclineDialog approval={declining} onClose={() => setDeclining(null)} onAnswered={reload} />}
+      {shown && <ApprovalDialog approval={shown} now={now.value} onClose={() => setShown(null)} onAnswered={onAnswered} />}
+      {declining && <DeclineDialog approval={declining} onClose={() => setDeclining(null)} onAnswered={onAnswered} />}
     </Panel>
   );
 }

@@ -10,8 +10,8 @@ import { paidSentence, rateOf, ratesOf, timesOf } from "../desk/home";
 import { expiryText, month, wholeExpiry } from "../desk/orders";
 import { stories } from "../desk/story";
 import { subjectWord } from "../desk/subject";
-import type { TimelineEntry } from "../desk/timeline";
-import { halfWithin, lastTries, triesText } from "../desk/tries";
+import { type TimelineEntry, readOn } from "../desk/timeline";
+import { halfWithin, lastTries, triedText, triesText } from "../desk/tries";
 import { sentence } from "../parts/sentences";
 
 const WALLET = "0x5ba092ad3425c5582b9a26732d8f53bec019a141";
@@ -34,6 +34,18 @@ function act(at: number, action: AuditLogEntry["action"], subject: string, opera
     operator_action: { sequence: seq, at: time, operator, role: "operator", action, subject, note, request_id: "req_1", previous_hash: "", hash: "" },
   };
 }
+
+test("what happened is read on past the deliveries of a webhook that fails", async () => {
+  const tries: TimelineEntry[] = Array.from({ length: 200 }, () => ({ at: "2026-11-27T10:00:00.000Z", kind: "webhook_delivery", id: "dlv_1", status: "pending", request_id: null, event: null, operator_action: null }));
+  const pages = [tries, tries, [...purchase(), ...tries], purchase()];
+  const asked: (string | null)[] = [];
+  const read = async (before: string | null) => {
+    asked.push(before);
+    return { rows: pages[asked.length - 1] ?? [], next: asked.length < pages.length ? String(asked.length) : null };
+  };
+  const page = await readOn(read, null);
+  assert.deepEqual([page.rows.length, page.next, asked], [2 * purchase().length, null, [null, "1", "2", "3"]]);
+});
 
 const spent = { wallet_payment_id: "wpay_1", kind: "x402", amount: 25, host: "route", from: "0x5040", tx_hash: null as string | null };
 const paid = { payment_id: "pay_1", product: "usa_prepaid_card", amount: 25, payer: "0x5040", transaction: "0x1ecb" };
@@ -193,6 +205,9 @@ test("the tries of an endpoint are said in words, the oldest first", () => {
   assert.equal(triesText(failed), "None of 2 accepted");
   assert.equal(triesText(lastTries([delivery(4, [attempt(6, 200, 1), attempt(7, 299, 1)])])), "All 2 accepted");
   assert.equal(triesText(failed.slice(0, 1)), "The only try failed");
+  assert.equal(triedText({ attempt_count: 0, attempts: [] }), "not tried yet");
+  assert.equal(triedText({ attempt_count: 1, attempts: [attempt(8, 204, 1)] }), "1 try: 204");
+  assert.equal(triedText({ attempt_count: 1_200, attempts: [attempt(8, 503, 1), attempt(9, null, 1)] }), "1,200 tries, the last: it cannot be reached");
   // Only so many are drawn: the last.
   const many = lastTries([delivery(5, Array.from({ length: 30 }, (_, index) => attempt(index, 200, 1)))]);
   assert.deepEqual([many.length, many[0]?.at], [24, "2026-11-20T10:00:06Z"]);

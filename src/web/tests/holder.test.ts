@@ -11,12 +11,12 @@ const { Bought } = await import("../holder/data/bought");
 const { exportPurchases, readPurchaseSums } = await import("../holder/data/purchases");
 const { stopsOf, timesOf } = await import("../holder/data/route");
 const { isOpen, moneyOf, ofTopUp, troubleWord, ofPayout, ofWithdrawal, updated } = await import("../holder/data/transfers");
-const { afterPayment, cardStatus } = await import("../holder/data/cards");
+const { afterPayment, cameBack, cameBackWords, cardStatus } = await import("../holder/data/cards");
 const { retryWords, whereOf } = await import("../holder/data/where");
 const { onWay } = await import("../holder/in-flight");
 const { legsOf } = await import("../holder/transfer");
 const { lines } = await import("../holder/feed");
-const { termsOf } = await import("../holder/data/fees");
+const { feeIn } = await import("../holder/data/fees");
 const { waits } = await import("../holder/approvals");
 const { spenders } = await import("../holder/today");
 const { costWords, loadSpending } = await import("../holder/spending");
@@ -58,10 +58,16 @@ test("a listed card says what became of its payment, from the list and from even
   const event = (type: string, payment_id: string) => ({ type, data: { object: { payment_id, amount: 4.99 } } }) as never;
   assert.deepEqual(cardStatus(card), { tone: "done", word: "Ready" });
   assert.deepEqual(cardStatus(afterPayment(card, event("payment.reversed", "pay_1"))), { tone: "bad", word: "Ready, payment taken back" });
-  assert.deepEqual(cardStatus(afterPayment(card, event("refund.credited", "pay_1"))), { tone: "done", word: "Ready, refunded" });
+  assert.deepEqual(cardStatus(afterPayment(card, event("refund.credited", "pay_1"))), { tone: "done", word: "Ready, $4.99 refunded" });
   assert.equal(afterPayment(card, event("payment.reversed", "pay_2")), card);
   const gift = { card_type: "Gift Card", status: "completed", refunded_usd_amount: 5 } as never;
-  assert.equal(cardStatus(gift).word, "Delivered, refunded");
+  assert.equal(cardStatus(gift).word, "Delivered, $5.00 refunded");
+  const closed = { card_type: "Non-Reloadable U.S.", status: "closed", credited_usd_amount: "25.00", refunded_usd_amount: "10.00" } as never;
+  assert.equal(cardStatus(closed).word, "Closed, $10.00 refunded");
+  assert.equal(money(cameBack(closed)), "$35.00");
+  assert.equal(cameBack(card), 0);
+  assert.equal(cameBackWords("25.00", "10.00"), "$25.00 that was left and $10.00 that Purser refunded are on your balance.");
+  assert.equal(cameBackWords(0, "10.00"), "Purser refunded $10.00 to your balance.");
 });
 
 test("a transfer that came back says how much did, and others what they cost with the fee", () => {
@@ -73,11 +79,13 @@ test("a transfer that came back says how much did, and others what they cost wit
   assert.equal(moneyOf(ofTopUp({ top_up_id: "top_1", status: "credited", funded_usd: 21.07 } as never)).back, null);
 });
 
-test("the fee and the rate of a price in dollars follow from the fee schedule", () => {
+test("the fee in a price in dollars follows from the fee schedule, and the rate is that of the receipt", () => {
   // 26.50 EUR at 1.0844 are 28.7366, rounded up to the cent.
-  assert.deepEqual(termsOf("25", 28.74, { fee_rate: 0.0025, min_fee: 1.5 }), { fee: "1.50", rate: "1.0845" });
-  assert.deepEqual(termsOf("1000", 1090, { fee_rate: 0.0025, min_fee: 1.5 }), { fee: "2.50", rate: "1.0873" });
-  assert.deepEqual([termsOf("abc", 1, { fee_rate: 0, min_fee: 0 }), termsOf("0", 1, { fee_rate: 0, min_fee: 0 })], [null, null]);
+  const fee = feeIn(28.74, "25", { fee_rate: 0.0025, min_fee: 1.5 });
+  assert.equal(fee, "1.63");
+  assert.equal(worthWords("25", "EUR", 28.74, fee ?? 0), "€25.00 for $27.11, at 1.0844 USD for 1 EUR");
+  assert.equal(feeIn(1090, "1000", { fee_rate: 0.0025, min_fee: 1.5 }), "2.72");
+  assert.deepEqual([feeIn(1, "abc", { fee_rate: 0, min_fee: 0 }), feeIn(1, "0", { fee_rate: 0, min_fee: 0 })], [null, null]);
 });
 
 test("what an agent asked for waits no more once its key has ended", () => {

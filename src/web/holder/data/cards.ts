@@ -1,7 +1,7 @@
 // Cards of every kind: their lists, one card, its history and its numbers.
 
 import { ApiFailure, api, withQuery } from "../../parts/api";
-import { isZero } from "../../parts/money";
+import { isZero, money, sum } from "../../parts/money";
 import { productWords } from "../../parts/sentences";
 import { type Tone, statusOf } from "../../parts/status";
 import type { StreamEvent } from "../../parts/stream";
@@ -56,7 +56,7 @@ export function cardStatus(card: AnyCard): { tone: Tone; word: string } {
   const isLate = isWaiting(card) && "overdue" in card && card.overdue;
   const { tone, word } = isLate ? ({ tone: "wait", word: "Late" } as const) : statusOf(STATUS_KINDS[kindOf(card)], card.status);
   if (card.payment_reversed) return { tone: "bad", word: `${word}, payment taken back` };
-  return isZero(card.refunded_usd_amount ?? 0) ? { tone, word } : { tone, word: `${word}, refunded` };
+  return isZero(card.refunded_usd_amount ?? 0) ? { tone, word } : { tone, word: `${word}, ${money(card.refunded_usd_amount)} refunded` };
 }
 
 /** Types of the events of each kind. */
@@ -112,6 +112,20 @@ export function cardLeft(card: AnyCard): ExactDecimal | null {
   if (card.card_type === "Gift Card") return null;
   if (isWaiting(card)) return null;
   return (card as Card).available_usd_amount;
+}
+
+/** What came back of a card that has ended: all of one that was not made, otherwise what was left on it and what operators refunded. */
+export function cameBack(card: AnyCard): ExactDecimal {
+  if (!isEnded(card)) return 0;
+  const credited = card.card_type === "Gift Card" ? (card as GiftCard).charged_usd_amount : "credited_usd_amount" in card ? card.credited_usd_amount : 0;
+  return sum(credited, card.refunded_usd_amount ?? 0);
+}
+
+/** The same in words: what was credited by itself, and what operators refunded. */
+export function cameBackWords(credited: ExactDecimal, refunded: ExactDecimal): string {
+  if (isZero(refunded)) return isZero(credited) ? "" : `${money(credited)} was credited to your balance.`;
+  if (isZero(credited)) return `Purser refunded ${money(refunded)} to your balance.`;
+  return `${money(credited)} that was left and ${money(refunded)} that Purser refunded are on your balance.`;
 }
 
 type CardPage = { cards: AnyCard[]; has_more: boolean };

@@ -2,6 +2,7 @@
 
 import { api, withQuery } from "../../parts";
 import type { AddressBookEntry, BankRecipient, BankRecipientList, PaymentRecipient, PaymentRecipientList } from "../../api/public";
+import { appName } from "./transfers";
 
 /** A list without older and newer: these are few. More than this are not shown. */
 const MOST = 1_000;
@@ -42,6 +43,17 @@ export async function readNames(): Promise<Map<string, string>> {
   if (banks.status === "fulfilled") for (const one of banks.value) for (const to of one.destinations) names.set(to.destination_id, one.name);
   if (apps.status === "fulfilled") for (const one of apps.value) names.set(one.recipient_id, one.display_name);
   return names;
+}
+
+/** A saved destination or recipient by its id: the name, and the account that is paid. */
+export async function readPayee(id: string): Promise<{ name: string; account: string } | null> {
+  const [banks, apps] = await Promise.allSettled([readBankRecipients(), readAppRecipients(true)]);
+  for (const one of banks.status === "fulfilled" ? banks.value : []) {
+    const to = one.destinations.find((account) => account.destination_id === id);
+    if (to) return { name: one.name, account: `${to.nickname === one.name ? "" : `${to.nickname}, `}${to.bank_name} •••• ${to.account_number_last4}` };
+  }
+  const app = apps.status === "fulfilled" ? apps.value.find((one) => one.recipient_id === id) : undefined;
+  return app ? { name: app.display_name, account: `${appName(app.platform)}, ${app.recipient}` } : null;
 }
 
 export async function readAddressBook(): Promise<AddressBookEntry[]> {

@@ -10,6 +10,8 @@ import { type Export, type Period, csvFile, csvRow, effectText, exact, linePage,
 
 export interface Purchase {
   id: string;
+  /** What a line of the balance is about, as the statement of the balance names it. */
+  cause?: string;
   at: string;
   words: string;
   page: string | undefined;
@@ -65,6 +67,7 @@ function ofLine(line: StatementEntry, thing: Thing | undefined): Purchase {
   const paid = line.wallet_payment;
   return {
     id: line.entry_id,
+    cause: line.cause,
     at: line.created_at,
     words: lineWords(line, thing),
     page: linePage(line, thing),
