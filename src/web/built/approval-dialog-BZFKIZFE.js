@@ -1,1 +1,0 @@
-import{a,b}from"/assets/chunk-HKDAMTAD.js";import"/assets/chunk-M5UWKS2K.js";import"/assets/chunk-YT62IAHR.js";import"/assets/chunk-DCQIXHZT.js";import"/assets/chunk-LCNLHVJB.js";import"/assets/chunk-6OUYUQZV.js";import"/assets/chunk-XPEEAWRZ.js";export{a as ApprovalDialog,b as DeclineDialog};

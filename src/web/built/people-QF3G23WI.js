@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h,i,j,k}from"/assets/chunk-YT62IAHR.js";import"/assets/chunk-XPEEAWRZ.js";export{f as archiveRecipient,k as deleteAddress,i as deleteBankRecipient,g as deleteRecipient,d as readAddressBook,a as readAppRecipients,b as readBankRecipients,c as readNames,h as renameDestination,e as renameRecipient,j as saveAddress};
