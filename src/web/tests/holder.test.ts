@@ -362,6 +362,17 @@ test("a top-up that takes longer than it should says so everywhere", () => {
   assert.equal(troubleWord(ofTopUp({ ...stuck, status: "credited" } as never), made + 3_600_000), null);
 });
 
+test("a withdrawal from the card balance that waits for more than a day is late", () => {
+  const one = { id: "wd_1", status: "claimed", state: "pending", source: "card_balance", network: "base", amount: 30, ...times };
+  const made = Date.parse(times.created_at);
+  const said = (hours: number) => {
+    const now = made + hours * 3_600_000;
+    const shown = onWay({ topUps: [], payouts: [], withdrawals: [one as never], bank: [] }, [], now)[0];
+    return [troubleWord(ofWithdrawal(one as never), now), shown?.eta, shown?.stops.some((stop) => stop.is === "hold")];
+  };
+  assert.deepEqual([said(23), said(25)], [[null, "within a day", false], ["Late", "late: over 24 h", true]]);
+});
+
 test("a payout or a withdrawal whose attempts have all failed says what a top-up says", () => {
   const on = (kind: "payouts" | "withdrawals", one: object) => onWay({ topUps: [], payouts: [], withdrawals: [], bank: [], [kind]: [one] }, [], 0)[0];
   const stuck = { needs_operator: true, amount: 25, ...times };
