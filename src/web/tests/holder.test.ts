@@ -83,7 +83,7 @@ test("the fee in a price in dollars follows from the fee schedule, and the rate 
   // 26.50 EUR at 1.0844 are 28.7366, rounded up to the cent.
   const fee = feeIn(28.74, "25", { fee_rate: 0.0025, min_fee: 1.5 });
   assert.equal(fee, "1.63");
-  assert.equal(worthWords("25", "EUR", 28.74, fee ?? 0), "€25.00 for $27.11, at 1.0844 USD for 1 EUR");
+  assert.equal(worthWords("25", "EUR", 28.74, fee ?? 0), "€25.00 for $27.11, at about 1.0844 USD for 1 EUR");
   assert.equal(feeIn(1090, "1000", { fee_rate: 0.0025, min_fee: 1.5 }), "2.72");
   assert.deepEqual([feeIn(1, "abc", { fee_rate: 0, min_fee: 0 }), feeIn(1, "0", { fee_rate: 0, min_fee: 0 })], [null, null]);
 });
@@ -448,9 +448,9 @@ test("a transfer in each of its states says where the money is, and what is next
 });
 
 test("what is in another currency has the rate that it was bought at", () => {
-  assert.equal(worthWords(25, "EUR", "28.74", "1.63"), "€25.00 for $27.11, at 1.0844 USD for 1 EUR");
+  assert.equal(worthWords(25, "EUR", "28.74", "1.63"), "€25.00 for $27.11, at about 1.0844 USD for 1 EUR");
   assert.equal(worthWords("25.00", "USD", "26.50", "1.50"), "$25.00");
-  assert.equal(worthWords("1000", "MXN", "57.1", 0), `${money("1000", "MXN")} for $57.10, at 0.0571 USD for 1 MXN`);
+  assert.equal(worthWords("1000", "MXN", "57.1", 0), `${money("1000", "MXN")} for $57.10, at about 0.0571 USD for 1 MXN`);
 });
 
 test("a payment that the chain took back says so in the timeline of what it bought", () => {
