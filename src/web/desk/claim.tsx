@@ -142,7 +142,7 @@ export function ClaimButton({ at, subject, what, main, onChange }: { at: string;
       label={`Claim ${what}`}
       class="claim-button"
       onClick={() =>
-        void act("claim", `${at}/claim`, subject, (answer) => `Claimed, lease ${(answer as { lease: number }).lease}`).then((answer) => onChange(answer ? (answer as { lease: number }).lease : null))
+        void act("claim", `${at}/claim`, subject, "Claimed. Nobody else can work on it meanwhile.").then((answer) => onChange(answer ? (answer as { lease: number }).lease : null))
       }
     >
       Claim

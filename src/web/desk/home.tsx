@@ -173,7 +173,7 @@ function Latency({ points }: { points: Point[] }) {
   const last = [...points].reverse().find((point) => point.p99_within_us !== null);
   const says = last ? `half within ${millis(ms(last.half_within_us) ?? 0)}, 99 of 100 within ${millis(ms(last.p99_within_us) ?? 0)}` : "no paid call yet";
   return (
-    <Panel title="Duration of a paid call" aside="last hour" padded>
+    <Panel title="Duration of a paid call" aside="last hour, in milliseconds" padded>
       <Chart
         label={`Durations of paid calls in the last hour: ${says}`}
         labels={times}

@@ -33,7 +33,7 @@ function usePurchase({ purchase, amount }: Approval): { name: string; value: str
   const fee = useLoad(`fee ${isConverted && purchase?.route} ${purchase?.amount}`, () => (isConverted && purchase ? readFee(purchase.route, amount, purchase.amount) : Promise.resolve(null))).data;
   if (!purchase?.amount) return [];
   // As on the receipt, but from the fees of now.
-  const gets = isConverted && fee ? worthWords(purchase.amount, currency, amount, fee, ", about") : money(purchase.amount, currency);
+  const gets = isConverted && fee ? worthWords(purchase.amount, currency, amount, fee) : money(purchase.amount, currency);
   const fees = { name: "Fee", value: !isConverted ? money(less(String(amount), purchase.amount)) : fee ? `about ${money(fee)}` : "in the price" };
   if (product) {
     const country = purchase.country ? `, for ${purchase.country}` : "";

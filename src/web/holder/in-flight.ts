@@ -83,10 +83,11 @@ function payout(one: Payout, now: number): OnWay | null {
   };
 }
 
-function withdrawal(one: Withdrawal): OnWay | null {
+function withdrawal(one: Withdrawal, now: number): OnWay | null {
   if (one.state !== "pending" && one.state !== "sent") return null;
   const fromCards = one.source === "card_balance";
-  const waits = waitOf(one);
+  const late = fromCards && now - Date.parse(one.created_at) > 86_400_000;
+  const waits = waitOf(one) ?? (late ? "late: over 24 h" : null);
   return {
     id: one.id,
     href: `/dashboard/transfers/${one.id}`,
@@ -239,7 +240,7 @@ export function useTransfers(): LoadedTransfers {
 
 /** Everything on its way, newest first. */
 export function onWay(transfers: Transfers, cards: AccountCard[], now: number): OnWay[] {
-  const all = [...transfers.topUps.map((one) => topUp(one, now)), ...transfers.payouts.map((one) => payout(one, now)), ...transfers.withdrawals.map(withdrawal), ...transfers.bank.map(bankMove), ...cards.map((one) => order(one, now))];
+  const all = [...transfers.topUps.map((one) => topUp(one, now)), ...transfers.payouts.map((one) => payout(one, now)), ...transfers.withdrawals.map((one) => withdrawal(one, now)), ...transfers.bank.map(bankMove), ...cards.map((one) => order(one, now))];
   return all.filter((one): one is OnWay => one !== null).sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
 }
 

@@ -50,14 +50,17 @@ export function paidLines(payment: Paid, paidAt = payment.created_at): (LogLine 
   return [{ key: "reversed", tone: "bad", icon: "undo", text: `${chain} took the payment of ${money(payment.amount, payment.asset)} back`, at: payment.last_updated_at }, paid];
 }
 
-/** “€25.00 for $27.11, at 1.0844 USD for 1 EUR”: an amount in another currency, with what it cost and the rate of that. `cost` is the words before it. */
-export function worthWords(amount: Value, currency: string, price: Value, fee: Value, cost = " for"): string {
+/**
+ * “€25.00 for $27.11, at about 1.0844 USD for 1 EUR”: an amount in another currency, with what it cost and the rate of that. The
+ * service tells no rate, and what it cost is rounded to the cent.
+ */
+export function worthWords(amount: Value, currency: string, price: Value, fee: Value): string {
   const worth = money(amount, currency);
   const got = units(amount) ?? 0n;
   if (currency === "USD" || got <= 0n) return worth;
   const paid = less(String(price), String(fee));
   const rate = ((units(paid) ?? 0n) * 10_000n + got / 2n) / got;
-  return `${worth}${cost} ${money(paid)}, at ${rate / 10_000n}.${String(rate % 10_000n).padStart(4, "0")} USD for 1 ${currency}`;
+  return `${worth} for ${money(paid)}, at about ${rate / 10_000n}.${String(rate % 10_000n).padStart(4, "0")} USD for 1 ${currency}`;
 }
 
 /** What a purchase cost in the end. Never below nothing: a credit in another currency is rounded by the service. */

@@ -176,7 +176,9 @@ function Loaded({ transfer, reload }: { transfer: Transfer; reload: () => void }
               ? "Nothing more is tried by itself. Once a person at Purser has found out what happened, this page says how it ended."
               : transfer.kind === "top_up"
                 ? "It is tried again by itself. What cannot be delivered is credited to your balance in full. What the issuer does not credit within an hour waits for a person at Purser, and this page says so then."
-                : "It is tried again by itself, and never sent twice. What definitely cannot be paid goes back to where it came from. You can close this page."}
+                : transfer.kind === "card_withdrawal"
+                  ? "An operator pays it out, once. What cannot be paid is on your card balance again. You can close this page."
+                  : "It is tried again by itself, and never sent twice. What definitely cannot be paid goes back to where it came from. You can close this page."}
           </Note>
         )}
       </div>

@@ -1,7 +1,7 @@
 // Webhooks: the account's endpoints, their deliveries with every attempt, and sending again.
 
 import { useState } from "preact/hooks";
-import { Avatar, Button, Check, Confirm, CopyLine, Dialog, Empty, Field, Id, Note, Panel, Segments, Skeleton, Status, StatusTag, Table, Time, failure, fieldErrors, setQuery, toast, useRoute, present } from "../parts";
+import { Avatar, Button, Check, Confirm, CopyLine, Dialog, Empty, Field, Id, Note, Panel, Segments, Skeleton, Status, StatusTag, Table, Time, failure, fieldErrors, now, setQuery, span, toast, useRoute, present } from "../parts";
 import type { Webhook, WebhookAttempt, WebhookDelivery } from "../api/public";
 import { mayAct } from "./account";
 import { useLoad, usePages } from "./data/load";
@@ -47,7 +47,7 @@ export function Webhooks() {
                     {hook.failing_since && (
                       <>
                         {" "}
-                        · fails since <Time at={hook.failing_since} />
+                        · failing for {span((now.value - Date.parse(hook.failing_since)) / 1_000)}
                       </>
                     )}
                   </p>

@@ -376,7 +376,7 @@ const ROWS = {
   "webhook.secret_rotated": { does: (o) => `made a new secret for the webhook at ${host(o.url)}.` },
   "webhook.enabled": { does: (o) => `turned the webhook at ${host(o.url)} on again.`, says: (o) => `The webhook at ${host(o.url)} is on again.` },
   "webhook.disabled": { says: (o) => `The webhook at ${host(o.url)} was turned off, because it did not answer.`, then: () => ({ tone: "bad", word: "Off" }) },
-  "webhook.failing": { says: (o) => `The webhook at ${host(o.url)} has not answered for a day.`, then: () => ({ tone: "wait", word: "Failing" }) },
+  "webhook.failing": { says: (o) => `The webhook at ${host(o.url)} has not accepted an event for a day.`, then: () => ({ tone: "wait", word: "Failing" }) },
   "webhook.recovered": { says: (o) => `The webhook at ${host(o.url)} answers again.` },
   "webhook.deleted": { does: (o) => `removed the webhook at ${host(o.url)}.` },
   "webhook.redelivery_requested": { does: (o) => `asked to send an event to ${host(o.url)} again.`, quiet: true },

@@ -83,7 +83,7 @@ test("the fee in a price in dollars follows from the fee schedule, and the rate 
   // 26.50 EUR at 1.0844 are 28.7366, rounded up to the cent.
   const fee = feeIn(28.74, "25", { fee_rate: 0.0025, min_fee: 1.5 });
   assert.equal(fee, "1.63");
-  assert.equal(worthWords("25", "EUR", 28.74, fee ?? 0), "€25.00 for $27.11, at 1.0844 USD for 1 EUR");
+  assert.equal(worthWords("25", "EUR", 28.74, fee ?? 0), "€25.00 for $27.11, at about 1.0844 USD for 1 EUR");
   assert.equal(feeIn(1090, "1000", { fee_rate: 0.0025, min_fee: 1.5 }), "2.72");
   assert.deepEqual([feeIn(1, "abc", { fee_rate: 0, min_fee: 0 }), feeIn(1, "0", { fee_rate: 0, min_fee: 0 })], [null, null]);
 });
@@ -362,6 +362,17 @@ test("a top-up that takes longer than it should says so everywhere", () => {
   assert.equal(troubleWord(ofTopUp({ ...stuck, status: "credited" } as never), made + 3_600_000), null);
 });
 
+test("a withdrawal from the card balance that waits for more than a day is late", () => {
+  const one = { id: "wd_1", status: "claimed", state: "pending", source: "card_balance", network: "base", amount: 30, ...times };
+  const made = Date.parse(times.created_at);
+  const said = (hours: number) => {
+    const now = made + hours * 3_600_000;
+    const shown = onWay({ topUps: [], payouts: [], withdrawals: [one as never], bank: [] }, [], now)[0];
+    return [troubleWord(ofWithdrawal(one as never), now), shown?.eta, shown?.stops.some((stop) => stop.is === "hold")];
+  };
+  assert.deepEqual([said(23), said(25)], [[null, "within a day", false], ["Late", "late: over 24 h", true]]);
+});
+
 test("a payout or a withdrawal whose attempts have all failed says what a top-up says", () => {
   const on = (kind: "payouts" | "withdrawals", one: object) => onWay({ topUps: [], payouts: [], withdrawals: [], bank: [], [kind]: [one] }, [], 0)[0];
   const stuck = { needs_operator: true, amount: 25, ...times };
@@ -437,9 +448,9 @@ test("a transfer in each of its states says where the money is, and what is next
 });
 
 test("what is in another currency has the rate that it was bought at", () => {
-  assert.equal(worthWords(25, "EUR", "28.74", "1.63"), "€25.00 for $27.11, at 1.0844 USD for 1 EUR");
+  assert.equal(worthWords(25, "EUR", "28.74", "1.63"), "€25.00 for $27.11, at about 1.0844 USD for 1 EUR");
   assert.equal(worthWords("25.00", "USD", "26.50", "1.50"), "$25.00");
-  assert.equal(worthWords("1000", "MXN", "57.1", 0), `${money("1000", "MXN")} for $57.10, at 0.0571 USD for 1 MXN`);
+  assert.equal(worthWords("1000", "MXN", "57.1", 0), `${money("1000", "MXN")} for $57.10, at about 0.0571 USD for 1 MXN`);
 });
 
 test("a payment that the chain took back says so in the timeline of what it bought", () => {

@@ -137,8 +137,9 @@ export const scenarios = {
     await visitor.sees('main', 'wants to pay out €25.00 to a debit card')
     await visitor.press('main button', 'Look at it')
     await visitor.sees('dialog', 'Recipient gets €25.00')
-    await visitor.sees('dialog', 'Fee €1.50')
-    await until('the rate', async () => /Rate about 1\.\d{4} USD for 1 EUR/.test((await visitor.text('dialog')).replaceAll(/\s+/g, ' ')) || null)
+    // As on its receipt.
+    await visitor.sees('dialog', 'Fee about $1.63')
+    await until('the rate', async () => /Recipient gets €25\.00 for \$27\.11, at about 1\.\d{4} USD for 1 EUR/.test((await visitor.text('dialog')).replaceAll(/\s+/g, ' ')) || null)
     await visitor.inspect('holder-approval-euros')
     visitor.assertClean(service.url)
     await visitor.close()

@@ -22,7 +22,8 @@ function cardThing(card: AnyCard): Thing {
   const kind = { us: "US card", intl: "international card", reloadable: "reloadable card", gift: "gift card" }[kindOf(card)];
   const name = card.card_type === "Gift Card" ? `${productWords(card.product_id)} ${kind}` : kind;
   const worth = kindOf(card) === "reloadable" ? "" : `${money(amount, currency)} `;
-  return { words: `${worth}${name}${label ? ` “${label}”` : ""}`, id: card.card_id, page: `/dashboard/cards/${card.card_id}`, status: card.status };
+  const mark = label ? ` “${label}”` : "last4" in card && card.last4 ? ` •••• ${card.last4}` : "";
+  return { words: `${worth}${name}${mark}`, id: card.card_id, page: `/dashboard/cards/${card.card_id}`, status: card.status };
 }
 
 function transferThing(transfer: Transfer): Thing {

@@ -59,8 +59,11 @@ const OPEN: Record<TransferKind, string[]> = {
 
 export const isOpen = (transfer: Transfer): boolean => OPEN[transfer.kind].includes(transfer.status);
 
-/** Whether a top-up that is under way takes longer than it should. */
-export const isLate = (transfer: Transfer, now: number): boolean => transfer.kind === "top_up" && isOpen(transfer) && now - Date.parse(transfer.createdAt) > TOP_UP_MOST_MS;
+/** The time that a transfer should take at most, where it is known. An operator pays a card withdrawal. */
+const MOST_MS: Partial<Record<TransferKind, number>> = { top_up: TOP_UP_MOST_MS, card_withdrawal: 86_400_000 };
+
+/** Whether a transfer that is under way takes longer than it should. */
+export const isLate = (transfer: Transfer, now: number): boolean => isOpen(transfer) && now - Date.parse(transfer.createdAt) > (MOST_MS[transfer.kind] ?? Infinity);
 
 /** Whether all attempts have failed, so that it waits for an operator. */
 export const needsOperator = (transfer: Transfer): boolean => isOpen(transfer) && (transfer.topUp ?? transfer.payout ?? transfer.withdrawal)?.needs_operator === true;
