@@ -1,1 +1,0 @@
-import{a,b,c}from"/assets/chunk-FDAGEI3P.js";import"/assets/chunk-I6VULLJV.js";import"/assets/chunk-7VSTQ3GI.js";import"/assets/chunk-SN3HKYNB.js";import"/assets/chunk-J6UDEW6G.js";import"/assets/chunk-XPEEAWRZ.js";export{c as default,a as pageOfHit,b as remember};

@@ -1,0 +1,1 @@
+import{a,b,c}from"/assets/chunk-3KXAD47N.js";import"/assets/chunk-I6VULLJV.js";import"/assets/chunk-7VSTQ3GI.js";import"/assets/chunk-6VVOXJT5.js";import"/assets/chunk-7EU2P4DU.js";import"/assets/chunk-LNGN6FME.js";export{c as default,a as pageOfHit,b as remember};
