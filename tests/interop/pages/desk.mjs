@@ -74,7 +74,7 @@ export const scenarios = {
 
   async 'on a phone an opened order is above the queue, and its claim and its button stay in view'({ browser, service }) {
     const agent = service.agent('commuter')
-    for (const amount of [130, 170]) await agent.pay(`/order-intl-card?amount=${amount}`)
+    for (const amount of [160, 170]) await agent.pay(`/order-intl-card?amount=${amount}`)
     const { visitor } = await asOperator({ browser, service })
     await visitor.looks('phone', 'light')
     await visitor.open(`${service.deskUrl}/desk/orders`)
