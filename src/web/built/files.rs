@@ -4,27 +4,27 @@ use super::{File, Page};
 
 pub(super) static DESK: Page = Page {
     html: include_str!("desk.html"),
-    digest: "ae9a7b55c9c1a640fd624226377e5c26",
+    digest: "a8c565c373bc7baf93fe07c3b5165c96",
 };
 
 pub(super) static HOLDER: Page = Page {
     html: include_str!("holder.html"),
-    digest: "8a137028bac587744569e55bd294b826",
+    digest: "6d689dcc1e1ed7a293d89478766b1d5c",
 };
 
 pub(super) static LINK_USED: Page = Page {
     html: include_str!("link-used.html"),
-    digest: "3d96c4bbae424adf18ebf963ff53f4e1",
+    digest: "ba7c4944d47cf1c5d96b2aa99b36f1c5",
 };
 
 pub(super) static LOGIN: Page = Page {
     html: include_str!("login.html"),
-    digest: "d5be63c3f9d44b8cd4760677a17dba9e",
+    digest: "6af31f3ea354fc481cf1388ea3c7e0b7",
 };
 
 pub(super) static SIGNED_IN: Page = Page {
     html: include_str!("signed-in.html"),
-    digest: "6b81ffa46afbcc05f5796610dd305f13",
+    digest: "0738aced56883b27c5bcae4f0fb6963e",
 };
 
 /// Sorted by name.
@@ -366,6 +366,13 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("chunk-Q6ZPUHBF.js.gz")),
     },
     File {
+        name: "chunk-QDVUB5AT.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "0074cf567c1cdffa46bc415370fb52b5",
+        bytes: include_bytes!("chunk-QDVUB5AT.js"),
+        gzip: Some(include_bytes!("chunk-QDVUB5AT.js.gz")),
+    },
+    File {
         name: "chunk-S5PF3DI2.js",
         content_type: "text/javascript; charset=utf-8",
         digest: "116d8daed7d78ad933413dc4fe220de3",
@@ -443,18 +450,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("customers-PEXPBGFN.js.gz")),
     },
     File {
-        name: "desk-AWJ23QGM.css",
-        content_type: "text/css; charset=utf-8",
-        digest: "3c16002eff18ab88a349acea883798a9",
-        bytes: include_bytes!("desk-AWJ23QGM.css"),
-        gzip: Some(include_bytes!("desk-AWJ23QGM.css.gz")),
+        name: "desk-S56C37YY.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "539354241d8e73034b05c8a2da25546a",
+        bytes: include_bytes!("desk-S56C37YY.js"),
+        gzip: Some(include_bytes!("desk-S56C37YY.js.gz")),
     },
     File {
-        name: "desk-YVNCDTT7.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "e8689be3260c95ba9b59beb29f15cdfd",
-        bytes: include_bytes!("desk-YVNCDTT7.js"),
-        gzip: Some(include_bytes!("desk-YVNCDTT7.js.gz")),
+        name: "desk-X5LJ4DVK.css",
+        content_type: "text/css; charset=utf-8",
+        digest: "6337ed9317fa57006b953f86c80b9a22",
+        bytes: include_bytes!("desk-X5LJ4DVK.css"),
+        gzip: Some(include_bytes!("desk-X5LJ4DVK.css.gz")),
     },
     File {
         name: "dot-OCYNQVI7.woff2",
@@ -471,18 +478,18 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("frozen-GERBPDME.js.gz")),
     },
     File {
-        name: "holder-FCLXT62W.css",
-        content_type: "text/css; charset=utf-8",
-        digest: "f312281f0ff88dd823da4207f935db60",
-        bytes: include_bytes!("holder-FCLXT62W.css"),
-        gzip: Some(include_bytes!("holder-FCLXT62W.css.gz")),
+        name: "holder-33B5BOH5.js",
+        content_type: "text/javascript; charset=utf-8",
+        digest: "62f8a36ff96410f5fa6305062ef8ad3b",
+        bytes: include_bytes!("holder-33B5BOH5.js"),
+        gzip: Some(include_bytes!("holder-33B5BOH5.js.gz")),
     },
     File {
-        name: "holder-L5ONPDOY.js",
-        content_type: "text/javascript; charset=utf-8",
-        digest: "03c66e4c944a392816dbfe0c1153ec09",
-        bytes: include_bytes!("holder-L5ONPDOY.js"),
-        gzip: Some(include_bytes!("holder-L5ONPDOY.js.gz")),
+        name: "holder-QDVO3BKL.css",
+        content_type: "text/css; charset=utf-8",
+        digest: "2a140bd32f2e5bc203b2911427aad1e0",
+        bytes: include_bytes!("holder-QDVO3BKL.css"),
+        gzip: Some(include_bytes!("holder-QDVO3BKL.css.gz")),
     },
     File {
         name: "home-6IZVZOBQ.js",
@@ -597,11 +604,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("public-3INLO2WK.js.gz")),
     },
     File {
-        name: "public-LSDVGPGS.css",
+        name: "public-3SUB3CYY.css",
         content_type: "text/css; charset=utf-8",
-        digest: "f9c337b7ec644aa959191c41ace5ef21",
-        bytes: include_bytes!("public-LSDVGPGS.css"),
-        gzip: Some(include_bytes!("public-LSDVGPGS.css.gz")),
+        digest: "03cf5894dba6441783012895f2720389",
+        bytes: include_bytes!("public-3SUB3CYY.css"),
+        gzip: Some(include_bytes!("public-3SUB3CYY.css.gz")),
     },
     File {
         name: "reconciliation-AP5IWEWS.js",
@@ -639,11 +646,11 @@ pub(super) static FILES: &[File] = &[
         gzip: None,
     },
     File {
-        name: "settings-2PPNMQPU.js",
+        name: "settings-MG2UT32V.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "37fd165a910b58de1c52e429debed8cd",
-        bytes: include_bytes!("settings-2PPNMQPU.js"),
-        gzip: Some(include_bytes!("settings-2PPNMQPU.js.gz")),
+        digest: "b1c55470a1f35689b8d0b68f0d21851d",
+        bytes: include_bytes!("settings-MG2UT32V.js"),
+        gzip: Some(include_bytes!("settings-MG2UT32V.js.gz")),
     },
     File {
         name: "sign-in-77EA6L4R.js",
@@ -709,11 +716,11 @@ pub(super) static FILES: &[File] = &[
         gzip: Some(include_bytes!("transfers-YTBQGSBS.js.gz")),
     },
     File {
-        name: "webhooks-XLDHE5QZ.js",
+        name: "webhooks-YPMEQCC2.js",
         content_type: "text/javascript; charset=utf-8",
-        digest: "0f3d8d86c5de5b071dd59c881d73bcf0",
-        bytes: include_bytes!("webhooks-XLDHE5QZ.js"),
-        gzip: Some(include_bytes!("webhooks-XLDHE5QZ.js.gz")),
+        digest: "6473a1e3b1a88e2d4ae371e249454e65",
+        bytes: include_bytes!("webhooks-YPMEQCC2.js"),
+        gzip: Some(include_bytes!("webhooks-YPMEQCC2.js.gz")),
     },
     File {
         name: "withdraw-to-AF5WB7M3.js",

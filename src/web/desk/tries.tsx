@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Shade, Table, Time, api, withQuery } from "../parts";
+import { Ticks, answerText, isAccepted } from "../parts/attempts";
 import type { WebhookAttempt, WebhookDelivery } from "../api/operator";
 
 /** A try, and the event that it was to deliver. */
@@ -11,8 +12,6 @@ export interface Try extends WebhookAttempt {
 }
 
 const SHOWN = 24;
-
-export const isAccepted = ({ status }: { status: number | null }): boolean => status !== null && status >= 200 && status < 300;
 
 /** The last tries of these deliveries, the oldest first. */
 export function lastTries(deliveries: WebhookDelivery[]): Try[] {
@@ -29,12 +28,6 @@ export function triesText(tries: Try[]): string {
   return `${accepted === 0 ? "None" : accepted} of ${tries.length} accepted`;
 }
 
-/** What came back: a status, or why none did. */
-export function answerText({ status, error }: WebhookAttempt): string {
-  if (status !== null) return String(status);
-  return error ?? "no answer";
-}
-
 /** How often a delivery was tried, and what came back at last: `3 tries, the last: 500`. */
 export function triedText({ attempt_count: count, attempts }: Pick<WebhookDelivery, "attempt_count" | "attempts">): string {
   const last = attempts.at(-1);
@@ -48,26 +41,8 @@ export function halfWithin(tries: Try[]): number | null {
   return times[Math.ceil(times.length / 2) - 1] ?? null;
 }
 
-const [STEP, WIDE, HIGH] = [5, 3, 18] as const;
-
-/** High bars were accepted, short ones failed. Only drawn: the words are beside it. */
-function Bars({ tries }: { tries: Try[] }) {
-  // The newest is always at the right end.
-  const from = SHOWN - tries.length;
-  return (
-    <svg class="tries-bars" width={SHOWN * STEP} height={HIGH} viewBox={`0 0 ${SHOWN * STEP} ${HIGH}`} aria-hidden="true">
-      <path d={`M0 ${HIGH - 0.5}H${SHOWN * STEP}`} stroke="var(--line-2)" />
-      {tries.map((one, index) => {
-        const high = isAccepted(one) ? HIGH : HIGH / 2;
-        return (
-          <rect key={`${one.at} ${one.seq}`} x={(from + index) * STEP} y={HIGH - high} width={WIDE} height={high} rx="1" fill={isAccepted(one) ? "var(--done-mark)" : "var(--bad-mark)"}>
-            <title>{`${one.type}: ${answerText(one)}, ${one.duration_ms.toLocaleString("en")} ms`}</title>
-          </rect>
-        );
-      })}
-    </svg>
-  );
-}
+/** The words are beside it. */
+const Bars = ({ tries }: { tries: Try[] }) => <Ticks ticks={tries.map((one) => (isAccepted(one) ? "done" : "bad"))} />;
 
 /** The bars of an endpoint of a list. They are asked for once its row is seen. `row` is another when the list was read again. */
 export function Tries({ id, row }: { id: string; row: unknown }) {

@@ -8,7 +8,7 @@ import { useLoad, usePages } from "./data/load";
 import { type DeliveryState, EVENT_GROUPS, deleteWebhook, deliveriesSlice, readWebhooks, redeliver, redeliverSince, registerWebhook } from "./data/webhooks";
 import { count } from "./data/words";
 import { LoadError, NoMatch, Pager } from "./pager";
-import { type Tick, Ticks } from "./ticks";
+import { type Tick, Ticks, answerText, isAccepted } from "../parts/attempts";
 
 export function Webhooks() {
   const { query } = useRoute();
@@ -84,8 +84,6 @@ function HookState({ hook }: { hook: Webhook }) {
 }
 
 const tickOf = ({ status }: WebhookDelivery): Tick => (status === "delivered" ? "done" : status === "pending" ? "wait" : "bad");
-const isDelivered = ({ status }: WebhookAttempt): boolean => status !== null && status >= 200 && status < 300;
-const answerWords = ({ status, error }: WebhookAttempt): string => (status !== null ? String(status) : (error ?? "no answer"));
 
 /** How many deliveries an endpoint shows. */
 const LAST = 24;
@@ -103,7 +101,7 @@ function LastDeliveries({ hook }: { hook: Webhook }) {
       <Ticks ticks={ticks} label={`The last ${count(rows.length, "delivery", "deliveries")}: ${of("done")} delivered, ${of("wait")} tried again, ${of("bad")} not delivered`} />
       {answer && (
         <span class="small quiet">
-          last answer {answerWords(answer)}, <Time at={answer.at} />
+          last answer {answerText(answer)}, <Time at={answer.at} />
         </span>
       )}
     </>
@@ -266,7 +264,7 @@ function DeliveryRow({ one, then }: { one: WebhookDelivery; then: () => void }) 
           <b class="mono small">{one.type}</b>
           <p class="small quiet">
             <Time at={one.created_at} /> · {count(one.attempt_count, "attempt")}
-            {last && `, last answer ${answerWords(last)}`}
+            {last && `, last answer ${answerText(last)}`}
             {one.next_attempt_at && one.status === "pending" && (
               <>
                 , next <Time at={one.next_attempt_at} />
@@ -275,7 +273,7 @@ function DeliveryRow({ one, then }: { one: WebhookDelivery; then: () => void }) 
             {one.dropped_reason && `, ${DROPPED[one.dropped_reason] ?? one.dropped_reason}`}
           </p>
         </div>
-        {one.attempts.length > 0 && <Ticks ticks={one.attempts.map((attempt) => (isDelivered(attempt) ? "done" : "bad"))} label={`Answers: ${one.attempts.map(answerWords).join(", ")}`} />}
+        {one.attempts.length > 0 && <Ticks ticks={one.attempts.map((attempt) => (isAccepted(attempt) ? "done" : "bad"))} label={`Answers: ${one.attempts.map(answerText).join(", ")}`} />}
         {one.status === "dropped" ? <StatusTag tone="off">Dropped</StatusTag> : <Status kind="delivery" value={one.status} />}
         <Button small icon="again" busy={busy} disabled={!mayAct.value} label={`Send ${one.type} again`} onClick={() => void send()} />
       </div>
@@ -294,7 +292,7 @@ function DeliveryRow({ one, then }: { one: WebhookDelivery; then: () => void }) 
                 fold: "whole",
                 cell: (attempt) => (
                   <span class="anywhere">
-                    <b>{answerWords(attempt)}</b> {attempt.response_excerpt && <code class="soft">{attempt.response_excerpt}</code>}
+                    <b>{answerText(attempt)}</b> {attempt.response_excerpt && <code class="soft">{attempt.response_excerpt}</code>}
                   </span>
                 ),
               },

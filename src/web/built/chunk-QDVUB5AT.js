@@ -1,0 +1,1 @@
+import{o as n}from"/assets/chunk-LNGN6FME.js";var s=({status:t})=>t!==null&&t>=200&&t<300,a=({status:t,error:e})=>t!==null?String(t):e??"no answer";function o({ticks:t,label:e}){return n("span",{class:"ticks",...e===void 0?{"aria-hidden":"true"}:{role:"img","aria-label":e},children:t.map(r=>n("i",{class:r}))})}export{s as a,a as b,o as c};
